@@ -1,5 +1,8 @@
 //! A disk over a file or block device, by one of three engines: io_uring, threads, or inline for memory file systems.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;

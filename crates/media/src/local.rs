@@ -173,6 +173,11 @@ impl<D: Disk> LocalMedia<D> {
         &mut self.disk
     }
 
+    /// Gives the disk back, for opening it again. Completions not yet taken are lost.
+    pub fn into_disk(self) -> D {
+        self.disk
+    }
+
     /// Requests whose completion `poll` has not returned yet, including a swap's own.
     pub fn outstanding(&self) -> usize {
         self.ready.len() + self.disk.outstanding() + self.waiting_swaps.len()
@@ -349,7 +354,7 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
         Ok(found) => (block, CopyState::examine(&found, index, block)),
         Err(error) => (block, CopyState::Damaged(error.to_string())),
     };
-    let unknown = || (0, CopyState::Damaged("its place is not known".to_owned()));
+    let unknown = || (0, CopyState::PlaceUnknown);
     let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];
     // The geometries that intact copies tell: one, unless the device was formatted anew and a copy of its earlier life survived.
     let mut geometries = Vec::new();

@@ -49,8 +49,8 @@ pub struct SimOptions {
     pub seed: u64,
     /// Size in 4 KiB blocks.
     pub block_count: u64,
-    /// Of 256 polls with requests in flight, how many return `None`.
-    pub delay: u8,
+    /// Of 256 polls with requests in flight, how many return `None`. From 256 on, a request completes only inside `wait`, one at a time.
+    pub delay: u16,
     /// Complete requests at random; otherwise in the order of submission.
     pub reorder: bool,
     /// Complete requests inside the submitting call, as a memory file system does. Overrides `delay` and `reorder`.

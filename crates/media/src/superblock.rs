@@ -214,8 +214,10 @@ pub(crate) enum CopyState {
     Blank,
     /// No superblock: the magic number is missing.
     Foreign,
-    /// A superblock that cannot be used, and why.
+    /// A superblock that cannot be used, or a block that cannot be read, and why.
     Damaged(String),
+    /// No intact copy tells where this one is.
+    PlaceUnknown,
 }
 
 impl CopyState {
@@ -299,10 +301,11 @@ pub(crate) fn in_force(copies: &[CopyState; COPIES]) -> Result<&Contents, String
     if let Some(contents) = agreed.max_by_key(|contents| contents.version) {
         return Ok(contents);
     }
-    if copies.iter().all(|copy| *copy == CopyState::Blank) {
+    let mut found = copies.iter().filter(|copy| **copy != CopyState::PlaceUnknown);
+    if found.clone().all(|copy| *copy == CopyState::Blank) {
         return Err("the device is blank: it holds no pool".to_owned());
     }
-    if copies.iter().all(|copy| matches!(copy, CopyState::Blank | CopyState::Foreign)) {
+    if found.all(|copy| matches!(copy, CopyState::Blank | CopyState::Foreign)) {
         return Err("this is not a pool: it holds other data, and no superblock".to_owned());
     }
     let findings: Vec<String> =
@@ -321,6 +324,7 @@ pub(crate) fn describe(copy: &CopyState) -> String {
         CopyState::Blank => "blank".to_owned(),
         CopyState::Foreign => "other data".to_owned(),
         CopyState::Damaged(reason) => format!("damaged: {reason}"),
+        CopyState::PlaceUnknown => "not found, as its place depends on the others".to_owned(),
     }
 }
 
