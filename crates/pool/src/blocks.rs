@@ -159,11 +159,6 @@ impl Blocks {
         true
     }
 
-    /// True while content of the block is on its way.
-    pub fn in_flight(&self, address: u64) -> bool {
-        self.dirty.get(&address).is_some_and(|d| d.in_flight.is_some())
-    }
-
     /// The content that was in flight is at its place. `frozen_at` as in [`Blocks::free`].
     pub fn end_destage(&mut self, address: u64, keep: bool, frozen_at: Option<u64>) {
         let Some(d) = self.dirty.get_mut(&address) else { return };

@@ -389,7 +389,7 @@ pub struct Core<M: Media> {
     finished: VecDeque<(OperationId, Result<Output, Failure>)>,
     pub(crate) need: Need,
     pub(crate) counters: Counters,
-    pub(crate) scratch: Vec<u8>,
+    effects: Option<Vec<(OperationId, u64)>>,
 }
 
 impl<M: Media> Core<M> {
@@ -435,7 +435,7 @@ impl<M: Media> Core<M> {
             finished: VecDeque::new(),
             need: Need::default(),
             counters: Counters::default(),
-            scratch: Vec::new(),
+            effects: None,
         }
     }
 
@@ -457,6 +457,22 @@ impl<M: Media> Core<M> {
     /// Counters since the pool was opened.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Records from now on which operations took effect, for [`Core::take_effects`].
+    pub fn record_effects(&mut self) {
+        self.effects = Some(Vec::new());
+    }
+
+    /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
+    /// effect is part of every state recovered at or beyond it.
+    pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
+        self.effects.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Sequence number of the next log record.
+    pub fn next_sequence(&self) -> u64 {
+        self.log.next_sequence()
     }
 
     /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
@@ -581,7 +597,11 @@ impl<M: Media> Core<M> {
             return;
         }
         self.need.clear();
-        match self.execute(id, &pending.operation, &mut pending.progress) {
+        let step = self.execute(id, &pending.operation, &mut pending.progress);
+        if let (Some(effects), Step::Done(_) | Step::Durable(_)) = (&mut self.effects, &step) {
+            effects.push((id, self.log.next_sequence()));
+        }
+        match step {
             Step::Done(output) => self.finished.push_back((id, Ok(output))),
             Step::Durable(output) => {
                 let sequence = pending.progress.flush_sequence.unwrap_or(self.log.next_sequence());
@@ -867,11 +887,6 @@ impl<M: Media> Core<M> {
 
     pub(crate) fn pending_mut(&mut self, id: OperationId) -> Option<&mut Pending> {
         self.operations.get_mut(&id)
-    }
-
-    /// A write whose data needs no trip to the medium (all zeros) goes on at once.
-    pub(crate) fn placed_without_io(&mut self, id: OperationId) {
-        self.placed_unflushed.push(id);
     }
 
     fn acknowledge(&mut self) {

@@ -6,6 +6,7 @@
 
 mod assign;
 mod blocks;
+mod check;
 mod checkpoint;
 mod core;
 mod execute;
@@ -26,5 +27,6 @@ pub use crate::core::{
     Core, Counters, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
     Output,
 };
+pub use check::{CheckProgress, CheckReport};
 pub use interface::*;
 pub use recovery::{Opened, initial_root};

@@ -79,12 +79,6 @@ impl Entry {
         self.address() == 0
     }
 
-    /// Flags of a leaf entry.
-    #[inline]
-    pub fn flags(&self) -> u32 {
-        (self.word.get() >> ADDRESS_BITS) as u32
-    }
-
     /// Blocks mapped below an interior entry; 0 when empty.
     #[inline]
     pub fn mapped(&self) -> u64 {

@@ -46,9 +46,8 @@ fn damaged(reason: impl Into<String>) -> PoolError {
     PoolError::Damaged(reason.into())
 }
 
-/// The root of an empty pool, for formatting.
-pub fn initial_root(uuid: [u8; 16], data_start: u64, data_end: u64) -> Vec<u8> {
-    let layout = Layout { start: data_start, end: data_end };
+/// The root of an empty pool, for formatting. It names no data area: the first open takes all that the medium offers.
+pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
     Root {
         uuid,
         epoch: 1,
@@ -58,13 +57,13 @@ pub fn initial_root(uuid: [u8; 16], data_start: u64, data_end: u64) -> Vec<u8> {
         next_object: FIRST_OBJECT,
         allocated_blocks: 0,
         metadata_blocks: 0,
-        data_start,
-        data_end,
+        data_start: 0,
+        data_end: 0,
         objects: TreeRoot::default(),
         documents: TreeRoot::default(),
         drops: TreeRoot::default(),
         clean: true,
-        groups: vec![SlotEntry::default(); layout.groups() as usize],
+        groups: Vec::new(),
     }
     .encode()
 }
@@ -82,7 +81,7 @@ fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolErr
     }
 }
 
-fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
+pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
     media.read(0, BlockAddress(address), Buffer::zeroed(blocks));
     match await_ticket(media, 0)? {
         Done::Read(buffer) => Ok(buffer),
@@ -233,7 +232,17 @@ impl<M: Media> Core<M> {
         let Done::Root(blob, version) = await_ticket(&mut media, 0)? else {
             return Err(damaged("the medium answered a root load with something else"));
         };
-        let root = Root::decode(&blob).map_err(damaged)?;
+        let mut root = Root::decode(&blob).map_err(damaged)?;
+        if root.data_end == 0 {
+            root.data_start = media.data_start().0;
+            root.data_end = media.data_end().0;
+            let layout = Layout { start: root.data_start, end: root.data_end };
+            if layout.groups() as usize > crate::root::MAX_GROUPS {
+                return Err(damaged("a pool of more than 512 TiB is not supported"));
+            }
+            root.groups = vec![SlotEntry::default(); layout.groups() as usize];
+        }
+        let root = root;
         let layout = Layout { start: root.data_start, end: root.data_end };
         if layout.start != media.data_start().0 || layout.end > media.data_end().0 || layout.start >= layout.end {
             return Err(damaged(format!(

@@ -442,6 +442,17 @@ impl SpaceMap {
         self.future.clear();
     }
 
+    /// The counts of a segment in memory.
+    pub fn counts(&self, segment: u32) -> Option<Box<[u16; N]>> {
+        Some(self.resident.get(&segment)?.counts.clone())
+    }
+
+    /// True when the block is offered for allocation.
+    pub fn is_allocatable(&self, address: u64) -> bool {
+        let Some((segment, i)) = self.layout.locate(address) else { return false };
+        self.resident.get(&segment).is_some_and(|s| bit(&s.allocatable, i))
+    }
+
     /// Number of segments that a freeze would write.
     pub fn dirty_segments(&self) -> usize {
         self.dirty.len()
@@ -540,11 +551,6 @@ impl SpaceMap {
             self.resident.remove(&segment);
             self.total_available += self.indexed_free(segment);
         }
-    }
-
-    /// Segments in memory.
-    pub fn resident(&self) -> usize {
-        self.resident.len()
     }
 }
 
