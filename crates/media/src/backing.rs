@@ -30,8 +30,8 @@ pub enum OpenError {
         /// Path as given.
         path: String,
     },
-    /// A block device that the kernel itself uses.
-    #[error("{path} is in use: it is mounted, or part of another device")]
+    /// A block device that the kernel uses, or that a process has claimed.
+    #[error("{path} is in use: it is mounted, part of another device, or opened by another process")]
     Busy {
         /// Path as given.
         path: String,

@@ -10,6 +10,20 @@
 //! last block     superblock copy 3
 //! ```
 //!
+//! One copy, in bytes; numbers are little-endian, reserved bytes are zero:
+//!
+//! ```text
+//! 0    magic "WINDLASS"                   56   device size in blocks: u64
+//! 8    format version: u32                64   first block of the log ring: u64
+//! 12   copy index, 0 to 3: u32            72   blocks of the log ring: u64
+//! 16   incompatible features: u64         80   root version: u64
+//! 24   read-only compatible: u64          88   root length in bytes: u32
+//! 32   compatible features: u64           92   bytes of a block, 4 096: u32
+//! 40   pool UUID: 16 bytes                96   reserved: 416 bytes
+//! 512  root: 3 072 bytes                  3584 reserved: 504 bytes
+//! 4088 CRC-64/NVME of bytes 0 to 4 087: u64
+//! ```
+//!
 //! The root in force is the one of the highest version that two intact copies agree on. A swap overwrites first two copies whose loss leaves
 //! two others with the root in force, then those two, with a flush between; so at every instant two copies agree on the old or the new root.
 //! Copies are compared by content, not by version alone: a swap that a crash interrupted may have left one copy with the same version and
