@@ -16,3 +16,6 @@ pub mod parameters;
 pub mod pdu;
 pub mod target;
 pub mod text;
+
+#[cfg(test)]
+mod tests;

@@ -143,7 +143,7 @@ fn hexadecimal(digits: &[u8], limit: usize) -> Option<Vec<u8>> {
 }
 
 fn base64(digits: &[u8], limit: usize) -> Option<Vec<u8>> {
-    if digits.is_empty() || digits.len() % 4 != 0 || digits.len() / 4 * 3 > limit + 2 {
+    if digits.is_empty() || !digits.len().is_multiple_of(4) || digits.len() / 4 * 3 > limit + 2 {
         return None;
     }
     let padding = digits.iter().rev().take_while(|&&b| b == b'=').count();

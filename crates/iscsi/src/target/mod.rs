@@ -705,6 +705,3 @@ impl Connection {
         self.next_target_transfer_tag
     }
 }
-
-#[cfg(test)]
-mod tests;

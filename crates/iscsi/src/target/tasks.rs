@@ -113,7 +113,7 @@ impl Hasher for TagHasher {
 #[derive(Debug, Default)]
 struct Slot {
     generation: u32,
-    task: Option<Box<Task>>,
+    task: Option<Task>,
 }
 
 /// See the module.
@@ -122,8 +122,6 @@ pub(super) struct TaskTable {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_tag: HashMap<u32, u32, BuildHasherDefault<TagHasher>>,
-    /// Boxes of ended tasks, used again.
-    spare: Vec<Box<Task>>,
 }
 
 impl TaskTable {
@@ -138,17 +136,10 @@ impl TaskTable {
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
         });
         self.by_tag.insert(task.initiator_task_tag, slot);
-        let boxed = match self.spare.pop() {
-            Some(mut spare) => {
-                *spare = task;
-                spare
-            }
-            None => Box::new(task),
-        };
         let mut generation = 0;
         if let Some(entry) = self.slots.get_mut(slot as usize) {
             generation = entry.generation;
-            entry.task = Some(boxed);
+            entry.task = Some(task);
         }
         TaskHandle { slot, generation }
     }
@@ -158,7 +149,7 @@ impl TaskTable {
         if slot.generation != handle.generation {
             return None;
         }
-        slot.task.as_deref_mut()
+        slot.task.as_mut()
     }
 
     pub fn get(&self, handle: TaskHandle) -> Option<&Task> {
@@ -166,7 +157,7 @@ impl TaskTable {
         if slot.generation != handle.generation {
             return None;
         }
-        slot.task.as_deref()
+        slot.task.as_ref()
     }
 
     pub fn find(&self, initiator_task_tag: u32) -> Option<TaskHandle> {
@@ -181,13 +172,13 @@ impl TaskTable {
         if slot.generation != handle.generation {
             return None;
         }
-        let mut task = slot.task.take()?;
+        let task = slot.task.as_mut()?;
+        let initiator_task_tag = task.initiator_task_tag;
+        let result = last_look(task);
+        slot.task = None;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(handle.slot);
-        self.by_tag.remove(&task.initiator_task_tag);
-        let result = last_look(&mut task);
-        task.data_out = DataOutBuffer::Empty;
-        self.spare.push(task);
+        self.by_tag.remove(&initiator_task_tag);
         Some(result)
     }
 
