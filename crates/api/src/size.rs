@@ -33,7 +33,10 @@ pub fn parse(text: &str) -> Result<u64, SizeError> {
     let (number, unit) = trimmed.split_at(number_length);
     let shift = unit_shift(unit.trim_start(), text)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 || fraction.contains('.')
+    if whole.is_empty()
+        || (number.contains('.') && fraction.is_empty())
+        || fraction.len() > 18
+        || fraction.contains('.')
     {
         return Err(malformed());
     }
@@ -116,7 +119,9 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_size() {
-        for text in ["", "G", "-1G", "1.G", ".5G", "1..5G", "1.5.2G", "1X", "1GiBs", "ten", "1.0000000000000000001G", "1é"] {
+        for text in
+            ["", "G", "-1G", "1.G", ".5G", "1..5G", "1.5.2G", "1X", "1GiBs", "ten", "1.0000000000000000001G", "1é"]
+        {
             assert_eq!(parse(text), Err(SizeError::Malformed(text.to_owned())), "{text}");
         }
         assert_eq!(parse("100GB"), Err(SizeError::DecimalUnit("100GB".to_owned())));
