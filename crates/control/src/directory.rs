@@ -122,6 +122,15 @@ impl Directory {
         }
     }
 
+    /// Every grant: the volume's object, the host (absent: every initiator) and the logical unit number.
+    pub fn grants(&self) -> impl Iterator<Item = (ObjectId, Option<&HostRecord>, u16)> {
+        self.access.values().filter_map(|access| {
+            let volume = self.volumes.get(&access.volume)?;
+            let host = access.host.and_then(|host| self.hosts.get(&host));
+            (access.host.is_none() || host.is_some()).then_some((volume.object, host, access.lun))
+        })
+    }
+
     /// The host that an initiator belongs to.
     pub fn host_of(&self, initiator: &str) -> Option<&HostRecord> {
         self.hosts.values().find(|host| host.iqns.iter().any(|iqn| iqn.eq_ignore_ascii_case(initiator)))

@@ -20,6 +20,7 @@ pub mod memory;
 mod metrics;
 mod notify;
 mod portal;
+mod reactor;
 mod starter;
 mod state_dir;
 mod tls;
@@ -33,6 +34,7 @@ pub use error::ServeError;
 pub use http::openapi_json;
 pub use lifecycle::serve;
 pub use portal::advertised;
+pub use reactor::run_reactor;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
 
 /// Version of the program.
