@@ -197,7 +197,7 @@ fn caches_are_flushed_and_fetched() {
     assert_good(&path.command(&hex!("35 02 00000000 00 0000 00")));
     assert_good(&path.command(&hex!("91 00 0000000000000000 00000000 00 00")));
     assert_eq!(array.volumes[0].flushes(), 2);
-    assert_good(&path.command(&hex!("34 02 00000000 00 0010 00")));
+    assert_good(&path.command(&hex!("34 02 00000000 03 0010 00")));
     assert_good(&path.command(&hex!("90 00 0000000000000000 00000000 00 00")));
 }
 
@@ -293,4 +293,12 @@ fn lba_status_reports_runs_from_the_given_block() {
     let long = array.on(array.a, 1).command(&cdb16(0x9e, 0x12, 0, 24)).data_in;
     assert_eq!(long[16..20], [0xff; 4]);
     assert_eq!(array.volumes[1].block_count(), 1 << 40);
+}
+
+/// The transport keeps one future per command in flight; what a READ needs is what each of them costs.
+#[test]
+fn the_future_of_a_command_stays_small() {
+    let array = Array::new();
+    let future = array.lun0().request(&cdb16(0x88, 0, 0, 8), Bytes::new(), 4096, 0);
+    assert!(size_of_val(&future) <= 1_024, "{} bytes", size_of_val(&future));
 }
