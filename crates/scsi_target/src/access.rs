@@ -5,7 +5,7 @@ use crate::nexus::{ItlNexus, Nexus};
 use crate::target::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -98,7 +98,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         for entry in access.iter().filter(|entry| entry.grant.initiator.as_deref() == Some(initiator)) {
             luns.insert(entry.grant.lun, entry.volume);
         }
-        let own: Vec<VolumeId> = luns.values().copied().collect();
+        let own: BTreeSet<VolumeId> = luns.values().copied().collect();
         for entry in access.iter().filter(|entry| entry.grant.initiator.is_none()) {
             if !own.contains(&entry.volume) {
                 luns.entry(entry.grant.lun).or_insert(entry.volume);
@@ -123,7 +123,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         for (lun, volume) in luns {
             let Some(unit) = units.get(&volume) else { continue };
             let lun = LogicalUnitNumber(lun);
-            let kept = old.iter().find(|path| path.lun == lun && Rc::ptr_eq(&path.unit, unit));
+            let same_lun = old.binary_search_by_key(&lun, |path| path.lun).ok().and_then(|index| old.get(index));
+            let kept = same_lun.filter(|path| Rc::ptr_eq(&path.unit, unit));
             changed |= kept.is_none();
             view.push(kept.cloned().unwrap_or_else(|| Rc::new(ItlNexus::new(lun, Rc::clone(unit)))));
         }
@@ -131,8 +132,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         if !changed {
             return;
         }
+        let visible: BTreeSet<VolumeId> = view.iter().map(|path| path.unit.volume).collect();
         for path in &old {
-            if !view.iter().any(|kept| Rc::ptr_eq(&kept.unit, &path.unit)) {
+            if !visible.contains(&path.unit.volume) {
                 path.unit.forget(nexus.id);
             }
         }

@@ -94,7 +94,7 @@ pub(crate) struct Command {
     /// Bits 4-0 of byte 1, when the operation code has service actions.
     pub service_action: Option<u8>,
     /// CDB usage data: its length is that of the CDB, byte 0 is the operation code, a set bit is looked at; the service action stands
-    /// in its field. A CDB with a bit set that is clear here is refused.
+    /// in its field. A CDB with a bit set that is clear here is refused. GROUP NUMBER is taken and has no effect.
     pub cdb_usage: &'static [u8],
     /// Which way data moves.
     pub data: DataDirection,

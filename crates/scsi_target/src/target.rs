@@ -26,7 +26,8 @@ pub trait Clock {
     fn unix_ms(&self) -> u64;
 }
 
-/// Switches a volume's write cache when MODE SELECT changes WCE; durable on return.
+/// Switches a volume's write cache when MODE SELECT changes WCE; durable on return. It does not call
+/// [`ScsiTarget::mode_parameters_changed`]: MODE SELECT tells the other nexuses itself.
 pub type SetWriteCache = Rc<dyn Fn(VolumeId, bool) -> Pin<Box<dyn Future<Output = Result<(), BlockError>>>>>;
 
 /// A target port, as initiators reach it through a target portal group.
@@ -89,11 +90,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
             clock: options.clock,
             log: RefCell::new(RefusalLog::new(options.refusal_log_entries)),
         }
-    }
-
-    /// Sets the target's iSCSI name, when it is known only after the target was made.
-    pub fn set_name(&self, name: &str) {
-        name.clone_into(&mut self.identity.borrow_mut().name);
     }
 
     /// Replaces the list of target ports, when portals come or go.

@@ -13,7 +13,7 @@ pub(super) const COMMAND: Command = Command {
     operation: Operation::CompareAndWrite,
     opcode: scsi::opcode::COMPARE_AND_WRITE,
     service_action: None,
-    cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 00 00"),
+    cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
     data: DataDirection::Out,
     access: Access::Write,
     medium: Medium::Writable,

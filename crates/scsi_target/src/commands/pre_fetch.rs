@@ -11,7 +11,7 @@ pub(super) const PRE_FETCH_10: Command = Command {
     operation: Operation::PreFetch,
     opcode: scsi::opcode::PRE_FETCH_10,
     service_action: None,
-    cdb_usage: &hex!("34 02 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),
     data: DataDirection::None,
     access: Access::Read,
     medium: Medium::Present,
@@ -22,7 +22,7 @@ pub(super) const PRE_FETCH_10: Command = Command {
 pub(super) const PRE_FETCH_16: Command = Command {
     name: "PRE-FETCH (16)",
     opcode: scsi::opcode::PRE_FETCH_16,
-    cdb_usage: &hex!("90 02 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("90 02 ffffffffffffffff ffffffff 3f 00"),
     ..PRE_FETCH_10
 };
 

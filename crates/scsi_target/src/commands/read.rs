@@ -23,19 +23,19 @@ const READ: Command = Command {
 pub(super) const READ_6: Command = READ;
 
 pub(super) const READ_10: Command =
-    Command { name: "READ (10)", opcode: scsi::opcode::READ_10, cdb_usage: &hex!("28 18 ffffffff 00 ffff 00"), ..READ };
+    Command { name: "READ (10)", opcode: scsi::opcode::READ_10, cdb_usage: &hex!("28 18 ffffffff 3f ffff 00"), ..READ };
 
 pub(super) const READ_12: Command = Command {
     name: "READ (12)",
     opcode: scsi::opcode::READ_12,
-    cdb_usage: &hex!("a8 18 ffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("a8 18 ffffffff ffffffff 3f 00"),
     ..READ
 };
 
 pub(super) const READ_16: Command = Command {
     name: "READ (16)",
     opcode: scsi::opcode::READ_16,
-    cdb_usage: &hex!("88 18 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("88 18 ffffffffffffffff ffffffff 3f 00"),
     ..READ
 };
 

@@ -11,7 +11,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     operation: Operation::SynchronizeCache,
     opcode: scsi::opcode::SYNCHRONIZE_CACHE_10,
     service_action: None,
-    cdb_usage: &hex!("35 06 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
     access: Access::Read,
     medium: Medium::Present,
@@ -22,7 +22,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
 pub(super) const SYNCHRONIZE_CACHE_16: Command = Command {
     name: "SYNCHRONIZE CACHE (16)",
     opcode: scsi::opcode::SYNCHRONIZE_CACHE_16,
-    cdb_usage: &hex!("91 06 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("91 06 ffffffffffffffff ffffffff 3f 00"),
     ..SYNCHRONIZE_CACHE_10
 };
 

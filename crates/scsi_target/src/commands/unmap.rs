@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     operation: Operation::Unmap,
     opcode: scsi::opcode::UNMAP,
     service_action: None,
-    cdb_usage: &hex!("42 00 00000000 00 ffff 00"), // ANCHOR is not looked at: ANC_SUP is 0
+    cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is not looked at: ANC_SUP is 0
     data: DataDirection::Out,
     access: Access::Write,
     medium: Medium::Writable,

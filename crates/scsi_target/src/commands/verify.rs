@@ -14,7 +14,7 @@ pub(super) const VERIFY_10: Command = Command {
     operation: Operation::Verify,
     opcode: scsi::opcode::VERIFY_10,
     service_action: None,
-    cdb_usage: &hex!("2f 16 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
     data: DataDirection::Out,
     access: Access::Read,
     medium: Medium::Present,
@@ -25,14 +25,14 @@ pub(super) const VERIFY_10: Command = Command {
 pub(super) const VERIFY_12: Command = Command {
     name: "VERIFY (12)",
     opcode: scsi::opcode::VERIFY_12,
-    cdb_usage: &hex!("af 16 ffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("af 16 ffffffff ffffffff 3f 00"),
     ..VERIFY_10
 };
 
 pub(super) const VERIFY_16: Command = Command {
     name: "VERIFY (16)",
     opcode: scsi::opcode::VERIFY_16,
-    cdb_usage: &hex!("8f 16 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("8f 16 ffffffffffffffff ffffffff 3f 00"),
     ..VERIFY_10
 };
 

@@ -25,21 +25,21 @@ pub(super) const WRITE_6: Command = WRITE;
 pub(super) const WRITE_10: Command = Command {
     name: "WRITE (10)",
     opcode: scsi::opcode::WRITE_10,
-    cdb_usage: &hex!("2a 18 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("2a 18 ffffffff 3f ffff 00"),
     ..WRITE
 };
 
 pub(super) const WRITE_12: Command = Command {
     name: "WRITE (12)",
     opcode: scsi::opcode::WRITE_12,
-    cdb_usage: &hex!("aa 18 ffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("aa 18 ffffffff ffffffff 3f 00"),
     ..WRITE
 };
 
 pub(super) const WRITE_16: Command = Command {
     name: "WRITE (16)",
     opcode: scsi::opcode::WRITE_16,
-    cdb_usage: &hex!("8a 18 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("8a 18 ffffffffffffffff ffffffff 3f 00"),
     ..WRITE
 };
 

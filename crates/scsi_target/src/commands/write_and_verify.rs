@@ -12,7 +12,7 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     operation: Operation::WriteAndVerify,
     opcode: scsi::opcode::WRITE_AND_VERIFY_10,
     service_action: None,
-    cdb_usage: &hex!("2e 12 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
     data: DataDirection::Out,
     access: Access::Write,
     medium: Medium::Writable,
@@ -23,14 +23,14 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
 pub(super) const WRITE_AND_VERIFY_12: Command = Command {
     name: "WRITE AND VERIFY (12)",
     opcode: scsi::opcode::WRITE_AND_VERIFY_12,
-    cdb_usage: &hex!("ae 12 ffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("ae 12 ffffffff ffffffff 3f 00"),
     ..WRITE_AND_VERIFY_10
 };
 
 pub(super) const WRITE_AND_VERIFY_16: Command = Command {
     name: "WRITE AND VERIFY (16)",
     opcode: scsi::opcode::WRITE_AND_VERIFY_16,
-    cdb_usage: &hex!("8e 12 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("8e 12 ffffffffffffffff ffffffff 3f 00"),
     ..WRITE_AND_VERIFY_10
 };
 

@@ -17,7 +17,7 @@ pub(super) const WRITE_SAME_10: Command = Command {
     operation: Operation::WriteSame,
     opcode: scsi::opcode::WRITE_SAME_10,
     service_action: None,
-    cdb_usage: &hex!("41 08 ffffffff 00 ffff 00"),
+    cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
     data: DataDirection::Out,
     access: Access::Write,
     medium: Medium::Writable,
@@ -28,7 +28,7 @@ pub(super) const WRITE_SAME_10: Command = Command {
 pub(super) const WRITE_SAME_16: Command = Command {
     name: "WRITE SAME (16)",
     opcode: scsi::opcode::WRITE_SAME_16,
-    cdb_usage: &hex!("93 09 ffffffffffffffff ffffffff 00 00"),
+    cdb_usage: &hex!("93 09 ffffffffffffffff ffffffff 3f 00"),
     ..WRITE_SAME_10
 };
 
