@@ -271,9 +271,10 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl Reason {
+    /// The reason in plain words.
+    pub const fn words(self) -> &'static str {
+        match self {
             Self::InvalidField => "a field of the command is not supported",
             Self::BadDescriptor => "a descriptor is malformed or not supported",
             Self::BadLength => "the parameter list or data has the wrong length",
@@ -290,7 +291,13 @@ impl fmt::Display for Reason {
             Self::VolumeGone => "the volume no longer exists",
             Self::MediaError => "stored data could not be read",
             Self::PoolStopped => "the pool stopped after a media error",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.words())
     }
 }
 

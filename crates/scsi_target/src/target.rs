@@ -92,6 +92,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
+    /// Sets the target's iSCSI name, when it is known only after the target was made.
+    pub fn set_name(&self, name: &str) {
+        name.clone_into(&mut self.identity.borrow_mut().name);
+    }
+
     /// Replaces the list of target ports, when portals come or go.
     pub fn set_ports(&self, ports: Vec<TargetPort>) {
         self.identity.borrow_mut().ports = ports;
