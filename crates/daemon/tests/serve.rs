@@ -62,6 +62,7 @@ fn serves_until_told_to_stop() {
     let broken = |_, _| -> Result<(), ServeError> { Err(anyhow::anyhow!("the pool is of another version").into()) };
     let failed = serve(options(&state_dir), broken).unwrap_err();
     assert_eq!(failed.to_string(), "the pool is of another version");
+    assert!(!socket.exists());
     let panics = |_, _| -> Result<(), ServeError> { panic!("on purpose") };
     assert!(serve(options(&state_dir), panics).unwrap_err().to_string().contains("panicked"));
 }
