@@ -30,7 +30,7 @@ pub struct CheckOutcome {
     pub documents: usize,
     /// Map pages verified.
     pub map_pages: u64,
-    /// Data blocks of 4 KiB that the map reaches, each counted once.
+    /// Blocks of 4 KiB that the map reaches, each counted once; those that hold the catalog are among them.
     pub data_blocks: u64,
     /// Their content was read and verified.
     pub data_verified: bool,

@@ -4,6 +4,9 @@ mod damage;
 mod fixture;
 mod refusals;
 
+use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
+use pool::{Core, ObjectId, Options};
+
 use crate::{CheckArguments, CheckStage, EXIT_CLEAN, OutputFormat, check, run_check};
 use clap::{Args, FromArgMatches};
 use fixture::{DATA_BLOCKS, Fixture, Ran};
@@ -29,6 +32,37 @@ fn a_pool_whose_daemon_was_killed_is_clean_after_replay_in_memory() {
     pool.assert_unchanged();
     // Again: the first check left no trace.
     assert_eq!(check(&pool.path, Default::default(), &mut |_| {}).unwrap(), outcome);
+}
+
+/// The engine itself, with so little memory that recovery takes checkpoints, on an overlay of a file open for reading only.
+#[test]
+fn the_engine_recovers_works_and_reopens_on_an_overlay() {
+    let pool = Fixture::killed();
+    let open = OpenOptions { read_only: true, engine: EngineChoice::Inline, ..OpenOptions::default() };
+    let mut media = Overlay::new(LocalMedia::open(FileDisk::open(&pool.path, &open).unwrap()).unwrap());
+    let mut content = Vec::new();
+    for incarnation in 2..5 {
+        let options = Options { memory_bytes: 64 << 10, incarnation, ..Options::default() };
+        let (mut engine, opened) = Core::open(media, options, &mut |_| {}).unwrap();
+        assert_eq!(opened.records > 0, incarnation == 2 || incarnation == 4);
+        assert!((incarnation != 2) || engine.counters().checkpoints > 0, "recovery had memory to spare");
+        let report = engine.check(true, &mut |_| {}).unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+        let volume = ObjectId(*engine.object_ids().first().unwrap());
+        if !content.is_empty() {
+            assert!(fixture::read(&mut engine, volume, 30 << 20, content.len()) == content);
+        }
+        content.extend([u8::try_from(incarnation).unwrap(); 40_960]);
+        fixture::write(&mut engine, volume, 30 << 20, content.clone());
+        if incarnation == 2 {
+            engine.checkpoint().unwrap();
+        }
+        assert!(engine.check(true, &mut |_| {}).unwrap().is_clean());
+        media = engine.into_media();
+    }
+    assert!(media.held_bytes() > 0);
+    drop(media);
+    pool.assert_unchanged();
 }
 
 #[test]
@@ -97,7 +131,7 @@ fn a_result_that_cannot_be_written_is_an_error_unless_the_reader_left() {
     let pool = Fixture::empty();
     let arguments = CheckArguments { file: pool.path.clone(), quick: true };
     for format in [OutputFormat::Text, OutputFormat::Json] {
-        let mut run = |kind| run_check(&arguments, format, &mut Failing(kind), &mut std::io::sink(), false);
+        let run = |kind| run_check(&arguments, format, &mut Failing(kind), &mut std::io::sink(), false);
         assert_eq!(run(std::io::ErrorKind::BrokenPipe), EXIT_CLEAN);
         assert_eq!(run(std::io::ErrorKind::StorageFull), crate::EXIT_FAILED);
     }

@@ -1,6 +1,6 @@
 //! Damage in every part of a pool: what is found, and what still opens.
 
-use super::fixture::{DATA_BLOCKS, FIRST_BLOCK, Fixture, POOL_BYTES};
+use super::fixture::{CATALOG_BLOCKS, DATA_BLOCKS, FIRST_BLOCK, Fixture, POOL_BYTES};
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, OutputFormat};
 
 const LAST_COPY: u64 = POOL_BYTES - 4096;
@@ -31,7 +31,7 @@ fn a_damaged_data_block_is_a_finding_that_a_quick_check_cannot_see() {
     let json = pool.run_as(false, OutputFormat::Json, false);
     let json: serde_json::Value = serde_json::from_str(&json.output).unwrap();
     assert_eq!((&json["clean"], &json["finding_count"]), (&false.into(), &1.into()));
-    assert_eq!(json["data_blocks"], DATA_BLOCKS);
+    assert_eq!(json["data_blocks"], DATA_BLOCKS + CATALOG_BLOCKS);
 }
 
 #[test]

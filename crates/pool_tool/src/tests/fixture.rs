@@ -6,18 +6,20 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use media::{EngineChoice, FileDisk, FormatOptions, LocalMedia, OpenOptions};
-use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
+use media::{EngineChoice, FileDisk, FormatOptions, LocalMedia, Media, OpenOptions};
+use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output};
 
 use crate::{CheckArguments, OutputFormat, run_check};
 
 /// Size of every pool, sparse.
-pub const POOL_BYTES: u64 = 64 << 20;
+pub const POOL_BYTES: u64 = 32 << 20;
 const LOG_BYTES: u64 = 1 << 20;
 /// Where the data area starts: the log ends in the first 8 MiB.
 pub const DATA_START: u64 = 8 << 20;
 /// Data blocks in a filled pool: what the two volumes and the snapshot share counts once.
 pub const DATA_BLOCKS: u64 = 20 + 64 + 1;
+/// Blocks that a checkpoint adds for the catalog: the object table and the documents.
+pub const CATALOG_BLOCKS: u64 = 2;
 /// The first block of the first volume holds this.
 pub const FIRST_BLOCK: u8 = 0xa0;
 
@@ -179,17 +181,25 @@ fn fill(engine: &mut Engine) {
     run(engine, Operation::Zero { object: first.0, ranges: vec![(8192, 8192)], forced: false });
 }
 
-fn write(engine: &mut Engine, object: ObjectId, offset: u64, data: Vec<u8>) {
+/// Writes, and waits until that is durable.
+pub fn write<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, data: Vec<u8>) {
     run(engine, Operation::Write { object: object.0, offset, data: data.into(), forced: false });
 }
 
-fn run(engine: &mut Engine, operation: Operation) {
+/// Reads.
+pub fn read<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, length: usize) -> Bytes {
+    match run(engine, Operation::Read { object: object.0, offset, length }) {
+        Output::Data(data) => data,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn run<M: Media>(engine: &mut Core<M>, operation: Operation) -> Output {
     let id = engine.submit(operation);
     loop {
         if let Some((found, result)) = engine.poll_finished() {
             assert_eq!(found, id);
-            result.unwrap();
-            return;
+            return result.unwrap();
         }
         engine.pump(8);
     }

@@ -30,14 +30,12 @@ fn a_missing_file_is_not_found_and_not_made() {
 
 #[test]
 fn a_folder_is_refused() {
-    let folder = Fixture::of(b"").path.with_file_name("");
     let inside = Fixture::of(b"");
     let arguments = CheckArguments { file: inside.path.with_file_name(""), quick: false };
     let mut errors = Vec::new();
     let status = run_check(&arguments, OutputFormat::Text, &mut std::io::sink(), &mut errors, false);
     assert_eq!(status, EXIT_FAILED);
     assert!(String::from_utf8(errors).unwrap().contains("neither a regular file nor a block device"));
-    drop(folder);
 }
 
 #[test]
