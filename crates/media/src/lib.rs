@@ -4,9 +4,31 @@
 //! carries a [`Ticket`], and its [`Completion`] is taken later with [`Media::poll`]. Three back ends implement them: a file or block
 //! device, a simulated disk with crashes and faults, and (later) RADOS. This is the only crate besides `daemon` that touches the
 //! operating system, and the only one with `unsafe`.
+//!
+//! The local back end is [`LocalMedia`] over a [`Disk`]: a [`FileDisk`] on a machine, a [`SimDisk`] in tests.
+#![deny(unsafe_code)] // allowed where the operating system asks for it, each time with its reason
 
+mod backing;
 mod buffer;
+mod disk;
+mod file;
+mod inline;
+mod local;
+mod sim;
+mod superblock;
+mod threads;
+mod uring;
+
+pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};
+pub use disk::Disk;
+pub use file::{EngineChoice, FileDisk, OpenOptions};
+pub use local::{DamagedCopy, FormatOptions, LocalMedia, Statistics, default_log_bytes};
+pub use sim::{
+    DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
+};
+
+use std::os::fd::BorrowedFd;
 
 use thiserror::Error;
 
@@ -145,6 +167,13 @@ pub trait Media: SegmentStore + LogStore + RootStore {
     fn submit(&mut self);
     /// The next completion, or `None` when nothing has completed yet. Never blocks.
     fn poll(&mut self) -> Option<Completion>;
-    /// Blocks until `poll` has something to return, or nothing is outstanding. For tools and recovery; a reactor never calls it.
+    /// Submits, then blocks until `poll` has something to return or nothing is outstanding. For tools and recovery; a reactor never calls it.
     fn wait(&mut self);
+    /// A descriptor that becomes readable when something completes after the last `poll` returned `None`; `None` when requests complete
+    /// inside the submitting call. Each completion makes a new edge, so an edge-triggered waiter never has to call `clear_wake`.
+    fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+    /// Makes the wake descriptor unreadable again, for a level-triggered waiter: call it, then poll until `None`.
+    fn clear_wake(&mut self) {}
 }

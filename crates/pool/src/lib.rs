@@ -1,6 +1,32 @@
 //! The thin pool: radix-tree maps with shared sub-trees, lazily propagated reference counts, a write-ahead log, checkpoints and
 //! recovery by replay.
+//!
+//! [`Core`] is the engine: deterministic, single-threaded, without clock or I/O of its own. Nothing here knows a protocol.
 #![forbid(unsafe_code)]
 
+mod assign;
+mod blocks;
+mod check;
+mod checkpoint;
+mod core;
+mod execute;
+mod frame;
 mod interface;
+mod layout;
+mod log;
+mod page;
+mod read;
+mod record;
+mod recovery;
+mod root;
+mod space;
+mod stream;
+mod tree;
+
+pub use crate::core::{
+    Core, Counters, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
+    Output,
+};
+pub use check::{CheckProgress, CheckReport};
 pub use interface::*;
+pub use recovery::{Opened, initial_root};

@@ -4,7 +4,7 @@
 //! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
 
 use crate::tally::Tally;
-use crate::{dependencies, suite, workspace};
+use crate::{dependencies, simulate, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use harness::text;
@@ -48,6 +48,11 @@ const STEPS: &[Step] = &[
         name: "doc",
         what: "the documentation builds without warnings",
         run: || cargo("doc", &["doc", "--workspace", "--no-deps", "--quiet"]),
+    },
+    Step {
+        name: "sim",
+        what: "seeded crashes of the simulated array",
+        run: || simulate::run(&simulate::Options::short()),
     },
     Step {
         name: "build",

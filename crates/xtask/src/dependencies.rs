@@ -25,8 +25,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pool", &["block", "media"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
+    ("sim", &["block", "media", "pool"]),
     ("windlass", &["cli", "daemon", "demo", "media", "pool"]),
-    ("xtask", &["bench", "conformance", "harness"]),
+    ("xtask", &["bench", "conformance", "harness", "sim"]),
 ];
 
 /// Third-party crates that only some of our crates may name.

@@ -3,6 +3,7 @@
 
 mod ci;
 mod dependencies;
+mod simulate;
 mod suite;
 mod tally;
 mod workspace;
@@ -32,6 +33,8 @@ enum Command {
     Suite(suite::Options),
     /// The benchmark kit; see docs/benchmarks.md.
     Bench(bench::Options),
+    /// The real engine on a simulated disk with crashes, one run for each seed; a seed replays exactly.
+    Sim(simulate::Options),
     /// The allowed edges between our crates, and the licences of all dependencies.
     Deps,
 }
@@ -59,6 +62,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
             let outcome = bench::run(&windlass()?, options)?;
             Ok(Tally { passed: outcome.reached, failed: outcome.missed })
         }
+        Command::Sim(options) => simulate::run(options),
         Command::Deps => dependencies::run(),
     }
 }

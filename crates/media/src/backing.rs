@@ -1,0 +1,370 @@
+//! The file or block device under a [`FileDisk`](crate::FileDisk): opening, locking, size, and blocking transfers that the engines
+//! without io_uring use. A memory file system is recognised here, because RAM needs neither direct I/O nor flushes.
+
+use std::fs::File;
+use std::io::{IoSlice, Seek, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+use thiserror::Error;
+
+use crate::disk::block_length;
+use crate::{BLOCK_BYTES, Buffer, Completion, Done, MediaError, Ticket};
+
+/// Why a file or device could not be opened as a disk. Nothing was changed, except that a missing file may have been created.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// No such file, and it was not to be created.
+    #[error("{path}: no such file or device")]
+    NotFound {
+        /// Path as given.
+        path: String,
+    },
+    /// Another process holds the lock.
+    #[error("{path} is in use by another process: stop it first, or use another path")]
+    InUse {
+        /// Path as given.
+        path: String,
+    },
+    /// A block device that the kernel uses, or that a process has claimed.
+    #[error("{path} is in use: it is mounted, part of another device, or opened by another process")]
+    Busy {
+        /// Path as given.
+        path: String,
+    },
+    /// A directory, socket, character device or the like.
+    #[error("{path} is neither a regular file nor a block device")]
+    NotADisk {
+        /// Path as given.
+        path: String,
+    },
+    /// A device whose sectors are larger than a block of the pool.
+    #[error("{path} has sectors of {sector_bytes} bytes; at most {BLOCK_BYTES} are supported")]
+    SectorSize {
+        /// Path as given.
+        path: String,
+        /// Logical sector size of the device.
+        sector_bytes: u32,
+    },
+    /// The operating system refused.
+    #[error("{path}: {operation} failed: {reason}")]
+    System {
+        /// Path as given.
+        path: String,
+        /// What was being done.
+        operation: &'static str,
+        /// The operating system's words.
+        reason: std::io::Error,
+    },
+}
+
+/// What a request does.
+pub(crate) enum Operation {
+    Read { block: u64, buffer: Buffer },
+    Write { block: u64, buffer: Buffer, durable: bool },
+    Flush,
+    Discard { block: u64, blocks: u64 },
+}
+
+/// A validated request on its way to an engine.
+pub(crate) struct Request {
+    pub(crate) ticket: Ticket,
+    pub(crate) operation: Operation,
+}
+
+impl Operation {
+    /// The error that this operation reports for `reason`.
+    pub(crate) fn error(&self, reason: &std::io::Error) -> MediaError {
+        let (operation, address, blocks) = match self {
+            Self::Read { block, buffer } => ("read", *block, block_length(buffer)),
+            Self::Write { block, buffer, .. } => ("write", *block, block_length(buffer)),
+            Self::Flush => ("flush", 0, 0),
+            Self::Discard { block, blocks } => ("discard", *block, *blocks),
+        };
+        MediaError::Io { operation, address, blocks, reason: reason.to_string() }
+    }
+
+    /// What this operation returns on success.
+    pub(crate) fn done(self) -> Done {
+        match self {
+            Self::Read { buffer, .. } => Done::Read(buffer),
+            Self::Write { buffer, .. } => Done::Written(Some(buffer)),
+            Self::Flush | Self::Discard { .. } => Done::Written(None),
+        }
+    }
+}
+
+/// Byte offset of a block. The block lies on a device whose size in bytes fits 64 bits.
+pub(crate) const fn byte_offset(block: u64) -> u64 {
+    block * BLOCK_BYTES as u64
+}
+
+/// An open, locked file or block device.
+pub(crate) struct BackingFile {
+    file: File,
+    block_device: bool,
+    memory: bool,
+    direct: bool,
+    read_only: bool,
+    created: bool,
+    block_count: u64,
+    prepare_failures: AtomicU64,
+}
+
+impl BackingFile {
+    /// Opens and locks `path`. A missing or empty file becomes a sparse file of `create_bytes`, when given.
+    pub(crate) fn open(
+        path: &Path,
+        create_bytes: Option<u64>,
+        direct: bool,
+        read_only: bool,
+    ) -> Result<Self, OpenError> {
+        let shown = || path.display().to_string();
+        let failed = |operation| move |reason: std::io::Error| OpenError::System { path: shown(), operation, reason };
+        let mut block_device = false;
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(metadata) if metadata.file_type().is_block_device() => block_device = true,
+            Ok(_) => return Err(OpenError::NotADisk { path: shown() }),
+            Err(reason) if reason.kind() == std::io::ErrorKind::NotFound => {
+                if create_bytes.is_none() || read_only {
+                    return Err(OpenError::NotFound { path: shown() });
+                }
+            }
+            Err(reason) => return Err(failed("looking up the file")(reason)),
+        }
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(!read_only).mode(0o600);
+        if block_device {
+            // Without O_CREAT, O_EXCL claims the device: it fails while the device is mounted or part of another.
+            options.custom_flags(OFlags::EXCL.bits().cast_signed());
+        } else {
+            options.create(create_bytes.is_some() && !read_only);
+        }
+        let mut file = options.open(path).map_err(|reason| match reason.raw_os_error() {
+            Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
+            _ => failed("opening")(reason),
+        })?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(OpenError::InUse { path: shown() }),
+            Err(reason) => return Err(failed("locking")(reason.into())),
+        }
+        let mut bytes = file.seek(SeekFrom::End(0)).map_err(failed("finding the size"))?;
+        let mut created = false;
+        if let (0, false, false, Some(create_bytes)) = (bytes, block_device, read_only, create_bytes) {
+            file.set_len(create_bytes).map_err(failed("setting the size"))?;
+            file.sync_all().map_err(failed("writing the new file"))?;
+            sync_folder(path).map_err(failed("writing the folder of the new file"))?;
+            bytes = create_bytes;
+            created = true;
+        }
+        if block_device {
+            let sector_bytes = rustix::fs::ioctl_blksszget(&file)
+                .map_err(|reason| failed("finding the sector size")(reason.into()))?;
+            if usize::try_from(sector_bytes).is_ok_and(|sector_bytes| sector_bytes > BLOCK_BYTES) {
+                return Err(OpenError::SectorSize { path: shown(), sector_bytes });
+            }
+        }
+        let memory = !block_device
+            && on_memory_file_system(&file)
+                .map_err(|reason| failed("finding the file system's type")(reason.into()))?;
+        let direct = direct
+            && !memory
+            && enable_direct_io(&file).map_err(|reason| failed("enabling direct I/O")(reason.into()))?;
+        Ok(Self {
+            file,
+            block_device,
+            memory,
+            direct,
+            read_only,
+            created,
+            block_count: bytes / BLOCK_BYTES as u64,
+            prepare_failures: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn raw_descriptor(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    pub(crate) fn block_device(&self) -> bool {
+        self.block_device
+    }
+
+    /// On tmpfs or ramfs: nothing here outlives the machine, and nothing here blocks.
+    pub(crate) fn memory(&self) -> bool {
+        self.memory
+    }
+
+    pub(crate) fn direct(&self) -> bool {
+        self.direct
+    }
+
+    pub(crate) fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub(crate) fn created(&self) -> bool {
+        self.created
+    }
+
+    pub(crate) fn block_count(&self) -> u64 {
+        self.block_count
+    }
+
+    pub(crate) fn prepare_failures(&self) -> u64 {
+        self.prepare_failures.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_prepare_failure(&self) {
+        self.prepare_failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Executes the request on this thread.
+    pub(crate) fn execute(&self, request: Request) -> Completion {
+        let Request { ticket, mut operation } = request;
+        let outcome = match &mut operation {
+            Operation::Read { block, buffer } => self.read(byte_offset(*block), buffer),
+            Operation::Write { block, buffer, durable } => self.write(byte_offset(*block), buffer, *durable),
+            Operation::Flush => self.flush(),
+            Operation::Discard { block, blocks } => self.discard(byte_offset(*block), byte_offset(*blocks)),
+        };
+        let result = match outcome {
+            Ok(()) => Ok(operation.done()),
+            Err(reason) => Err(operation.error(&reason)),
+        };
+        Completion { ticket, result }
+    }
+
+    fn read(&self, mut offset: u64, mut buffer: &mut [u8]) -> std::io::Result<()> {
+        while !buffer.is_empty() {
+            match rustix::io::pread(&self.file, &mut *buffer, offset) {
+                Ok(0) => return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
+                Ok(count) => {
+                    buffer = buffer.get_mut(count..).unwrap_or_default();
+                    offset += u64::try_from(count).unwrap_or_default();
+                }
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(reason) => return Err(reason.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, mut offset: u64, mut buffer: &[u8], durable: bool) -> std::io::Result<()> {
+        let mut flags = match durable && !self.memory {
+            true => ReadWriteFlags::DSYNC,
+            false => ReadWriteFlags::empty(),
+        };
+        let mut flush_after = false;
+        while !buffer.is_empty() {
+            let written = match flags.is_empty() {
+                true => rustix::io::pwrite(&self.file, buffer, offset),
+                false => rustix::io::pwritev2(&self.file, &[IoSlice::new(buffer)], offset, flags),
+            };
+            match written {
+                Ok(0) => return Err(std::io::Error::from(std::io::ErrorKind::WriteZero)),
+                Ok(count) => {
+                    buffer = buffer.get(count..).unwrap_or_default();
+                    offset += u64::try_from(count).unwrap_or_default();
+                }
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                // A kernel or file system without RWF_DSYNC: write, then flush; as durable, only slower.
+                Err(Errno::NOSYS | Errno::OPNOTSUPP) if !flags.is_empty() => {
+                    flags = ReadWriteFlags::empty();
+                    flush_after = true;
+                }
+                Err(reason) => return Err(reason.into()),
+            }
+        }
+        if flush_after { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&self) -> std::io::Result<()> {
+        if self.memory {
+            return Ok(());
+        }
+        loop {
+            match rustix::fs::fdatasync(&self.file) {
+                Err(Errno::INTR) => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> std::io::Result<()> {
+        loop {
+            let outcome = match self.block_device {
+                true => discard_device(self.file.as_fd(), offset, length),
+                false => {
+                    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                    rustix::fs::fallocate(&self.file, punch, offset, length)
+                }
+            };
+            match outcome {
+                Err(Errno::INTR) => {}
+                // Advisory: a device or file system that cannot discard keeps the content, which is allowed.
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOTTY) => return Ok(()),
+                Err(reason) => return Err(reason.into()),
+            }
+        }
+    }
+
+    /// Allocates the blocks of a file ahead of their first write; keeps content. A failure is counted.
+    pub(crate) fn prepare(&self, block: u64, blocks: u64) {
+        if self.block_device || self.memory {
+            return;
+        }
+        loop {
+            let keep = FallocateFlags::KEEP_SIZE;
+            match rustix::fs::fallocate(&self.file, keep, byte_offset(block), byte_offset(blocks)) {
+                Err(Errno::INTR) => {}
+                Ok(()) => return,
+                Err(_) => return self.count_prepare_failure(),
+            }
+        }
+    }
+}
+
+/// Makes a new directory entry durable.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = match path.canonicalize()?.parent() {
+        Some(folder) => PathBuf::from(folder),
+        None => return Ok(()),
+    };
+    File::open(folder)?.sync_all()
+}
+
+fn on_memory_file_system(file: &File) -> rustix::io::Result<bool> {
+    const TMPFS_MAGIC: i64 = 0x0102_1994;
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    let kind = i128::from(rustix::fs::fstatfs(file)?.f_type);
+    Ok(kind == i128::from(TMPFS_MAGIC) || kind == i128::from(RAMFS_MAGIC))
+}
+
+/// False when the file system has no direct I/O.
+fn enable_direct_io(file: &File) -> rustix::io::Result<bool> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    match rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL) => Ok(false),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// `BLKDISCARD` of `linux/fs.h`: offset and length in bytes.
+#[expect(unsafe_code, reason = "the discard of a block device is reached by ioctl only")]
+fn discard_device(device: BorrowedFd<'_>, offset: u64, length: u64) -> rustix::io::Result<()> {
+    const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
+    // SAFETY: BLKDISCARD reads two 64-bit numbers through the pointer it is given, and `Setter` passes a pointer to this array, which
+    // lives until the call returns.
+    unsafe {
+        let range = rustix::ioctl::Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]);
+        rustix::ioctl::ioctl(device, range)
+    }
+}

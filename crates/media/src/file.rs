@@ -1,0 +1,315 @@
+//! A disk over a file or block device, by one of three engines: io_uring, threads, or inline for memory file systems.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+
+use crate::backing::{BackingFile, OpenError, Operation, Request};
+use crate::disk::{block_length, range_error};
+use crate::inline::Inline;
+use crate::threads::Threads;
+use crate::uring::Uring;
+use crate::{Buffer, Capabilities, Completion, Disk, MediaError, Ticket};
+
+/// Threads of the engine that replaces io_uring.
+const THREADS: usize = 4;
+/// Largest request a caller should make; larger ones work.
+const MAX_REQUEST_BYTES: usize = 1 << 20;
+
+/// What executes requests. One owner; `wait` submits first. Prepare requests do not come here.
+pub(crate) trait Engine: Send {
+    /// Takes a validated request.
+    fn start(&mut self, request: Request);
+    /// Starts everything taken.
+    fn submit(&mut self);
+    /// See [`Disk::poll`].
+    fn poll(&mut self) -> Option<Completion>;
+    /// See [`Disk::wait`].
+    fn wait(&mut self);
+    /// See [`Disk::outstanding`].
+    fn outstanding(&self) -> usize;
+    /// Requests complete inside `start`.
+    fn immediate(&self) -> bool;
+}
+
+/// Which engine executes the requests of a [`FileDisk`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// Inline on a memory file system; else io_uring; else, where the kernel refuses that, threads.
+    #[default]
+    Auto,
+    /// io_uring, or an error.
+    Uring,
+    /// A small pool of threads with blocking transfers.
+    Threads,
+    /// Blocking transfers inside the submitting call.
+    Inline,
+}
+
+/// How to open a [`FileDisk`].
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Makes a missing or empty file a sparse file of this many bytes. A file with content is opened as it is.
+    pub create_bytes: Option<u64>,
+    /// Bypass the page cache, where the file system can (O_DIRECT).
+    pub direct: bool,
+    /// Refuse writes.
+    pub read_only: bool,
+    /// Engine to use.
+    pub engine: EngineChoice,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { create_bytes: None, direct: true, read_only: false, engine: EngineChoice::Auto }
+    }
+}
+
+/// A file or block device as a [`Disk`]. Holds an exclusive advisory lock while it lives.
+pub struct FileDisk {
+    engine: Box<dyn Engine>,
+    /// For preallocation, and for the discard of a block device under io_uring. Started at the first need.
+    helper: Option<Threads>,
+    ready: VecDeque<Completion>,
+    engine_name: &'static str,
+    uring_refused: Option<std::io::Error>,
+    wake: Arc<OwnedFd>,
+    backing: Arc<BackingFile>,
+}
+
+impl std::fmt::Debug for FileDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FileDisk({} blocks, {})", self.backing.block_count(), self.description())
+    }
+}
+
+impl FileDisk {
+    /// Opens and locks a file or block device. A file whose size is not a multiple of 4 096 loses the rest.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let failed = |operation, reason| OpenError::System { path: path.display().to_string(), operation, reason };
+        let backing = Arc::new(BackingFile::open(path, options.create_bytes, options.direct, options.read_only)?);
+        let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|reason| failed("making an event descriptor", reason.into()))?;
+        let wake = Arc::new(wake);
+        let uring = || -> std::io::Result<Box<dyn Engine>> {
+            Ok(Box::new(Uring::new(Arc::clone(&backing), Arc::clone(&wake))?))
+        };
+        let threads = || -> Result<Box<dyn Engine>, OpenError> {
+            match Threads::new(Arc::clone(&backing), Arc::clone(&wake), THREADS) {
+                Ok(threads) => Ok(Box::new(threads)),
+                Err(reason) => Err(failed("starting threads", reason)),
+            }
+        };
+        let mut uring_refused = None;
+        let (engine, engine_name): (Box<dyn Engine>, _) = match options.engine {
+            EngineChoice::Inline => (Box::new(Inline::new(Arc::clone(&backing))), "inline"),
+            EngineChoice::Auto if backing.memory() => (Box::new(Inline::new(Arc::clone(&backing))), "inline"),
+            EngineChoice::Threads => (threads()?, "threads"),
+            EngineChoice::Uring => (uring().map_err(|reason| failed("setting up io_uring", reason))?, "io_uring"),
+            EngineChoice::Auto => match uring() {
+                Ok(engine) => (engine, "io_uring"),
+                Err(reason) => {
+                    uring_refused = Some(reason);
+                    (threads()?, "threads")
+                }
+            },
+        };
+        Ok(Self { engine, helper: None, ready: VecDeque::new(), engine_name, uring_refused, wake, backing })
+    }
+
+    /// True when `open` made the file, or gave an empty one its size.
+    pub fn created(&self) -> bool {
+        self.backing.created()
+    }
+
+    /// `io_uring`, `threads` or `inline`.
+    pub fn engine(&self) -> &'static str {
+        self.engine_name
+    }
+
+    /// True on tmpfs or ramfs: content does not survive the machine.
+    pub fn memory(&self) -> bool {
+        self.backing.memory()
+    }
+
+    /// Preallocations that failed or were dropped; a file system that is nearly full shows here first.
+    pub fn prepare_failures(&self) -> u64 {
+        self.backing.prepare_failures()
+    }
+
+    /// One line for the log: what the disk is and how it is reached.
+    pub fn description(&self) -> String {
+        let kind = match (self.backing.block_device(), self.backing.memory()) {
+            (true, _) => "block device",
+            (false, true) => "file in memory",
+            (false, false) => "file",
+        };
+        let cache = if self.backing.direct() { "direct I/O" } else { "through the page cache" };
+        match &self.uring_refused {
+            Some(reason) => format!("{kind}, {cache}, {} (io_uring refused: {reason})", self.engine_name),
+            None => format!("{kind}, {cache}, {}", self.engine_name),
+        }
+    }
+
+    fn start(&mut self, request: Request) {
+        self.engine.start(request);
+    }
+
+    fn refuse(&mut self, ticket: Ticket, error: MediaError) {
+        self.ready.push_back(Completion { ticket, result: Err(error) });
+    }
+
+    /// The error of a change to a disk opened for reading only.
+    fn change_error(&self, operation: &'static str, address: u64, blocks: u64) -> Option<MediaError> {
+        self.backing.read_only().then(|| MediaError::Io {
+            operation,
+            address,
+            blocks,
+            reason: "the disk was opened for reading only".to_owned(),
+        })
+    }
+
+    /// The helper thread, started now if need be.
+    fn helper(&mut self) -> std::io::Result<&mut Threads> {
+        if self.helper.is_none() {
+            self.helper = Some(Threads::new(Arc::clone(&self.backing), Arc::clone(&self.wake), 1)?);
+        }
+        self.helper.as_mut().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))
+    }
+
+    fn helper_outstanding(&self) -> usize {
+        self.helper.as_ref().map_or(0, Engine::outstanding)
+    }
+}
+
+impl Disk for FileDisk {
+    fn block_count(&self) -> u64 {
+        self.backing.block_count()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            torn_writes: true,
+            needs_flush: !self.backing.memory(),
+            max_request_bytes: MAX_REQUEST_BYTES,
+            immediate: self.engine.immediate(),
+        }
+    }
+
+    fn read_only(&self) -> bool {
+        self.backing.read_only()
+    }
+
+    fn read(&mut self, ticket: Ticket, block: u64, buffer: Buffer) {
+        match range_error("read", block, block_length(&buffer), self.block_count()) {
+            Some(error) => self.refuse(ticket, error),
+            None => self.start(Request { ticket, operation: Operation::Read { block, buffer } }),
+        }
+    }
+
+    fn write(&mut self, ticket: Ticket, block: u64, buffer: Buffer, durable: bool) {
+        let blocks = block_length(&buffer);
+        let error = range_error("write", block, blocks, self.block_count());
+        match error.or_else(|| self.change_error("write", block, blocks)) {
+            Some(error) => self.refuse(ticket, error),
+            None => self.start(Request { ticket, operation: Operation::Write { block, buffer, durable } }),
+        }
+    }
+
+    fn flush(&mut self, ticket: Ticket) {
+        match self.change_error("flush", 0, 0) {
+            Some(error) => self.refuse(ticket, error),
+            None => self.start(Request { ticket, operation: Operation::Flush }),
+        }
+    }
+
+    fn discard(&mut self, ticket: Ticket, block: u64, blocks: u64) {
+        let error = range_error("discard", block, blocks, self.block_count());
+        if let Some(error) = error.or_else(|| self.change_error("discard", block, blocks)) {
+            return self.refuse(ticket, error);
+        }
+        let operation = Operation::Discard { block, blocks };
+        if !(self.backing.block_device() && self.engine_name == "io_uring") {
+            return self.start(Request { ticket, operation });
+        }
+        match self.helper() {
+            Ok(helper) => helper.start(Request { ticket, operation }),
+            Err(reason) => {
+                let error = operation.error(&reason);
+                self.refuse(ticket, error);
+            }
+        }
+    }
+
+    fn prepare(&mut self, block: u64, blocks: u64) {
+        let invalid = range_error("prepare", block, blocks, self.block_count()).is_some();
+        if invalid || self.backing.read_only() || self.backing.block_device() || self.backing.memory() {
+            return;
+        }
+        match self.helper() {
+            Ok(helper) => helper.prepare(block, blocks),
+            Err(_) => self.backing.count_prepare_failure(),
+        }
+    }
+
+    fn submit(&mut self) {
+        self.engine.submit();
+        if let Some(helper) = &mut self.helper {
+            helper.submit();
+        }
+    }
+
+    fn poll(&mut self) -> Option<Completion> {
+        if let Some(completion) = self.ready.pop_front() {
+            return Some(completion);
+        }
+        self.engine.poll().or_else(|| self.helper.as_mut().and_then(Engine::poll))
+    }
+
+    fn wait(&mut self) {
+        self.submit();
+        loop {
+            if !self.ready.is_empty() {
+                return;
+            }
+            if self.helper_outstanding() == 0 {
+                return self.engine.wait();
+            }
+            if let Some(completion) = self.poll() {
+                return self.ready.push_back(completion);
+            }
+            // Two sources of completions: the event descriptor stands for both. The time limit is a safety net, not a tick.
+            let limit = Timespec { tv_sec: 1, tv_nsec: 0 };
+            let mut wait_on = [PollFd::new(&self.wake, PollFlags::IN)];
+            let _ = rustix::event::poll(&mut wait_on, Some(&limit));
+            self.clear_wake();
+        }
+    }
+
+    fn outstanding(&self) -> usize {
+        self.ready.len() + self.engine.outstanding() + self.helper_outstanding()
+    }
+
+    fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        (!self.engine.immediate()).then(|| self.wake.as_fd())
+    }
+
+    fn clear_wake(&mut self) {
+        let mut count = [0; 8];
+        // EAGAIN: it was not readable.
+        let _ = rustix::io::read(&self.wake, &mut count);
+    }
+}
+
+/// Makes the event descriptor readable.
+pub(crate) fn signal(wake: &OwnedFd) {
+    // EAGAIN: the counter is full, so it is readable.
+    let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+}

@@ -1,0 +1,559 @@
+//! The local back end: one disk that holds the superblock copies, the log ring and the data area of a pool.
+//!
+//! One process owns the disk (by its lock), so the fence is constant and only guards against an owner's own older epoch. The root in force
+//! is kept in memory; a swap writes two copies, flushes, writes the other two, flushes, and then completes. Internal requests travel with the
+//! caller's and are filtered out in `poll`.
+
+mod format;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+
+use crate::disk::block_length;
+use crate::superblock::{COPIES, Contents, CopyState, describe, in_force, write_order};
+use crate::{
+    BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Disk, Done, Fence, LogStore, MAX_ROOT_BYTES, Media,
+    MediaError, RootStore, SegmentStore, Ticket,
+};
+pub use format::{FormatOptions, default_log_bytes};
+
+/// A superblock copy that was found damaged when the pool was opened. The next swap of the root repairs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedCopy {
+    /// 0 to 3.
+    pub index: usize,
+    /// Where it is.
+    pub block: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Counts of completed requests since the pool was opened. Superblock writes are not included, except in `errors`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Reads of segments and log.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes of segments.
+    pub writes: u64,
+    /// Bytes of segments written.
+    pub written_bytes: u64,
+    /// Appends to the log.
+    pub appends: u64,
+    /// Bytes appended to the log.
+    pub appended_bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Discards.
+    pub discards: u64,
+    /// Swaps of the root.
+    pub root_swaps: u64,
+    /// Requests that failed.
+    pub errors: u64,
+}
+
+/// Whom a request on the disk belongs to.
+#[derive(Clone, Copy)]
+enum Owner {
+    Read { ticket: Ticket },
+    Write { ticket: Ticket },
+    Append { ticket: Ticket },
+    Flush { ticket: Ticket },
+    Discard { ticket: Ticket },
+    Superblock,
+    Vacant,
+}
+
+/// A swap of the root under way.
+struct Swap {
+    ticket: Ticket,
+    contents: Contents,
+    order: [usize; COPIES],
+    /// 0: first two copies, 1: their flush, 2: last two copies, 3: their flush.
+    step: u8,
+    outstanding: u8,
+}
+
+/// A pool on one disk.
+pub struct LocalMedia<D: Disk> {
+    disk: D,
+    contents: Contents,
+    /// Which copies hold the root in force.
+    holds: [bool; COPIES],
+    damaged: Vec<DamagedCopy>,
+    newest_epoch: u64,
+    owners: Vec<Owner>,
+    vacant: Vec<Ticket>,
+    ready: VecDeque<Completion>,
+    swap: Option<Swap>,
+    waiting_swaps: VecDeque<(Ticket, u64, Vec<u8>)>,
+    /// Set when a swap failed: what is on disk is unknown until the pool is opened again.
+    root_lost: Option<MediaError>,
+    statistics: Statistics,
+}
+
+impl<D: Disk> std::fmt::Debug for LocalMedia<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LocalMedia(root version {}, {:?})", self.contents.version, self.contents.geometry)
+    }
+}
+
+impl<D: Disk> LocalMedia<D> {
+    /// Opens the pool on `disk`. Blocks. Refuses, with a sentence in [`MediaError::BadRoot`], what is blank or not a pool, is damaged beyond
+    /// its copies, has a newer format or unknown features, or is larger than the disk.
+    pub fn open(mut disk: D) -> Result<Self, MediaError> {
+        let copies = read_copies(&mut disk);
+        let states = copies.each_ref().map(|(_, state)| state.clone());
+        let contents = in_force(&states).map_err(MediaError::BadRoot)?.clone();
+        contents.check_features(disk.read_only())?;
+        if contents.geometry.block_count > disk.block_count() {
+            return Err(MediaError::BadRoot(format!(
+                "the device has {} blocks of 4096 bytes, but the pool was made with {}: it was cut off, or only partly copied",
+                disk.block_count(),
+                contents.geometry.block_count
+            )));
+        }
+        let places = contents.geometry.copy_blocks();
+        let mut media = Self::new(disk, contents);
+        for (index, ((_, state), block)) in copies.iter().zip(places).enumerate() {
+            let holds = state.contents() == Some(&media.contents);
+            if let Some(entry) = media.holds.get_mut(index) {
+                *entry = holds;
+            }
+            // An intact copy of another version is what a crash inside a swap leaves; it is not damage.
+            if state.contents().is_none() {
+                media.damaged.push(DamagedCopy { index, block, reason: describe(state) });
+            }
+        }
+        Ok(media)
+    }
+
+    fn new(disk: D, contents: Contents) -> Self {
+        Self {
+            disk,
+            contents,
+            holds: [true; COPIES],
+            damaged: Vec::new(),
+            newest_epoch: 0,
+            owners: Vec::new(),
+            vacant: Vec::new(),
+            ready: VecDeque::new(),
+            swap: None,
+            waiting_swaps: VecDeque::new(),
+            root_lost: None,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Identity of the pool.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.contents.uuid
+    }
+
+    /// Superblock copies found damaged at opening and not repaired since.
+    pub fn damaged_copies(&self) -> &[DamagedCopy] {
+        &self.damaged
+    }
+
+    /// What was done since opening.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// The disk below.
+    pub fn disk(&self) -> &D {
+        &self.disk
+    }
+
+    /// The disk below, to change (for fault injection). Requests made on it directly confuse this back end.
+    pub fn disk_mut(&mut self) -> &mut D {
+        &mut self.disk
+    }
+
+    /// Gives the disk back, for opening it again. Completions not yet taken are lost.
+    pub fn into_disk(self) -> D {
+        self.disk
+    }
+
+    /// Requests whose completion `poll` has not returned yet, including a swap's own.
+    pub fn outstanding(&self) -> usize {
+        self.ready.len() + self.disk.outstanding() + self.waiting_swaps.len()
+    }
+
+    /// A descriptor that becomes readable when something completes after the last poll; see [`Disk::wake_descriptor`].
+    pub fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.disk.wake_descriptor()
+    }
+
+    /// Makes the wake descriptor unreadable again; see [`Disk::clear_wake`].
+    pub fn clear_wake(&mut self) {
+        self.disk.clear_wake();
+    }
+
+    /// A ticket of the disk for a request of `owner`.
+    fn lend(&mut self, owner: Owner) -> Ticket {
+        if let Some(ticket) = self.vacant.pop()
+            && let Some(entry) = self.owner_mut(ticket)
+        {
+            *entry = owner;
+            return ticket;
+        }
+        self.owners.push(owner);
+        u64::try_from(self.owners.len() - 1).unwrap_or(u64::MAX)
+    }
+
+    fn owner_mut(&mut self, ticket: Ticket) -> Option<&mut Owner> {
+        self.owners.get_mut(usize::try_from(ticket).ok()?)
+    }
+
+    fn take_back(&mut self, ticket: Ticket) -> Owner {
+        let owner = match self.owner_mut(ticket) {
+            Some(entry) => std::mem::replace(entry, Owner::Vacant),
+            None => Owner::Vacant,
+        };
+        assert!(!matches!(owner, Owner::Vacant), "the disk completed a request that is not outstanding");
+        self.vacant.push(ticket);
+        owner
+    }
+
+    fn complete(&mut self, ticket: Ticket, result: Result<Done, MediaError>) {
+        self.statistics.errors += u64::from(result.is_err());
+        self.ready.push_back(Completion { ticket, result });
+    }
+
+    /// Notes the epoch of a call; false, and the call completed, when a newer one was seen.
+    fn admit(&mut self, fence: &Fence, ticket: Ticket) -> bool {
+        if fence.epoch < self.newest_epoch {
+            self.complete(ticket, Err(MediaError::Fenced));
+            return false;
+        }
+        self.newest_epoch = fence.epoch;
+        true
+    }
+
+    /// True when the blocks lie in the data area; otherwise the request is completed with an error. An address may come from a damaged page,
+    /// and must never reach log or superblocks.
+    fn in_data_area(&mut self, operation: &'static str, ticket: Ticket, address: BlockAddress, blocks: u64) -> bool {
+        let geometry = &self.contents.geometry;
+        let inside = match address.0.checked_add(blocks) {
+            Some(end) => address.0 >= geometry.data_start() && end <= geometry.data_end() && blocks > 0,
+            None => false,
+        };
+        if !inside {
+            let reason = format!("outside the data area (blocks {} to {})", geometry.data_start(), geometry.data_end());
+            self.complete(ticket, Err(MediaError::Io { operation, address: address.0, blocks, reason }));
+        }
+        inside
+    }
+
+    /// The block of a range of the ring; otherwise the request is completed with an error.
+    fn log_block(&mut self, operation: &'static str, ticket: Ticket, offset_bytes: u64, blocks: u64) -> Option<u64> {
+        let geometry = &self.contents.geometry;
+        let block_bytes = BLOCK_BYTES as u64;
+        let first = offset_bytes / block_bytes;
+        let inside = first.checked_add(blocks).is_some_and(|end| end <= geometry.log_blocks);
+        if inside && blocks > 0 && offset_bytes.is_multiple_of(block_bytes) {
+            return Some(geometry.log_first_block + first);
+        }
+        let reason =
+            format!("byte {offset_bytes} of the log is outside its {} blocks, or not aligned", geometry.log_blocks);
+        let address = geometry.log_first_block.saturating_add(first);
+        self.complete(ticket, Err(MediaError::Io { operation, address, blocks, reason }));
+        None
+    }
+
+    /// Starts a swap when none is under way.
+    fn start_next_swap(&mut self) {
+        while self.swap.is_none()
+            && let Some((ticket, expected, root)) = self.waiting_swaps.pop_front()
+        {
+            if let Some(error) = self.root_lost.clone() {
+                self.complete(ticket, Err(error));
+                continue;
+            }
+            if expected != self.contents.version {
+                let found = self.contents.version;
+                self.complete(ticket, Err(MediaError::RootConflict { expected, found }));
+                continue;
+            }
+            let Some(version) = expected.checked_add(1) else {
+                self.complete(ticket, Err(MediaError::BadRoot("the root's version is at its end".to_owned())));
+                continue;
+            };
+            let contents = Contents { version, root, ..self.contents.clone() };
+            let order = write_order(self.holds);
+            self.swap = Some(Swap { ticket, contents, order, step: 0, outstanding: 0 });
+            self.start_swap_step();
+        }
+    }
+
+    /// Issues the requests of the swap's current step.
+    fn start_swap_step(&mut self) {
+        let Some(swap) = &mut self.swap else { return };
+        let [a, b, c, d] = swap.order;
+        let copies = match swap.step {
+            0 => Some([a, b]),
+            2 => Some([c, d]),
+            _ => None,
+        };
+        let Some(copies) = copies else {
+            swap.outstanding = 1;
+            let ticket = self.lend(Owner::Superblock);
+            self.disk.flush(ticket);
+            self.disk.submit();
+            return;
+        };
+        swap.outstanding = 2;
+        let places = swap.contents.geometry.copy_blocks();
+        let writes = copies.map(|index| {
+            let block = places.get(index).copied().unwrap_or_default();
+            (block, Buffer::from_blocks(vec![swap.contents.encode(index)]))
+        });
+        for (block, buffer) in writes {
+            let ticket = self.lend(Owner::Superblock);
+            self.disk.write(ticket, block, buffer, false);
+        }
+        self.disk.submit();
+    }
+
+    /// One of the swap's requests completed.
+    fn advance_swap(&mut self, result: Result<Done, MediaError>) {
+        if let Err(error) = result {
+            self.root_lost.get_or_insert(error);
+        }
+        let Some(swap) = &mut self.swap else { return };
+        swap.outstanding = swap.outstanding.saturating_sub(1);
+        if swap.outstanding > 0 {
+            return;
+        }
+        swap.step += 1;
+        if self.root_lost.is_none() && swap.step < 4 {
+            return self.start_swap_step();
+        }
+        let Some(swap) = self.swap.take() else { return };
+        match self.root_lost.clone() {
+            Some(error) => self.complete(swap.ticket, Err(error)),
+            None => {
+                self.contents = swap.contents;
+                self.holds = [true; COPIES];
+                self.damaged.clear();
+                self.statistics.root_swaps += 1;
+                self.complete(swap.ticket, Ok(Done::Written(None)));
+            }
+        }
+        self.start_next_swap();
+    }
+}
+
+/// Reads what is at the place of each copy, with that place. A copy that the first two do not lead to is looked for at the end of the disk.
+fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
+    let read = |disk: &mut D, index, block| match format::read_now(disk, block) {
+        Ok(found) => (block, CopyState::examine(&found, index, block)),
+        Err(error) => (block, CopyState::Damaged(error.to_string())),
+    };
+    let unknown = || (0, CopyState::PlaceUnknown);
+    let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];
+    // The geometries that intact copies tell: one, unless the device was formatted anew and a copy of its earlier life survived.
+    let mut geometries = Vec::new();
+    let mut learn = |copy: &CopyState| match copy.contents() {
+        Some(contents) if !geometries.contains(&contents.geometry) => geometries.push(contents.geometry),
+        _ => {}
+    };
+    learn(&copies[0].1);
+    learn(&copies[1].1);
+    let last = disk.block_count().saturating_sub(1);
+    if copies[0].1.contents().is_none() && copies[1].1.contents().is_none() && last > 1 {
+        let at_end = read(disk, 3, last);
+        learn(&at_end.1);
+        copies[3] = at_end;
+    }
+    for geometry in geometries {
+        for index in [2, 3] {
+            let block = geometry.copy_blocks()[index];
+            if copies[index].1.contents().is_none() && copies[index].0 != block {
+                copies[index] = read(disk, index, block);
+            }
+        }
+    }
+    copies
+}
+
+impl<D: Disk> SegmentStore for LocalMedia<D> {
+    fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        if self.in_data_area("read", ticket, address, block_length(&buffer)) {
+            let ticket = self.lend(Owner::Read { ticket });
+            self.disk.read(ticket, address.0, buffer);
+        }
+    }
+
+    fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        if self.admit(fence, ticket) && self.in_data_area("write", ticket, address, block_length(&buffer)) {
+            let ticket = self.lend(Owner::Write { ticket });
+            self.disk.write(ticket, address.0, buffer, false);
+        }
+    }
+
+    fn flush(&mut self, fence: &Fence, ticket: Ticket) {
+        if self.admit(fence, ticket) {
+            let ticket = self.lend(Owner::Flush { ticket });
+            self.disk.flush(ticket);
+        }
+    }
+
+    fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
+        if self.admit(fence, ticket) && self.in_data_area("discard", ticket, address, blocks) {
+            let ticket = self.lend(Owner::Discard { ticket });
+            self.disk.discard(ticket, address.0, blocks);
+        }
+    }
+
+    fn prepare(&mut self, address: BlockAddress, blocks: u64) {
+        let end = address.0.saturating_add(blocks).min(self.contents.geometry.data_end());
+        let start = address.0.max(self.contents.geometry.data_start());
+        if start < end {
+            self.disk.prepare(start, end - start);
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.disk.capabilities()
+    }
+
+    fn block_count(&self) -> u64 {
+        self.contents.geometry.block_count
+    }
+
+    fn data_start(&self) -> BlockAddress {
+        BlockAddress(self.contents.geometry.data_start())
+    }
+
+    fn data_end(&self) -> BlockAddress {
+        BlockAddress(self.contents.geometry.data_end())
+    }
+}
+
+impl<D: Disk> LogStore for LocalMedia<D> {
+    fn log_bytes(&self) -> u64 {
+        self.contents.geometry.log_blocks * BLOCK_BYTES as u64
+    }
+
+    fn append(&mut self, fence: &Fence, ticket: Ticket, offset_bytes: u64, frame: Buffer) {
+        if self.admit(fence, ticket)
+            && let Some(block) = self.log_block("append", ticket, offset_bytes, block_length(&frame))
+        {
+            let ticket = self.lend(Owner::Append { ticket });
+            self.disk.write(ticket, block, frame, true);
+        }
+    }
+
+    fn read_log(&mut self, ticket: Ticket, offset_bytes: u64, buffer: Buffer) {
+        if let Some(block) = self.log_block("read", ticket, offset_bytes, block_length(&buffer)) {
+            let ticket = self.lend(Owner::Read { ticket });
+            self.disk.read(ticket, block, buffer);
+        }
+    }
+
+    fn seal(&mut self, fence: &Fence, ticket: Ticket) {
+        if self.admit(fence, ticket) {
+            self.complete(ticket, Ok(Done::Written(None)));
+        }
+    }
+}
+
+impl<D: Disk> RootStore for LocalMedia<D> {
+    fn load_root(&mut self, ticket: Ticket) {
+        let result = match &self.root_lost {
+            Some(error) => Err(error.clone()),
+            None => Ok(Done::Root(self.contents.root.clone(), self.contents.version)),
+        };
+        self.complete(ticket, result);
+    }
+
+    fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]) {
+        if !self.admit(fence, ticket) {
+            return;
+        }
+        if root.len() > MAX_ROOT_BYTES {
+            let reason = format!("a root of {} bytes does not fit: at most {MAX_ROOT_BYTES}", root.len());
+            return self.complete(ticket, Err(MediaError::BadRoot(reason)));
+        }
+        self.waiting_swaps.push_back((ticket, version, root.to_vec()));
+        self.start_next_swap();
+    }
+}
+
+impl<D: Disk> Media for LocalMedia<D> {
+    fn submit(&mut self) {
+        self.disk.submit();
+    }
+
+    fn poll(&mut self) -> Option<Completion> {
+        loop {
+            if let Some(completion) = self.ready.pop_front() {
+                return Some(completion);
+            }
+            let Completion { ticket, result } = self.disk.poll()?;
+            let bytes = match &result {
+                Ok(Done::Read(buffer) | Done::Written(Some(buffer))) => u64::try_from(buffer.len()).unwrap_or_default(),
+                _ => 0,
+            };
+            let owner = self.take_back(ticket);
+            let statistics = &mut self.statistics;
+            statistics.errors += u64::from(result.is_err());
+            let succeeded = u64::from(result.is_ok());
+            let ticket = match owner {
+                Owner::Read { ticket } => {
+                    statistics.reads += succeeded;
+                    statistics.read_bytes += bytes;
+                    ticket
+                }
+                Owner::Write { ticket } => {
+                    statistics.writes += succeeded;
+                    statistics.written_bytes += bytes;
+                    ticket
+                }
+                Owner::Append { ticket } => {
+                    statistics.appends += succeeded;
+                    statistics.appended_bytes += bytes;
+                    ticket
+                }
+                Owner::Flush { ticket } => {
+                    statistics.flushes += succeeded;
+                    ticket
+                }
+                Owner::Discard { ticket } => {
+                    statistics.discards += succeeded;
+                    ticket
+                }
+                Owner::Superblock | Owner::Vacant => {
+                    self.advance_swap(result);
+                    continue;
+                }
+            };
+            return Some(Completion { ticket, result });
+        }
+    }
+
+    fn wait(&mut self) {
+        loop {
+            if let Some(completion) = self.poll() {
+                return self.ready.push_front(completion);
+            }
+            if self.disk.outstanding() == 0 {
+                return;
+            }
+            self.disk.wait();
+        }
+    }
+
+    fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.disk.wake_descriptor()
+    }
+
+    fn clear_wake(&mut self) {
+        self.disk.clear_wake();
+    }
+}

@@ -1,0 +1,540 @@
+//! A simulated disk with a volatile cache, crashes and faults, deterministic under a seed.
+//!
+//! Requests complete in random order, and `poll` may hold completions back, so that a caller meets every interleaving. A completed write is
+//! in the volatile cache until a flush covers it. A crash gives each write that is not durable a fate: applied, lost, or torn at 4 KiB or
+//! 512 B; requests in flight are subject to the same. Faults can be planted: errors, lost and misdirected writes, flushes that lie, bit rot,
+//! a device that shrinks or grows. Content is sparse, so a large simulated device costs nothing until written.
+//!
+//! A [`SimDisk`] is a handle: clones reach the same disk, so a test keeps one while the back end under test owns another.
+
+mod fault;
+mod image;
+mod random;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crate::disk::{block_length, range_error};
+use crate::{Block, Buffer, Capabilities, Completion, Disk, Done, MediaError, Ticket};
+use fault::Faults;
+pub use fault::{Fault, FaultEffect, FaultOperation};
+pub use image::{Fate, PendingWrite};
+use image::{Image, InFlightWrite};
+use random::Random;
+pub use recorder::Event;
+use recorder::Recorder;
+
+/// What a discarded block reads as afterwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiscardOutcome {
+    /// What it held before.
+    Old,
+    /// Zeros.
+    Zeros,
+    /// Random bytes.
+    Garbage,
+    /// One of the others, drawn for each block.
+    #[default]
+    Any,
+}
+
+/// How a [`SimDisk`] behaves.
+#[derive(Clone, Debug)]
+pub struct SimOptions {
+    /// Decides everything that is random.
+    pub seed: u64,
+    /// Size in 4 KiB blocks.
+    pub block_count: u64,
+    /// Of 256 polls with requests in flight, how many return `None`. From 256 on, a request completes only inside `wait`, one at a time.
+    pub delay: u16,
+    /// Complete requests at random; otherwise in the order of submission.
+    pub reorder: bool,
+    /// Complete requests inside the submitting call, as a memory file system does. Overrides `delay` and `reorder`.
+    pub immediate: bool,
+    /// Writes may be torn between blocks of 4 KiB at a crash.
+    pub torn_blocks: bool,
+    /// Writes may be torn between sectors of 512 bytes at a crash.
+    pub torn_sectors: bool,
+    /// What discarded blocks read as.
+    pub discard: DiscardOutcome,
+    /// Events to keep for [`SimDisk::story`]; 0 keeps none.
+    pub story_length: usize,
+}
+
+impl SimOptions {
+    /// Everything a real disk may do: reordering, delays, torn writes.
+    pub fn new(seed: u64, block_count: u64) -> Self {
+        Self {
+            seed,
+            block_count,
+            delay: 64,
+            reorder: true,
+            immediate: false,
+            torn_blocks: true,
+            torn_sectors: true,
+            discard: DiscardOutcome::Any,
+            story_length: 0,
+        }
+    }
+
+    /// Plain memory: requests complete at once and in order.
+    pub fn immediate(seed: u64, block_count: u64) -> Self {
+        Self { immediate: true, reorder: false, delay: 0, ..Self::new(seed, block_count) }
+    }
+}
+
+/// Counts since the disk was made. They carry on over crashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SimCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Faults that struck.
+    pub faults: u64,
+    /// Crashes.
+    pub crashes: u64,
+}
+
+/// A simulated disk. Clones are handles to the same disk.
+#[derive(Clone)]
+pub struct SimDisk {
+    state: Rc<RefCell<State>>,
+}
+
+enum Kind {
+    Read { block: u64, buffer: Buffer },
+    Write { id: u64, block: u64, buffer: Buffer, durable: bool },
+    Flush { covers: u64 },
+    Discard { id: u64, block: u64, blocks: u64 },
+}
+
+struct Request {
+    ticket: Ticket,
+    kind: Kind,
+}
+
+struct State {
+    options: SimOptions,
+    random: Random,
+    image: Image,
+    staged: Vec<Request>,
+    in_flight: VecDeque<Request>,
+    ready: VecDeque<Completion>,
+    next_id: u64,
+    faults: Faults,
+    recorder: Recorder,
+    counters: SimCounters,
+    /// Switched off by a crash: requests are swallowed.
+    off: bool,
+}
+
+impl std::fmt::Debug for SimDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.state.borrow();
+        write!(f, "SimDisk(seed {}, {} blocks, {:?})", state.options.seed, state.options.block_count, state.counters)
+    }
+}
+
+impl SimDisk {
+    /// A disk of zeros.
+    pub fn new(options: SimOptions) -> Self {
+        let random = Random::new(options.seed);
+        let recorder = Recorder::new(options.story_length);
+        Self::from_state(State {
+            options,
+            random,
+            image: Image::default(),
+            staged: Vec::new(),
+            in_flight: VecDeque::new(),
+            ready: VecDeque::new(),
+            next_id: 0,
+            faults: Faults::default(),
+            recorder,
+            counters: SimCounters::default(),
+            off: false,
+        })
+    }
+
+    fn from_state(state: State) -> Self {
+        Self { state: Rc::new(RefCell::new(state)) }
+    }
+
+    /// Cuts the power: every write that is not durable gets a fate, and the disk as it comes up again is returned. This disk, and every
+    /// handle to it, is off: it swallows requests. Planted faults stay with the medium.
+    pub fn crash(&self) -> Self {
+        let mut state = self.state.borrow_mut();
+        let mut image = std::mem::take(&mut state.image);
+        let writes = state.writes_in_flight();
+        let options = state.options.clone();
+        let mood = state.random.below(4);
+        let lost_of_256 = state.random.below(257);
+        let random = &mut state.random;
+        image.crash(writes, &mut |_, random| draw_fate(&options, mood, lost_of_256, random), random);
+        state.off = true;
+        state.recorder.record(Event::Crash);
+        let successor = state.successor(image);
+        state.staged.clear();
+        state.in_flight.clear();
+        state.ready.clear();
+        Self::from_state(successor)
+    }
+
+    /// As [`SimDisk::crash`], but `choose` decides each write's fate and this disk runs on: for going through all outcomes of one moment.
+    /// Costs a pass over the content.
+    pub fn crashed_copy(&self, mut choose: impl FnMut(&PendingWrite) -> Fate) -> Self {
+        let mut state = self.state.borrow_mut();
+        let mut image = state.image.clone();
+        let writes = state.writes_in_flight();
+        let random = &mut state.random;
+        image.crash(writes, &mut |write, _| choose(write), random);
+        Self::from_state(state.successor(image))
+    }
+
+    /// Writes that a crash now would decide on: completed but not durable, and in flight. Discards count as writes.
+    pub fn pending_writes(&self) -> Vec<PendingWrite> {
+        let state = self.state.borrow();
+        state.image.pending(&state.writes_in_flight())
+    }
+
+    /// Plants a fault.
+    pub fn plant(&self, fault: Fault) {
+        self.state.borrow_mut().faults.plant(fault);
+    }
+
+    /// Removes all faults.
+    pub fn clear_faults(&self) {
+        self.state.borrow_mut().faults.clear();
+    }
+
+    /// Changes the content of a block where it is stored, without a request: bit rot, or a stroke of the operator.
+    pub fn damage(&self, block: u64, change: impl FnOnce(&mut [u8])) {
+        self.state.borrow_mut().image.damage(block, change);
+    }
+
+    /// Flips `bits` random bits of a block.
+    pub fn rot(&self, block: u64, bits: usize) {
+        let state = &mut *self.state.borrow_mut();
+        let random = &mut state.random;
+        state.image.damage(block, |content| {
+            for _ in 0..bits {
+                let at = random.index(content.len());
+                if let Some(byte) = content.get_mut(at) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+        });
+    }
+
+    /// What a read of the block would return now, without a request.
+    pub fn peek(&self, block: u64) -> Block {
+        let mut content = Block::default();
+        self.state.borrow().image.read(block, &mut content.0);
+        content
+    }
+
+    /// Changes the size. What lies beyond a smaller size is gone; requests there fail.
+    pub fn resize(&self, block_count: u64) {
+        let mut state = self.state.borrow_mut();
+        state.options.block_count = block_count;
+        state.image.truncate(block_count);
+    }
+
+    /// Blocks with content other than zeros.
+    pub fn stored_blocks(&self) -> usize {
+        self.state.borrow().image.stored_blocks()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SimCounters {
+        self.state.borrow().counters
+    }
+
+    /// The last events, oldest first; empty unless [`SimOptions::story_length`] asks for some.
+    pub fn events(&self) -> Vec<Event> {
+        self.state.borrow().recorder.events()
+    }
+
+    /// The last events, a line each.
+    pub fn story(&self) -> String {
+        self.state.borrow().recorder.story()
+    }
+}
+
+/// The fate of one write under the mood of a crash: 0 loses all, 1 applies all, else as drawn.
+fn draw_fate(options: &SimOptions, mood: u64, lost_of_256: u64, random: &mut Random) -> Fate {
+    match mood {
+        0 => return Fate::Lost,
+        1 => return Fate::Applied,
+        _ => {}
+    }
+    if random.below(256) < lost_of_256 {
+        return Fate::Lost;
+    }
+    match random.below(6) {
+        0 if options.torn_blocks => Fate::TornBlocks,
+        1 if options.torn_sectors => Fate::TornSectors,
+        2 if options.torn_sectors => Fate::Prefix,
+        _ => Fate::Applied,
+    }
+}
+
+impl State {
+    fn successor(&mut self, image: Image) -> State {
+        let mut counters = self.counters;
+        counters.crashes += 1;
+        let mut recorder = self.recorder.clone();
+        recorder.record(Event::Crash);
+        State {
+            options: self.options.clone(),
+            random: Random::new(self.random.next()),
+            image,
+            staged: Vec::new(),
+            in_flight: VecDeque::new(),
+            ready: VecDeque::new(),
+            next_id: self.next_id,
+            faults: self.faults.clone(),
+            recorder,
+            counters,
+            off: false,
+        }
+    }
+
+    /// The writes and discards that have not completed, in the order of their requests.
+    fn writes_in_flight(&self) -> Vec<InFlightWrite> {
+        let requests = self.in_flight.iter().chain(&self.staged);
+        let mut writes: Vec<_> = requests
+            .filter_map(|request| match &request.kind {
+                Kind::Write { id, block, buffer, .. } => Some(InFlightWrite::write(*id, *block, buffer)),
+                Kind::Discard { id, block, blocks } => Some(InFlightWrite::discard(*id, *block, *blocks)),
+                _ => None,
+            })
+            .collect();
+        writes.sort_by_key(|write| write.id);
+        writes
+    }
+
+    fn accept(&mut self, ticket: Ticket, kind: Kind) {
+        if self.off {
+            return;
+        }
+        let request = Request { ticket, kind };
+        if self.options.immediate {
+            let completion = self.execute(request);
+            self.ready.push_back(completion);
+        } else {
+            self.staged.push(request);
+        }
+    }
+
+    /// A request to carry out: one that may start, by the rules of order.
+    fn pick(&mut self) -> Option<Request> {
+        if !self.options.reorder || self.in_flight.len() < 2 {
+            return self.in_flight.pop_front();
+        }
+        let at = self.random.index(self.in_flight.len());
+        self.in_flight.swap_remove_back(at)
+    }
+
+    fn execute(&mut self, request: Request) -> Completion {
+        let Request { ticket, kind } = request;
+        let (operation, block, blocks) = match &kind {
+            Kind::Read { block, buffer } => (FaultOperation::Read, *block, block_length(buffer)),
+            Kind::Write { block, buffer, .. } => (FaultOperation::Write, *block, block_length(buffer)),
+            Kind::Flush { .. } => (FaultOperation::Flush, 0, 0),
+            Kind::Discard { block, blocks, .. } => (FaultOperation::Discard, *block, *blocks),
+        };
+        let effect = self.faults.strike(operation, block, blocks);
+        self.counters.faults += u64::from(effect.is_some());
+        let failed = || {
+            let reason = "Input/output error (simulated)".to_owned();
+            Err(MediaError::Io { operation: operation.word(), address: block, blocks, reason })
+        };
+        let result = match kind {
+            Kind::Read { block, mut buffer } => {
+                self.counters.reads += 1;
+                self.image.read_all(block, &mut buffer);
+                match effect {
+                    Some(FaultEffect::Error | FaultEffect::ErrorAfterEffect) => failed(),
+                    _ => Ok(Done::Read(buffer)),
+                }
+            }
+            Kind::Write { id, block, buffer, durable } => {
+                self.counters.writes += 1;
+                match effect {
+                    Some(FaultEffect::Error | FaultEffect::Lost) => {}
+                    Some(FaultEffect::Misdirected { blocks }) => {
+                        let elsewhere = block.wrapping_add_signed(blocks) % self.options.block_count.max(1);
+                        let end = elsewhere.saturating_add(block_length(&buffer));
+                        if end <= self.options.block_count {
+                            self.image.write(id, elsewhere, &buffer, durable);
+                        }
+                    }
+                    Some(FaultEffect::ErrorAfterEffect) | None => self.image.write(id, block, &buffer, durable),
+                }
+                match effect {
+                    Some(FaultEffect::Error | FaultEffect::ErrorAfterEffect) => failed(),
+                    _ => Ok(Done::Written(Some(buffer))),
+                }
+            }
+            Kind::Flush { covers } => {
+                self.counters.flushes += 1;
+                match effect {
+                    // The cache may have dropped what it could not write: a later flush does not bring it back.
+                    Some(FaultEffect::Error) => {
+                        self.image.abandon(covers);
+                        failed()
+                    }
+                    Some(FaultEffect::ErrorAfterEffect) => {
+                        self.image.flush(covers);
+                        failed()
+                    }
+                    Some(FaultEffect::Lost | FaultEffect::Misdirected { .. }) => Ok(Done::Written(None)),
+                    None => {
+                        self.image.flush(covers);
+                        Ok(Done::Written(None))
+                    }
+                }
+            }
+            Kind::Discard { id, block, blocks } => {
+                self.counters.discards += 1;
+                match effect {
+                    Some(FaultEffect::Error) => failed(),
+                    Some(FaultEffect::ErrorAfterEffect) => {
+                        self.image.discard(id, block, blocks, self.options.discard, &mut self.random);
+                        failed()
+                    }
+                    Some(FaultEffect::Lost | FaultEffect::Misdirected { .. }) => Ok(Done::Written(None)),
+                    None => {
+                        self.image.discard(id, block, blocks, self.options.discard, &mut self.random);
+                        Ok(Done::Written(None))
+                    }
+                }
+            }
+        };
+        if self.recorder.is_on() {
+            self.recorder.record(Event::Completed { operation, block, blocks, fault: effect });
+        }
+        Completion { ticket, result }
+    }
+
+    fn release(&mut self) {
+        self.in_flight.extend(self.staged.drain(..));
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// True when the request lies on the disk; otherwise it is completed with an error.
+    fn in_range(&mut self, operation: FaultOperation, ticket: Ticket, block: u64, blocks: u64) -> bool {
+        let error = range_error(operation.word(), block, blocks, self.options.block_count);
+        let Some(error) = error else { return true };
+        if !self.off {
+            self.ready.push_back(Completion { ticket, result: Err(error) });
+        }
+        false
+    }
+
+    fn record_request(&mut self, operation: FaultOperation, block: u64, blocks: u64, durable: bool) {
+        if self.recorder.is_on() {
+            self.recorder.record(Event::Requested { operation, block, blocks, durable });
+        }
+    }
+}
+
+impl Disk for SimDisk {
+    fn block_count(&self) -> u64 {
+        self.state.borrow().options.block_count
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let options = &self.state.borrow().options;
+        Capabilities {
+            torn_writes: options.torn_blocks || options.torn_sectors,
+            needs_flush: true,
+            max_request_bytes: 1 << 20,
+            immediate: options.immediate,
+        }
+    }
+
+    fn read(&mut self, ticket: Ticket, block: u64, buffer: Buffer) {
+        let mut state = self.state.borrow_mut();
+        let blocks = block_length(&buffer);
+        state.record_request(FaultOperation::Read, block, blocks, false);
+        if state.in_range(FaultOperation::Read, ticket, block, blocks) {
+            state.accept(ticket, Kind::Read { block, buffer });
+        }
+    }
+
+    fn write(&mut self, ticket: Ticket, block: u64, buffer: Buffer, durable: bool) {
+        let mut state = self.state.borrow_mut();
+        let blocks = block_length(&buffer);
+        state.record_request(FaultOperation::Write, block, blocks, durable);
+        let id = state.id();
+        if state.in_range(FaultOperation::Write, ticket, block, blocks) {
+            state.accept(ticket, Kind::Write { id, block, buffer, durable });
+        }
+    }
+
+    fn flush(&mut self, ticket: Ticket) {
+        let mut state = self.state.borrow_mut();
+        state.record_request(FaultOperation::Flush, 0, 0, false);
+        let covers = state.image.completed_writes();
+        state.accept(ticket, Kind::Flush { covers });
+    }
+
+    fn discard(&mut self, ticket: Ticket, block: u64, blocks: u64) {
+        let mut state = self.state.borrow_mut();
+        state.record_request(FaultOperation::Discard, block, blocks, false);
+        let id = state.id();
+        if state.in_range(FaultOperation::Discard, ticket, block, blocks) {
+            state.accept(ticket, Kind::Discard { id, block, blocks });
+        }
+    }
+
+    fn submit(&mut self) {
+        self.state.borrow_mut().release();
+    }
+
+    fn poll(&mut self) -> Option<Completion> {
+        let mut state = self.state.borrow_mut();
+        if let Some(completion) = state.ready.pop_front() {
+            return Some(completion);
+        }
+        if state.in_flight.is_empty() {
+            return None;
+        }
+        let delay = u64::from(state.options.delay);
+        if delay > 0 && state.random.below(256) < delay {
+            return None;
+        }
+        let request = state.pick()?;
+        Some(state.execute(request))
+    }
+
+    fn wait(&mut self) {
+        let mut state = self.state.borrow_mut();
+        state.release();
+        if state.ready.is_empty()
+            && let Some(request) = state.pick()
+        {
+            let completion = state.execute(request);
+            state.ready.push_back(completion);
+        }
+    }
+
+    fn outstanding(&self) -> usize {
+        let state = self.state.borrow();
+        state.staged.len() + state.in_flight.len() + state.ready.len()
+    }
+}

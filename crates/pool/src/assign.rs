@@ -1,0 +1,413 @@
+//! Changes of the map that live operations and replay share: write blocks, zero a run, clone a run, change the catalog.
+//!
+//! Each function assumes that planning found everything in memory and enough free blocks. `None` means that this was not so: the map may be half
+//! changed, and the caller stops the pool.
+
+use crate::blocks::Data;
+use crate::core::{Core, FIRST_OBJECT, Object};
+use crate::interface::{CatalogChange, ObjectKind};
+use crate::page::{Entry, level_for};
+use crate::record::BlockWrite;
+use crate::space::Stream;
+use crate::tree::index_in;
+use media::{BLOCK_BYTES, Media};
+
+/// What a live write wants for one block.
+pub(crate) enum Source {
+    /// All zeros: unmap.
+    Zero,
+    /// The content goes into the log.
+    Inline(Data, u32),
+    /// The content already is at this block, with this CRC.
+    Placed(u64, u32),
+}
+
+impl<M: Media> Core<M> {
+    /// A live write of consecutive blocks. Decides for each block where it goes, and returns that for the log. `sequence` is the number of the
+    /// record that will hold the inline content.
+    pub(crate) fn assign_write(
+        &mut self,
+        object: u64,
+        first: u64,
+        sources: &[Source],
+        sequence: u64,
+    ) -> Option<Vec<BlockWrite>> {
+        let mut written = Vec::with_capacity(sources.len());
+        let mut at = 0;
+        while at < sources.len() {
+            let block = first + at as u64;
+            let index = index_in(block, 0);
+            let n = (256 - index).min(sources.len() - at);
+            if sources[at..at + n].iter().all(|s| matches!(s, Source::Zero)) && self.leaf_is_empty(object, block)? {
+                written.extend((0..n).map(|_| BlockWrite { address: 0, crc: 0, new: false }));
+                at += n;
+                continue;
+            }
+            let path = self.own_path(object, block, 0)?;
+            let mut delta = 0i64;
+            for (i, source) in sources[at..at + n].iter().enumerate() {
+                let old = self.pages.get(&path.page())?.page.entries[index + i];
+                let (entry, new) = match source {
+                    Source::Zero => (Entry::EMPTY, false),
+                    Source::Inline(data, crc) => {
+                        if !old.is_empty() && self.space.count(old.address())? == 1 {
+                            self.blocks.write(old.address(), data.clone(), *crc, sequence);
+                            (Entry::block(old.address(), *crc), false)
+                        } else {
+                            let address = self.space.allocate(Stream::Small)?;
+                            self.space.increment(address)?;
+                            self.blocks.write(address, data.clone(), *crc, sequence);
+                            (Entry::block(address, *crc), true)
+                        }
+                    }
+                    Source::Placed(address, crc) => {
+                        self.space.unreserve(*address, false);
+                        self.space.increment(*address)?;
+                        (Entry::block(*address, *crc), true)
+                    }
+                };
+                delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
+                self.page_mut(path.page())?.entries[index + i] = entry;
+                if !old.is_empty() && old.address() != entry.address() {
+                    self.release_block(old.address())?;
+                }
+                written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
+            }
+            self.finish_path(&path, delta)?;
+            at += n;
+        }
+        Some(written)
+    }
+
+    fn leaf_is_empty(&mut self, object: u64, block: u64) -> Option<bool> {
+        let (pointer, _) = self.pointer(object, block, 0)?;
+        Some(pointer.0 == 0)
+    }
+
+    /// Replays a write record.
+    pub(crate) fn replay_write(
+        &mut self,
+        object: u64,
+        first: u64,
+        blocks: &[BlockWrite],
+        data: Option<&[u8]>,
+        sequence: u64,
+    ) -> Option<()> {
+        let mut contents = data.map(|d| d.as_chunks::<BLOCK_BYTES>().0.iter());
+        let mut at = 0;
+        while at < blocks.len() {
+            let block = first + at as u64;
+            let index = index_in(block, 0);
+            let n = (256 - index).min(blocks.len() - at);
+            if blocks[at..at + n].iter().all(|b| b.address == 0) && self.leaf_is_empty(object, block)? {
+                at += n;
+                continue;
+            }
+            let path = self.own_path(object, block, 0)?;
+            let mut delta = 0i64;
+            for (i, write) in blocks[at..at + n].iter().enumerate() {
+                let old = self.pages.get(&path.page())?.page.entries[index + i];
+                let entry = if write.address == 0 { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
+                if write.new {
+                    if self.space.increment(write.address)? != 1 {
+                        return None;
+                    }
+                    self.space.permit(write.address);
+                } else if write.address != 0 && old.address() != write.address {
+                    return None;
+                }
+                if write.address != 0
+                    && let Some(contents) = &mut contents
+                {
+                    self.blocks.write(write.address, std::rc::Rc::new(*contents.next()?), write.crc, sequence);
+                }
+                delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
+                self.page_mut(path.page())?.entries[index + i] = entry;
+                if !old.is_empty() && old.address() != entry.address() {
+                    self.release_block(old.address())?;
+                }
+            }
+            self.finish_path(&path, delta)?;
+            at += n;
+        }
+        Some(())
+    }
+
+    /// Removes the mappings of a run: whole sub-trees are detached, the rest goes entry by entry.
+    pub(crate) fn assign_zero(&mut self, object: u64, first: u64, count: u64) -> Option<()> {
+        let (_, root_level, _) = self.root_of(object)?;
+        let mut pieces = Vec::new();
+        Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
+        for (level, at, entries) in pieces {
+            let (pointer, mapped) = self.pointer(object, at, level)?;
+            if pointer.0 == 0 || mapped == 0 {
+                continue;
+            }
+            let from = index_in(at, level);
+            let page = &self.pages.get(&pointer.0)?.page;
+            if page.entries[from..from + entries].iter().all(|e| e.is_empty()) {
+                continue;
+            }
+            let path = self.own_path(object, at, level)?;
+            let mut delta = 0i64;
+            for i in from..from + entries {
+                let old = self.pages.get(&path.page())?.page.entries[i];
+                if old.is_empty() {
+                    continue;
+                }
+                self.page_mut(path.page())?.entries[i] = Entry::EMPTY;
+                if level == 0 {
+                    delta -= 1;
+                    self.release_block(old.address())?;
+                } else {
+                    delta -= old.mapped() as i64;
+                    self.drop_tree((old.address(), level - 1, old.crc()));
+                }
+            }
+            self.finish_path(&path, delta)?;
+        }
+        Some(())
+    }
+
+    /// Makes a run of the destination share the source's blocks. All source references are taken before any destination changes.
+    pub(crate) fn assign_clone(
+        &mut self,
+        source: u64,
+        source_first: u64,
+        destination: u64,
+        destination_first: u64,
+        count: u64,
+    ) -> Option<()> {
+        let (_, destination_level, _) = self.root_of(destination)?;
+        let (_, source_level, _) = self.root_of(source)?;
+        let phase = source_first.wrapping_sub(destination_first);
+        let mut pieces = Vec::new();
+        Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
+            pieces.push((level, at, entries));
+        });
+        let mut gathered: Vec<Entry> = Vec::new();
+        for &(level, at, entries) in &pieces {
+            let from = at.wrapping_add(phase);
+            // The piece lies in one page of the destination, but perhaps in two of the source.
+            for i in 0..entries as u64 {
+                let block = from + i * crate::page::entry_span(level);
+                let (pointer, _) = self.pointer(source, block, level)?;
+                let entry = match pointer.0 {
+                    0 => Entry::EMPTY,
+                    address => self.pages.get(&address)?.page.entries[index_in(block, level)],
+                };
+                if !entry.is_empty() {
+                    self.space.increment(entry.address())?;
+                }
+                gathered.push(entry);
+            }
+        }
+        let mut gathered = gathered.into_iter();
+        for (level, at, entries) in pieces {
+            let new: Vec<Entry> = gathered.by_ref().take(entries).collect();
+            let from = index_in(at, level);
+            let (pointer, _) = self.pointer(destination, at, level)?;
+            if new.iter().all(|e| e.is_empty())
+                && (pointer.0 == 0
+                    || self.pages.get(&pointer.0)?.page.entries[from..from + entries].iter().all(|e| e.is_empty()))
+            {
+                continue;
+            }
+            let path = self.own_path(destination, at, level)?;
+            let mut delta = 0i64;
+            for (i, entry) in new.into_iter().enumerate() {
+                let old = self.pages.get(&path.page())?.page.entries[from + i];
+                self.page_mut(path.page())?.entries[from + i] = entry;
+                if level == 0 {
+                    delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
+                    if !old.is_empty() {
+                        self.release_block(old.address())?;
+                    }
+                } else {
+                    delta += entry.mapped() as i64 - old.mapped() as i64;
+                    if !old.is_empty() {
+                        self.drop_tree((old.address(), level - 1, old.crc()));
+                    }
+                }
+            }
+            self.finish_path(&path, delta)?;
+        }
+        Some(())
+    }
+
+    /// Plans a clone: like `assign_clone`, without changing anything. False when something is missing.
+    pub(crate) fn plan_clone(
+        &mut self,
+        source: u64,
+        source_first: u64,
+        destination: u64,
+        destination_first: u64,
+        count: u64,
+    ) -> bool {
+        let (Some((_, dl, _)), Some((_, sl, _))) = (self.root_of(destination), self.root_of(source)) else {
+            return false;
+        };
+        let phase = source_first.wrapping_sub(destination_first);
+        let mut pieces = Vec::new();
+        Self::pieces(dl.min(sl), destination_first, count, phase, |level, at, entries| {
+            pieces.push((level, at, entries))
+        });
+        let mut complete = true;
+        for (level, at, entries) in pieces {
+            let from = at.wrapping_add(phase);
+            let mut i = 0u64;
+            while i < entries as u64 {
+                let block = from + i * crate::page::entry_span(level);
+                let index = index_in(block, level);
+                let n = (entries as u64 - i).min(256 - index as u64);
+                match self.pointer(source, block, level) {
+                    None => complete = false,
+                    Some(((0, _, _), _)) => {}
+                    Some((pointer, _)) => match self.page(pointer) {
+                        None => complete = false,
+                        Some(page) => {
+                            for entry in &page.entries[index..index + n as usize] {
+                                if !entry.is_empty() {
+                                    self.need_counts(entry.address());
+                                }
+                            }
+                        }
+                    },
+                }
+                i += n;
+            }
+            let index = index_in(at, level);
+            complete &= self.plan_path(destination, at, level, index..index + entries, source == destination).is_some();
+        }
+        complete
+    }
+
+    /// Plans a catalog change. False when something is missing.
+    pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
+        let mut complete = true;
+        for change in changes {
+            match change {
+                CatalogChange::CloneObject { source, .. } => {
+                    if let Some((root, _, _)) = self.root_of(source.0)
+                        && root != 0
+                    {
+                        self.need_counts(root);
+                    }
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    let Some(o) = self.objects.get(&id.0) else { continue };
+                    let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
+                    if new < old {
+                        complete &= self.plan_pieces(id.0, new, old - new);
+                    }
+                    self.need.allocations += 4;
+                }
+                _ => {}
+            }
+        }
+        complete
+    }
+
+    /// Applies catalog changes that were validated and planned.
+    pub(crate) fn assign_catalog(&mut self, changes: &[CatalogChange]) -> Option<()> {
+        for change in changes {
+            match change {
+                CatalogChange::CreateVolume { id, size_bytes } => {
+                    let object = Object {
+                        id: id.0,
+                        kind: ObjectKind::Volume,
+                        parent: 0,
+                        size_bytes: *size_bytes,
+                        root: 0,
+                        root_crc: 0,
+                        level: level_for(blocks_for(*size_bytes)),
+                        mapped: 0,
+                        write_cache: false,
+                    };
+                    self.insert_object(object);
+                }
+                CatalogChange::CloneObject { source, id, kind } => {
+                    let source = self.objects.get(&source.0)?.clone();
+                    if source.root != 0 {
+                        self.space.increment(source.root)?;
+                    }
+                    self.insert_object(Object {
+                        id: id.0,
+                        kind: *kind,
+                        parent: source.id,
+                        write_cache: false,
+                        ..source
+                    });
+                }
+                CatalogChange::DeleteObject { id } => {
+                    let object = self.objects.remove(&id.0)?;
+                    self.drop_tree((object.root, object.level, object.root_crc));
+                    self.dirty_objects.insert(id.0);
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    let (old, new) = (blocks_for(self.objects.get(&id.0)?.size_bytes), blocks_for(*size_bytes));
+                    if new < old {
+                        self.assign_zero(id.0, new, old - new)?;
+                    }
+                    while self.objects.get(&id.0)?.level < level_for(new) {
+                        self.raise_root(id.0)?;
+                    }
+                    self.objects.get_mut(&id.0)?.size_bytes = *size_bytes;
+                    self.dirty_objects.insert(id.0);
+                }
+                CatalogChange::SetWriteCache { id, enabled } => {
+                    self.objects.get_mut(&id.0)?.write_cache = *enabled;
+                    self.dirty_objects.insert(id.0);
+                }
+                CatalogChange::PutDocument { key, value } => {
+                    self.documents.insert(key.clone(), value.clone());
+                    self.documents_dirty = true;
+                }
+                CatalogChange::DeleteDocument { key } => {
+                    self.documents.remove(key);
+                    self.documents_dirty = true;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn insert_object(&mut self, object: Object) {
+        self.next_object = self.next_object.max(object.id + 1);
+        self.dirty_objects.insert(object.id);
+        self.objects.insert(object.id, object);
+    }
+
+    /// Puts a new root above the old one.
+    fn raise_root(&mut self, id: u64) -> Option<()> {
+        let object = self.objects.get(&id)?.clone();
+        let level = object.level + 1;
+        if object.root == 0 {
+            self.objects.get_mut(&id)?.level = level;
+            return Some(());
+        }
+        let address = self.space.allocate(Stream::Metadata)?;
+        self.space.increment(address)?;
+        self.metadata_blocks += 1;
+        let mut page = crate::page::Page::empty(level, self.epoch, address, id);
+        page.entries[0] = Entry::child(object.root, object.mapped, object.root_crc);
+        page.set_mapped(object.mapped);
+        self.insert_page(address, std::rc::Rc::new(page));
+        self.dirty_pages.push((level, address));
+        let object = self.objects.get_mut(&id)?;
+        object.root = address;
+        object.root_crc = 0;
+        object.level = level;
+        Some(())
+    }
+}
+
+/// 4 KiB blocks of an object of `size_bytes`.
+pub(crate) fn blocks_for(size_bytes: u64) -> u64 {
+    size_bytes.div_ceil(BLOCK_BYTES as u64)
+}
+
+/// Ids below this belong to the pool itself.
+pub(crate) const fn is_user_object(id: u64) -> bool {
+    id >= FIRST_OBJECT
+}

@@ -1,0 +1,196 @@
+//! Blocks of data in memory: those whose only durable copy is in the log (dirty, to be destaged to their place) and a bounded cache of
+//! clean ones. Both are keyed by physical block.
+
+use media::BLOCK_BYTES;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Content of one block.
+pub type Data = Rc<[u8; BLOCK_BYTES]>;
+
+struct Dirty {
+    data: Data,
+    crc: u32,
+    /// Sequence number of the record that holds `data`.
+    newest: u64,
+    /// Sequence number of the first record whose content is not at its place.
+    oldest: u64,
+    /// Content on its way to its place.
+    in_flight: Option<u64>,
+    /// First record after the one in flight.
+    oldest_after: Option<u64>,
+    /// The block was freed: keep only for a checkpoint that still names it.
+    dead: bool,
+}
+
+struct Clean {
+    data: Data,
+    crc: u32,
+    referenced: bool,
+}
+
+/// Blocks in memory.
+#[derive(Default)]
+pub struct Blocks {
+    dirty: FxHashMap<u64, Dirty>,
+    clean: FxHashMap<u64, Clean>,
+    clock: VecDeque<u64>,
+}
+
+impl Blocks {
+    /// Content of a block if it is in memory. `crc` is what the map says: a clean copy may be of an earlier use of the block.
+    #[inline]
+    pub fn get(&mut self, address: u64, crc: u32) -> Option<Data> {
+        if let Some(d) = self.dirty.get(&address)
+            && !d.dead
+        {
+            return Some(d.data.clone());
+        }
+        let clean = self.clean.get_mut(&address).filter(|c| c.crc == crc)?;
+        clean.referenced = true;
+        Some(clean.data.clone())
+    }
+
+    /// True when the block's durable copy is only in the log.
+    pub fn is_dirty(&self, address: u64) -> bool {
+        self.dirty.contains_key(&address)
+    }
+
+    /// New content, held by record `sequence`.
+    pub fn write(&mut self, address: u64, data: Data, crc: u32, sequence: u64) {
+        self.clean.remove(&address);
+        match self.dirty.get_mut(&address) {
+            Some(d) => {
+                d.data = data;
+                d.crc = crc;
+                d.newest = sequence;
+                d.dead = false;
+                if d.in_flight.is_some() && d.oldest_after.is_none() {
+                    d.oldest_after = Some(sequence);
+                }
+            }
+            None => {
+                self.dirty.insert(
+                    address,
+                    Dirty {
+                        data,
+                        crc,
+                        newest: sequence,
+                        oldest: sequence,
+                        in_flight: None,
+                        oldest_after: None,
+                        dead: false,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Caches content read from, or written to, its place.
+    pub fn cache(&mut self, address: u64, data: Data, crc: u32) {
+        if !self.dirty.contains_key(&address)
+            && self.clean.insert(address, Clean { data, crc, referenced: false }).is_none()
+        {
+            self.clock.push_back(address);
+        }
+    }
+
+    /// The block lost its last reference. Its content is dropped, unless a checkpoint in flight that froze at `frozen_at` still names it.
+    pub fn free(&mut self, address: u64, frozen_at: Option<u64>) {
+        self.clean.remove(&address);
+        if let Some(d) = self.dirty.get_mut(&address) {
+            d.dead = true;
+            let named = frozen_at.is_some_and(|t| d.oldest < t);
+            if !named && d.in_flight.is_none() {
+                self.dirty.remove(&address);
+            }
+        }
+    }
+
+    /// Number of dirty blocks.
+    pub fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+
+    /// Addresses, sorted, that may be destaged: records below `durable` are durable; with `before`, only blocks whose oldest content
+    /// is older than that record.
+    pub fn destageable(&self, durable: u64, before: Option<u64>, limit: usize) -> Vec<u64> {
+        let mut found: Vec<u64> = self
+            .dirty
+            .iter()
+            .filter(|(_, d)| d.in_flight.is_none() && d.newest < durable && before.is_none_or(|t| d.oldest < t))
+            .map(|(a, _)| *a)
+            .collect();
+        found.sort_unstable();
+        found.truncate(limit);
+        found
+    }
+
+    /// Every block whose oldest undestaged content is older than record `before`: address, newest content and its record; those with content in flight
+    /// have `None`.
+    pub fn older_than(&self, before: u64) -> Vec<(u64, Option<(Data, u64)>)> {
+        let mut found: Vec<_> = self
+            .dirty
+            .iter()
+            .filter(|(_, d)| d.oldest < before)
+            .map(|(a, d)| (*a, d.in_flight.is_none().then(|| (d.data.clone(), d.newest))))
+            .collect();
+        found.sort_unstable_by_key(|(a, _)| *a);
+        found
+    }
+
+    /// Content of a dirty block to write to its place now, and the record it comes from.
+    pub fn begin_destage(&mut self, address: u64) -> Option<(Data, u64)> {
+        let d = self.dirty.get_mut(&address)?;
+        d.in_flight = Some(d.newest);
+        d.oldest_after = None;
+        Some((d.data.clone(), d.newest))
+    }
+
+    /// As `begin_destage`, for content captured earlier that came from record `sequence`.
+    pub fn begin_destage_of(&mut self, address: u64, sequence: u64) -> bool {
+        let Some(d) = self.dirty.get_mut(&address) else { return false };
+        if d.in_flight.is_some() {
+            return false;
+        }
+        d.in_flight = Some(sequence);
+        d.oldest_after = (d.newest > sequence).then_some(sequence + 1);
+        true
+    }
+
+    /// The content that was in flight is at its place. `frozen_at` as in [`Blocks::free`].
+    pub fn end_destage(&mut self, address: u64, keep: bool, frozen_at: Option<u64>) {
+        let Some(d) = self.dirty.get_mut(&address) else { return };
+        let Some(sequence) = d.in_flight.take() else { return };
+        let named = frozen_at.is_some_and(|t| d.oldest_after.unwrap_or(sequence + 1) < t);
+        if d.newest <= sequence || (d.dead && !named) {
+            let Some(d) = self.dirty.remove(&address) else { return };
+            if keep && !d.dead {
+                self.cache(address, d.data, d.crc);
+            }
+        } else {
+            d.oldest = d.oldest_after.take().unwrap_or(sequence + 1);
+        }
+    }
+
+    /// Drops clean blocks until at most `limit` remain, least recently used first.
+    pub fn evict(&mut self, limit: usize) {
+        while self.clean.len() > limit {
+            let Some(address) = self.clock.pop_front() else { return };
+            match self.clean.get_mut(&address) {
+                Some(c) if c.referenced => {
+                    c.referenced = false;
+                    self.clock.push_back(address);
+                }
+                Some(_) => {
+                    self.clean.remove(&address);
+                }
+                None => {}
+            }
+        }
+        if self.clock.len() > 2 * limit + 1024 {
+            self.clock.retain(|a| self.clean.contains_key(a));
+        }
+    }
+}

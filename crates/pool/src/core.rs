@@ -1,0 +1,1060 @@
+//! The core: one single-threaded, deterministic state machine that owns the pool.
+//!
+//! Callers [`submit`](Core::submit) operations and take results with [`poll_finished`](Core::poll_finished); [`pump`](Core::pump) moves everything
+//! forward: completions of the medium, operations that waited for them, log frames, destaging, checkpoints, reclaim. There is no clock, thread or
+//! lock here. An operation is planned first (which may find that map pages, counts or data have to be read, and then waits without
+//! having changed anything) and then executed in one step, so every operation takes effect at one instant.
+
+use crate::blocks::{Blocks, Data};
+use crate::checkpoint::Frozen;
+use crate::interface::{CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use crate::log::Log;
+use crate::page::{PAGE_BYTES, Page};
+use crate::space::SpaceMap;
+use block::{BlockError, CompareOutcome, CopyOutcome, ProvisioningExtent};
+use bytes::Bytes;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Fence, Media, MediaError, Ticket};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// Names a submitted operation.
+pub type OperationId = u64;
+
+/// Largest volume: 16 TiB.
+pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
+/// Largest document.
+pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
+/// Largest single write.
+pub const MAX_WRITE_BYTES: usize = 64 << 20;
+/// Writes up to this many bytes carry their data in the log.
+pub(crate) const INLINE_BYTES: usize = 32 << 10;
+
+pub(crate) const OBJECT_TABLE: u64 = 1;
+pub(crate) const DOCUMENTS: u64 = 2;
+pub(crate) const DROP_QUEUE: u64 = 3;
+pub(crate) const FIRST_OBJECT: u64 = 16;
+
+/// How the pool uses memory and identifies a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Memory for map pages, counts and data blocks together.
+    pub memory_bytes: usize,
+    /// A random number that no other run of this pool has used.
+    pub incarnation: u64,
+    /// Blocks destaged at once.
+    pub destage_batch: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256 }
+    }
+}
+
+/// An operation. Offsets and lengths are bytes, multiples of 512.
+#[derive(Debug)]
+pub enum Operation {
+    /// Reads.
+    Read {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Length.
+        length: usize,
+    },
+    /// Writes.
+    Write {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Content.
+        data: Bytes,
+        /// Durable before the reply even when the write cache is on.
+        forced: bool,
+    },
+    /// Makes ranges read as zeros and deallocates what they cover.
+    Zero {
+        /// Object.
+        object: u64,
+        /// Start and length of each range.
+        ranges: Vec<(u64, u64)>,
+        /// As for a write.
+        forced: bool,
+    },
+    /// Shares a range; the two offsets agree modulo 4 096.
+    Clone {
+        /// Source object.
+        source: u64,
+        /// Start in the source.
+        source_offset: u64,
+        /// Destination object.
+        destination: u64,
+        /// Start in the destination.
+        destination_offset: u64,
+        /// Length.
+        length: u64,
+    },
+    /// Compares, and writes when equal.
+    CompareAndWrite {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Expected content.
+        compare: Bytes,
+        /// New content.
+        data: Bytes,
+        /// As for a write.
+        forced: bool,
+    },
+    /// Completes when everything executed before it is durable.
+    Flush,
+    /// Provisioning status.
+    Provisioning {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Most runs to return.
+        limit: usize,
+    },
+    /// Changes the catalog.
+    Catalog(Vec<CatalogChange>),
+    /// Counts the blocks that only this object uses.
+    Unique {
+        /// Object.
+        object: u64,
+    },
+}
+
+/// What a finished operation returns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Nothing.
+    Done,
+    /// Content read.
+    Data(Bytes),
+    /// Result of a compare-and-write.
+    Compared(CompareOutcome),
+    /// What a clone shared and copied.
+    Copied(CopyOutcome),
+    /// Provisioning runs.
+    Provisioning(Vec<ProvisioningExtent>),
+    /// A number of bytes.
+    Bytes(u64),
+}
+
+/// Why an operation failed. Nothing was changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// As the block device contract says.
+    Block(BlockError),
+    /// As the catalog contract says.
+    Pool(PoolError),
+}
+
+impl From<BlockError> for Failure {
+    fn from(e: BlockError) -> Self {
+        Self::Block(e)
+    }
+}
+impl From<PoolError> for Failure {
+    fn from(e: PoolError) -> Self {
+        Self::Pool(e)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    pub id: u64,
+    pub kind: ObjectKind,
+    pub parent: u64,
+    pub size_bytes: u64,
+    pub root: u64,
+    pub root_crc: u32,
+    pub level: u8,
+    pub mapped: u64,
+    pub write_cache: bool,
+}
+
+/// A detached sub-tree whose references are still to be given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub address: u64,
+    pub level: u8,
+    pub crc: u32,
+}
+
+pub(crate) struct Cached {
+    pub page: Rc<Page>,
+    pub referenced: bool,
+}
+
+/// Things an operation waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Page(u64),
+    Segment(u32),
+    Block(u64),
+}
+
+/// What planning found missing.
+#[derive(Default)]
+pub(crate) struct Need {
+    pub pages: Vec<(u64, u8, u32)>,
+    pub segments: Vec<u32>,
+    pub blocks: Vec<(u64, u32)>,
+    /// Blocks that will be allocated.
+    pub allocations: u64,
+    /// A contradiction in the stored map.
+    pub damaged: Option<String>,
+}
+
+impl Need {
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.segments.clear();
+        self.blocks.clear();
+        self.allocations = 0;
+        self.damaged = None;
+    }
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.segments.is_empty() && self.blocks.is_empty() && self.damaged.is_none()
+    }
+}
+
+/// How far an operation got.
+pub(crate) enum Step {
+    /// Finished.
+    Done(Output),
+    /// Took effect; finished when everything logged so far is durable.
+    Durable(Output),
+    /// `need` says what has to be read first.
+    Wait,
+    /// No free blocks now; a checkpoint or reclaim may bring some.
+    Space,
+    /// The log is full until the next checkpoint.
+    LogFull,
+    /// Waits for I/O of its own.
+    Io,
+    /// Made progress and wants another turn.
+    Again,
+    /// Failed.
+    Fail(Failure),
+}
+
+/// State of a large write whose data goes straight to its place.
+pub(crate) struct Placed {
+    /// Per aligned block: address or 0 for zeros, and CRC.
+    pub blocks: Vec<(u64, u32)>,
+    pub writes: u32,
+    pub flushed: bool,
+}
+
+/// State of a read that waits for the medium.
+pub(crate) struct ReadState {
+    pub out: Vec<u8>,
+    pub outstanding: u32,
+    pub bad: bool,
+    pub tries: u8,
+}
+
+/// State of a count of unique blocks.
+pub(crate) struct Walk {
+    pub stack: Vec<(u64, u8, u32)>,
+    pub blocks: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Progress {
+    pub placed: Option<Placed>,
+    pub read: Option<ReadState>,
+    pub walk: Option<Walk>,
+    pub space_tries: u8,
+    pub flush_sequence: Option<u64>,
+    /// A block that could not be read, as it was mapped then.
+    pub bad_block: Option<(u64, u32)>,
+}
+
+pub(crate) struct Pending {
+    pub operation: Operation,
+    pub progress: Progress,
+    pub waiting: u32,
+    pub failed: Option<Failure>,
+}
+
+/// What a request to the medium was for.
+pub(crate) enum Io {
+    Page {
+        address: u64,
+        level: u8,
+        crc: u32,
+        retried: bool,
+    },
+    Segment {
+        segment: u32,
+        retried: bool,
+    },
+    Block {
+        address: u64,
+        crc: u32,
+        retried: bool,
+    },
+    /// Blocks of an operation's read: (block within the object, CRC) for each block of the buffer.
+    Read {
+        operation: OperationId,
+        blocks: Vec<(u64, u32)>,
+        address: u64,
+    },
+    Placed {
+        operation: OperationId,
+    },
+    PlacedFlush {
+        operations: Vec<OperationId>,
+    },
+    Frame {
+        position: u64,
+    },
+    Destage {
+        addresses: Vec<u64>,
+        data: Vec<(u64, Data)>,
+        retried: bool,
+    },
+    Checkpoint,
+    CheckpointFlush,
+    Swap,
+}
+
+/// Counters of what the core did since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Log frames written.
+    pub frames: u64,
+    /// Log bytes written.
+    pub log_bytes: u64,
+    /// Blocks destaged.
+    pub destaged: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Map pages written by checkpoints.
+    pub pages_written: u64,
+    /// Map pages and blocks given back by the drop queue.
+    pub reclaimed: u64,
+    /// Reads whose checksum did not match at first.
+    pub mismatches: u64,
+}
+
+/// The pool.
+pub struct Core<M: Media> {
+    pub(crate) media: M,
+    pub(crate) fence: Fence,
+    pub(crate) options: Options,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) root_version: u64,
+    pub(crate) epoch: u64,
+    pub(crate) committed_epoch: u64,
+    pub(crate) pages: FxHashMap<u64, Cached>,
+    pub(crate) page_clock: VecDeque<u64>,
+    pub(crate) dirty_pages: Vec<(u8, u64)>,
+    pub(crate) space: SpaceMap,
+    pub(crate) blocks: Blocks,
+    pub(crate) objects: FxHashMap<u64, Object>,
+    pub(crate) dirty_objects: std::collections::BTreeSet<u64>,
+    pub(crate) next_object: u64,
+    pub(crate) documents: BTreeMap<String, Bytes>,
+    pub(crate) documents_dirty: bool,
+    pub(crate) drops: Vec<Dropped>,
+    pub(crate) drops_changed: bool,
+    pub(crate) metadata_blocks: u64,
+    pub(crate) log: Log,
+    pub(crate) frozen: Option<Frozen>,
+    pub(crate) checkpoint_wanted: bool,
+    pub(crate) destage_in_flight: usize,
+    pub(crate) replaying: Option<crate::recovery::ReplayPoint>,
+    pub(crate) stopped: Option<String>,
+    operations: FxHashMap<OperationId, Pending>,
+    next_operation: OperationId,
+    ready: VecDeque<OperationId>,
+    waiters: FxHashMap<Key, Vec<OperationId>>,
+    space_waiters: VecDeque<OperationId>,
+    log_waiters: VecDeque<OperationId>,
+    durable_waiters: VecDeque<(u64, OperationId, Output)>,
+    placed_unflushed: Vec<OperationId>,
+    placed_flush_in_flight: bool,
+    pub(crate) io: FxHashMap<Ticket, Io>,
+    next_ticket: Ticket,
+    finished: VecDeque<(OperationId, Result<Output, Failure>)>,
+    pub(crate) need: Need,
+    pub(crate) counters: Counters,
+    effects: Option<Vec<(OperationId, u64)>>,
+}
+
+impl<M: Media> Core<M> {
+    pub(crate) fn empty(media: M, options: Options, uuid: [u8; 16], space: SpaceMap, log: Log) -> Self {
+        Self {
+            media,
+            fence: Fence { shard: 0, epoch: 1 },
+            options,
+            uuid,
+            root_version: 0,
+            epoch: 1,
+            committed_epoch: 0,
+            pages: FxHashMap::default(),
+            page_clock: VecDeque::new(),
+            dirty_pages: Vec::new(),
+            space,
+            blocks: Blocks::default(),
+            objects: FxHashMap::default(),
+            dirty_objects: std::collections::BTreeSet::new(),
+            next_object: FIRST_OBJECT,
+            documents: BTreeMap::new(),
+            documents_dirty: false,
+            drops: Vec::new(),
+            drops_changed: false,
+            metadata_blocks: 0,
+            log,
+            frozen: None,
+            checkpoint_wanted: false,
+            destage_in_flight: 0,
+            replaying: None,
+            stopped: None,
+            operations: FxHashMap::default(),
+            next_operation: 1,
+            ready: VecDeque::new(),
+            waiters: FxHashMap::default(),
+            space_waiters: VecDeque::new(),
+            log_waiters: VecDeque::new(),
+            durable_waiters: VecDeque::new(),
+            placed_unflushed: Vec::new(),
+            placed_flush_in_flight: false,
+            io: FxHashMap::default(),
+            next_ticket: 1,
+            finished: VecDeque::new(),
+            need: Need::default(),
+            counters: Counters::default(),
+            effects: None,
+        }
+    }
+
+    /// The medium, for its descriptor and statistics.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
+    /// Ends the core and gives the medium back.
+    pub fn into_media(self) -> M {
+        self.media
+    }
+
+    /// Why the pool stopped, if it did.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
+    }
+
+    /// Counters since the pool was opened.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Records from now on which operations took effect, for [`Core::take_effects`].
+    pub fn record_effects(&mut self) {
+        self.effects = Some(Vec::new());
+    }
+
+    /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
+    /// effect is part of every state recovered at or beyond it.
+    pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
+        self.effects.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Sequence number of the next log record.
+    pub fn next_sequence(&self) -> u64 {
+        self.log.next_sequence()
+    }
+
+    /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
+    pub fn submit(&mut self, operation: Operation) -> OperationId {
+        let id = self.next_operation;
+        self.next_operation += 1;
+        let pending = Pending { operation, progress: Progress::default(), waiting: 0, failed: None };
+        self.attempt(id, pending);
+        id
+    }
+
+    /// The next result.
+    pub fn poll_finished(&mut self) -> Option<(OperationId, Result<Output, Failure>)> {
+        self.finished.pop_front()
+    }
+
+    /// True when something can be done without waiting for the medium.
+    pub fn busy(&self) -> bool {
+        !self.ready.is_empty() || self.log.has_work() || !self.drops.is_empty()
+    }
+
+    /// True when no request is with the medium and nothing waits for one.
+    pub fn idle(&self) -> bool {
+        self.io.is_empty() && self.ready.is_empty() && !self.log.has_work() && self.frozen.is_none()
+    }
+
+    /// Moves everything forward as far as possible without blocking. `background` is how many pages of detached sub-trees may be
+    /// given back in this call.
+    pub fn pump(&mut self, background: usize) {
+        let mut reclaim = background;
+        loop {
+            let mut progress = false;
+            let before = self.next_ticket;
+            while let Some(completion) = self.media.poll() {
+                self.complete(completion);
+                progress = true;
+            }
+            while let Some(id) = self.ready.pop_front() {
+                if let Some(pending) = self.operations.remove(&id) {
+                    self.attempt(id, pending);
+                    progress = true;
+                }
+            }
+            if self.stopped.is_some() {
+                break;
+            }
+            self.flush_placed();
+            progress |= self.write_frames();
+            if reclaim > 0 {
+                reclaim -= 1;
+                progress |= self.reclaim(1) > 0;
+            }
+            self.want_checkpoint();
+            self.step_checkpoint();
+            self.destage();
+            self.media.submit();
+            progress |= self.next_ticket != before;
+            if !progress {
+                break;
+            }
+        }
+        self.retry_space();
+        self.evict();
+    }
+
+    /// Asks for a checkpoint soon.
+    pub fn request_checkpoint(&mut self) {
+        self.checkpoint_wanted = true;
+    }
+
+    fn want_checkpoint(&mut self) {
+        let pages = self.dirty_pages.len() * PAGE_BYTES;
+        if self.log.half_full()
+            || pages > self.options.memory_bytes / 8
+            || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
+            || !self.log_waiters.is_empty()
+            || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
+        {
+            self.checkpoint_wanted = true;
+        }
+    }
+
+    pub(crate) fn ticket(&mut self, io: Io) -> Ticket {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.io.insert(ticket, io);
+        ticket
+    }
+
+    /// The pool can no longer vouch for anything new: every operation from now on fails.
+    pub(crate) fn stop(&mut self, reason: impl Into<String>) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let reason = reason.into();
+        self.stopped = Some(reason.clone());
+        let failure = Failure::Block(BlockError::PoolStopped { reason });
+        for (_, id, _) in std::mem::take(&mut self.durable_waiters) {
+            self.finished.push_back((id, Err(failure.clone())));
+        }
+        let mut ids: Vec<_> = self.operations.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.operations.remove(&id);
+            self.finished.push_back((id, Err(failure.clone())));
+        }
+        self.ready.clear();
+        self.waiters.clear();
+        self.space_waiters.clear();
+        self.log_waiters.clear();
+    }
+
+    fn attempt(&mut self, id: OperationId, mut pending: Pending) {
+        if let Some(reason) = &self.stopped {
+            let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
+            self.finished.push_back((id, Err(failure)));
+            return;
+        }
+        if let Some(failure) = pending.failed.take() {
+            self.abandon(&mut pending);
+            self.finished.push_back((id, Err(failure)));
+            return;
+        }
+        self.need.clear();
+        let step = self.execute(id, &pending.operation, &mut pending.progress);
+        if let (Some(effects), Step::Done(_) | Step::Durable(_)) = (&mut self.effects, &step) {
+            effects.push((id, self.log.next_sequence()));
+        }
+        match step {
+            Step::Done(output) => self.finished.push_back((id, Ok(output))),
+            Step::Durable(output) => {
+                let sequence = pending.progress.flush_sequence.unwrap_or(self.log.next_sequence());
+                if self.log.durable_sequence() >= sequence {
+                    self.finished.push_back((id, Ok(output)));
+                } else {
+                    self.durable_waiters.push_back((sequence, id, output));
+                }
+            }
+            Step::Wait => {
+                if let Some(bad) = pending.progress.bad_block
+                    && self.need.blocks.contains(&bad)
+                {
+                    let lba = operation_lba(&pending.operation);
+                    self.abandon(&mut pending);
+                    self.finished.push_back((id, Err(BlockError::ReadFailed { lba }.into())));
+                } else {
+                    self.wait_for_need(id, pending);
+                }
+            }
+            Step::Space => {
+                self.operations.insert(id, pending);
+                self.space_waiters.push_back(id);
+            }
+            Step::LogFull => {
+                self.operations.insert(id, pending);
+                self.log_waiters.push_back(id);
+            }
+            Step::Io => {
+                self.operations.insert(id, pending);
+            }
+            Step::Again => {
+                self.operations.insert(id, pending);
+                self.ready.push_back(id);
+            }
+            Step::Fail(failure) => {
+                self.abandon(&mut pending);
+                self.finished.push_back((id, Err(failure)));
+            }
+        }
+    }
+
+    /// Gives back what a failed operation had set aside.
+    fn abandon(&mut self, pending: &mut Pending) {
+        if let Some(placed) = pending.progress.placed.take() {
+            for (address, _) in placed.blocks {
+                if address != 0 {
+                    self.space.unreserve(address, true);
+                }
+            }
+        }
+    }
+
+    fn wait_for_need(&mut self, id: OperationId, mut pending: Pending) {
+        if let Some(reason) = self.need.damaged.take() {
+            self.abandon(&mut pending);
+            self.finished.push_back((id, Err(Failure::Pool(PoolError::Damaged(reason)))));
+            return;
+        }
+        let mut keys = self.issue_need();
+        keys.sort_unstable();
+        keys.dedup();
+        pending.waiting = keys.len() as u32;
+        if keys.is_empty() {
+            self.ready.push_back(id);
+        }
+        for key in keys {
+            self.waiters.entry(key).or_default().push(id);
+        }
+        self.operations.insert(id, pending);
+    }
+
+    /// Requests everything in `need` that is not on its way already; returns what to wait for.
+    pub(crate) fn issue_need(&mut self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        let need = std::mem::take(&mut self.need);
+        for &(address, level, crc) in &need.pages {
+            let key = Key::Page(address);
+            if !self.waiters.contains_key(&key) {
+                self.waiters.insert(key, Vec::new());
+                let ticket = self.ticket(Io::Page { address, level, crc, retried: false });
+                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+            }
+            keys.push(key);
+        }
+        for &segment in &need.segments {
+            let key = Key::Segment(segment);
+            if !self.waiters.contains_key(&key) {
+                let Some((address, _)) = self.space.source(segment) else { continue };
+                self.waiters.insert(key, Vec::new());
+                let ticket = self.ticket(Io::Segment { segment, retried: false });
+                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+            }
+            keys.push(key);
+        }
+        for &(address, crc) in &need.blocks {
+            let key = Key::Block(address);
+            if !self.waiters.contains_key(&key) {
+                self.waiters.insert(key, Vec::new());
+                let ticket = self.ticket(Io::Block { address, crc, retried: false });
+                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+            }
+            keys.push(key);
+        }
+        self.need = need;
+        self.need.clear();
+        keys
+    }
+
+    fn wake(&mut self, key: Key, failure: Option<Failure>) {
+        for id in self.waiters.remove(&key).unwrap_or_default() {
+            let Some(pending) = self.operations.get_mut(&id) else { continue };
+            pending.waiting = pending.waiting.saturating_sub(1);
+            if let Some(failure) = &failure {
+                pending.failed.get_or_insert_with(|| failure.clone());
+            }
+            if pending.waiting == 0 {
+                self.ready.push_back(id);
+            }
+        }
+    }
+
+    fn complete(&mut self, completion: Completion) {
+        let Some(io) = self.io.remove(&completion.ticket) else { return };
+        let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
+        if let (true, Err(error)) = (fenced, &completion.result) {
+            let reason = error.to_string();
+            self.stop(reason);
+            return;
+        }
+        match io {
+            Io::Page { address, level, crc, retried } => {
+                let parsed = read_result(completion.result).and_then(|b| Page::parse(&b, address, level, crc));
+                match parsed {
+                    Ok(page) => {
+                        if !self.pages.contains_key(&address) {
+                            self.insert_page(address, Rc::new(page));
+                        }
+                        self.wake(Key::Page(address), None);
+                    }
+                    Err(_) if !retried => {
+                        self.counters.mismatches += 1;
+                        let ticket = self.ticket(Io::Page { address, level, crc, retried: true });
+                        self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                    }
+                    Err(reason) => self.wake(Key::Page(address), Some(PoolError::Damaged(reason).into())),
+                }
+            }
+            Io::Segment { segment, retried } => {
+                let loaded = read_result(completion.result).and_then(|b| self.space.load(segment, &b));
+                match loaded {
+                    Ok(()) => self.wake(Key::Segment(segment), None),
+                    Err(reason) => {
+                        if let (false, Some((address, _))) = (retried, self.space.source(segment)) {
+                            let ticket = self.ticket(Io::Segment { segment, retried: true });
+                            self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                        } else {
+                            self.wake(Key::Segment(segment), Some(PoolError::Damaged(reason).into()));
+                        }
+                    }
+                }
+            }
+            Io::Block { address, crc, retried } => self.block_read(address, crc, retried, completion.result),
+            Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, completion.result),
+            Io::Placed { operation } => match completion.result {
+                Ok(_) => {
+                    let Some(pending) = self.operations.get_mut(&operation) else { return };
+                    let Some(placed) = &mut pending.progress.placed else { return };
+                    placed.writes -= 1;
+                    if placed.writes == 0 {
+                        self.placed_unflushed.push(operation);
+                    }
+                }
+                Err(error) => self.stop(format!("a data write failed: {error}")),
+            },
+            Io::PlacedFlush { operations } => {
+                self.placed_flush_in_flight = false;
+                match completion.result {
+                    Ok(_) => {
+                        for id in operations {
+                            self.placed_ready(id);
+                        }
+                    }
+                    Err(error) => self.stop(format!("a flush failed: {error}")),
+                }
+            }
+            Io::Frame { position } => match completion.result {
+                Ok(done) => {
+                    if let Done::Written(Some(buffer)) = done {
+                        self.log.recycle(buffer);
+                    }
+                    self.log.frame_durable(position);
+                    self.acknowledge();
+                }
+                Err(error) => self.stop(format!("a log write failed: {error}")),
+            },
+            Io::Destage { addresses, data, retried } => match completion.result {
+                Ok(_) => {
+                    let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                    for address in addresses {
+                        self.destage_in_flight -= 1;
+                        self.counters.destaged += 1;
+                        self.blocks.end_destage(address, true, frozen_at);
+                    }
+                }
+                Err(_) if !retried => self.write_destage(data, true),
+                Err(error) => self.stop(format!("a destage write failed: {error}")),
+            },
+            Io::Checkpoint => match completion.result {
+                Ok(_) => self.checkpoint_written(),
+                Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
+            },
+            Io::CheckpointFlush => match completion.result {
+                Ok(_) => self.checkpoint_flushed(),
+                Err(error) => self.stop(format!("a flush failed: {error}")),
+            },
+            Io::Swap => match completion.result {
+                Ok(_) => self.checkpoint_done(),
+                Err(error) => self.stop(format!("the superblock could not be written: {error}")),
+            },
+        }
+    }
+
+    fn block_read(&mut self, address: u64, crc: u32, retried: bool, result: Result<Done, MediaError>) {
+        let key = Key::Block(address);
+        if self.blocks.get(address, crc).is_some() {
+            // Written while the read was on its way.
+            self.wake(key, None);
+            return;
+        }
+        match read_result(result) {
+            Ok(buffer) if crate::page::crc32c(&buffer) == crc => {
+                let mut data = [0; BLOCK_BYTES];
+                data.copy_from_slice(&buffer);
+                self.blocks.cache(address, Rc::new(data), crc);
+                self.wake(key, None);
+            }
+            _ if !retried => {
+                self.counters.mismatches += 1;
+                let ticket = self.ticket(Io::Block { address, crc, retried: true });
+                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+            }
+            // The operations plan again, since the block may have been overwritten meanwhile; one that still needs it fails.
+            Ok(_) | Err(_) => {
+                for id in self.waiters.get(&key).cloned().unwrap_or_default() {
+                    if let Some(pending) = self.operations.get_mut(&id) {
+                        pending.progress.bad_block = Some((address, crc));
+                    }
+                }
+                self.wake(key, None);
+            }
+        }
+    }
+
+    fn flush_placed(&mut self) {
+        if self.placed_unflushed.is_empty() || self.placed_flush_in_flight {
+            return;
+        }
+        let operations = std::mem::take(&mut self.placed_unflushed);
+        if self.media.capabilities().needs_flush {
+            self.placed_flush_in_flight = true;
+            let ticket = self.ticket(Io::PlacedFlush { operations });
+            self.media.flush(&self.fence, ticket);
+        } else {
+            for id in operations {
+                self.placed_ready(id);
+            }
+        }
+    }
+
+    fn placed_ready(&mut self, id: OperationId) {
+        if let Some(pending) = self.operations.get_mut(&id) {
+            if let Some(placed) = &mut pending.progress.placed {
+                placed.flushed = true;
+            }
+            self.ready.push_back(id);
+        }
+    }
+
+    pub(crate) fn make_ready(&mut self, id: OperationId) {
+        self.ready.push_back(id);
+    }
+
+    pub(crate) fn pending_mut(&mut self, id: OperationId) -> Option<&mut Pending> {
+        self.operations.get_mut(&id)
+    }
+
+    fn acknowledge(&mut self) {
+        let durable = self.log.durable_sequence();
+        while let Some((sequence, _, _)) = self.durable_waiters.front() {
+            if *sequence > durable {
+                break;
+            }
+            if let Some((_, id, output)) = self.durable_waiters.pop_front() {
+                self.finished.push_back((id, Ok(output)));
+            }
+        }
+    }
+
+    fn write_frames(&mut self) -> bool {
+        let mut progress = false;
+        while let Some((position, offset, frame)) =
+            self.log.next_frame(&self.uuid, self.options.incarnation, self.epoch)
+        {
+            self.counters.frames += 1;
+            self.counters.log_bytes += frame.len() as u64;
+            let ticket = self.ticket(Io::Frame { position });
+            self.media.append(&self.fence, ticket, offset, frame);
+            progress = true;
+        }
+        progress
+    }
+
+    /// A checkpoint ended: what waited for log space goes on.
+    pub(crate) fn retry_log(&mut self) {
+        self.ready.extend(std::mem::take(&mut self.log_waiters));
+    }
+
+    /// Lets operations that found no space try again when some has come back, and fails them when none can.
+    fn retry_space(&mut self) {
+        if self.space_waiters.is_empty() {
+            return;
+        }
+        if !self.drops.is_empty() {
+            self.reclaim(256);
+        }
+        let coming = !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some();
+        if coming && self.stopped.is_none() {
+            self.checkpoint_wanted = true;
+            return;
+        }
+        self.fail_or_retry_space();
+    }
+
+    /// After a checkpoint every waiter tries once more; one that has tried three times fails.
+    pub(crate) fn fail_or_retry_space(&mut self) {
+        for id in std::mem::take(&mut self.space_waiters) {
+            let Some(pending) = self.operations.get_mut(&id) else { continue };
+            pending.progress.space_tries += 1;
+            if pending.progress.space_tries > 3 {
+                pending.failed = Some(match pending.operation {
+                    Operation::Catalog(_) => PoolError::PoolFull.into(),
+                    _ => BlockError::PoolFull.into(),
+                });
+            }
+            self.ready.push_back(id);
+        }
+    }
+
+    fn evict(&mut self) {
+        let memory = self.options.memory_bytes;
+        self.evict_pages(memory * 3 / 8 / PAGE_BYTES);
+        self.space.evict((memory / 4 / 5000).max(16));
+        self.blocks.evict((memory / 8 / BLOCK_BYTES).max(64));
+    }
+
+    /// Blocks kept back for operations that free space and for checkpoints.
+    pub(crate) fn reserve_blocks(&self) -> u64 {
+        (self.space.layout().usable_blocks() / 100).max(48)
+    }
+
+    /// Checks that `n` blocks can be allocated now, leaving the reserve alone unless `privileged`.
+    pub(crate) fn room(&mut self, n: u64, privileged: bool) -> Result<(), Step> {
+        let reserve = if privileged { 0 } else { self.reserve_blocks() };
+        if self.space.available() < n + reserve {
+            return Err(Step::Space);
+        }
+        let mut segments = Vec::new();
+        if self.space.prepare(n, &mut segments) {
+            return Ok(());
+        }
+        if segments.is_empty() {
+            return Err(Step::Space);
+        }
+        self.need.segments.extend(segments);
+        Err(Step::Wait)
+    }
+
+    /// What is known of an object.
+    pub fn object(&self, id: u64) -> Option<ObjectInfo> {
+        let o = self.objects.get(&id).filter(|o| o.id >= FIRST_OBJECT)?;
+        Some(ObjectInfo {
+            id: ObjectId(o.id),
+            kind: o.kind,
+            parent: (o.parent != 0).then_some(ObjectId(o.parent)),
+            size_bytes: o.size_bytes,
+            mapped_bytes: o.mapped * BLOCK_BYTES as u64,
+            write_cache: o.write_cache,
+        })
+    }
+
+    /// Ids of every object, sorted.
+    pub fn object_ids(&self) -> Vec<u64> {
+        let mut ids: Vec<_> = self.objects.keys().copied().filter(|id| *id >= FIRST_OBJECT).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// A fresh object id.
+    pub fn new_object_id(&mut self) -> u64 {
+        let id = self.next_object;
+        self.next_object += 1;
+        id
+    }
+
+    /// The documents.
+    pub fn documents(&self) -> &BTreeMap<String, Bytes> {
+        &self.documents
+    }
+
+    /// Space of the pool. Blocks freed but not yet released, and detached sub-trees already walked, count as free.
+    pub fn space(&self) -> PoolSpace {
+        let layout = self.space.layout();
+        let block = BLOCK_BYTES as u64;
+        let size = self.media.block_count() * block;
+        let fixed = size - layout.usable_blocks() * block;
+        let used = fixed + self.space.allocated() * block;
+        PoolSpace {
+            size_bytes: size,
+            used_bytes: used,
+            free_bytes: size - used,
+            metadata_bytes: fixed + self.metadata_blocks * block,
+        }
+    }
+
+    /// Detached sub-trees that wait to be given back.
+    pub fn droppable(&self) -> usize {
+        self.drops.len()
+    }
+
+    /// Bytes of the log in use.
+    pub fn log_used_bytes(&self) -> u64 {
+        self.log.used()
+    }
+}
+
+fn operation_lba(operation: &Operation) -> u64 {
+    let offset = match operation {
+        Operation::Read { offset, .. }
+        | Operation::Write { offset, .. }
+        | Operation::CompareAndWrite { offset, .. }
+        | Operation::Provisioning { offset, .. } => *offset,
+        Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
+        Operation::Clone { source_offset, .. } => *source_offset,
+        Operation::Flush | Operation::Catalog(_) | Operation::Unique { .. } => 0,
+    };
+    offset / 512
+}
+
+pub(crate) fn read_result(result: Result<Done, MediaError>) -> Result<Buffer, String> {
+    match result {
+        Ok(Done::Read(buffer)) => Ok(buffer),
+        Ok(_) => Err("the medium answered a read with something else".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}

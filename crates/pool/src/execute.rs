@@ -1,0 +1,747 @@
+//! Execution of operations: validate, plan, find room, and change the map in one step.
+
+use crate::assign::{Source, blocks_for, is_user_object};
+use crate::blocks::Data;
+use crate::core::{
+    Core, Failure, INLINE_BYTES, Io, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId,
+    Output, Placed, Progress, Step, Walk,
+};
+use crate::interface::{CatalogChange, ObjectKind, PoolError};
+use crate::page::crc32c;
+use crate::record::{self, BlockWrite};
+use crate::space::Stream;
+use block::{BlockError, CompareOutcome, CopyOutcome, Extent, ProvisioningExtent};
+use bytes::Bytes;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
+use std::rc::Rc;
+
+const B: u64 = BLOCK_BYTES as u64;
+/// Pages that a count of unique blocks visits before others get a turn.
+const WALK_STEP: usize = 512;
+
+fn broken() -> Step {
+    Step::Fail(Failure::Block(BlockError::PoolStopped { reason: "the map contradicts itself".into() }))
+}
+
+/// True when all bytes are zero.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<64>();
+    words.iter().all(|w| w.iter().fold(0, |a, b| a | b) == 0) && rest.iter().all(|b| *b == 0)
+}
+
+impl<M: Media> Core<M> {
+    pub(crate) fn execute(&mut self, id: OperationId, operation: &Operation, progress: &mut Progress) -> Step {
+        match operation {
+            Operation::Read { object, offset, length } => self.read_step(id, *object, *offset, *length, progress),
+            Operation::Write { object, offset, data, forced } => {
+                if let Err(failure) = self.writable(*object, *offset, data.len() as u64) {
+                    return Step::Fail(failure);
+                }
+                if data.is_empty() {
+                    return Step::Done(Output::Done);
+                }
+                if data.len() <= INLINE_BYTES {
+                    self.write_inline(*object, *offset, data, *forced, Output::Done)
+                } else {
+                    self.write_placed(id, *object, *offset, data, *forced, progress)
+                }
+            }
+            Operation::Zero { object, ranges, forced } => self.zero_step(*object, ranges, *forced),
+            Operation::Clone { source, source_offset, destination, destination_offset, length } => {
+                self.clone_step(*source, *source_offset, *destination, *destination_offset, *length)
+            }
+            Operation::CompareAndWrite { object, offset, compare, data, forced } => {
+                self.compare_step(*object, *offset, compare, data, *forced)
+            }
+            Operation::Flush => {
+                progress.flush_sequence = Some(self.log.next_sequence());
+                Step::Durable(Output::Done)
+            }
+            Operation::Provisioning { object, offset, limit } => self.provisioning_step(*object, *offset, *limit),
+            Operation::Catalog(changes) => self.catalog_step(changes),
+            Operation::Unique { object } => self.unique_step(*object, progress),
+        }
+    }
+
+    /// Size of the object in bytes, if the range lies inside it.
+    pub(crate) fn readable(&self, object: u64, offset: u64, length: u64) -> Result<u64, Failure> {
+        let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
+            return Err(BlockError::Gone.into());
+        };
+        if offset.checked_add(length).is_none_or(|end| end > o.size_bytes) || offset % 512 != 0 || length % 512 != 0 {
+            let device_blocks = o.size_bytes / 512;
+            return Err(BlockError::OutOfRange { lba: offset / 512, count: length / 512, device_blocks }.into());
+        }
+        Ok(o.size_bytes)
+    }
+
+    fn writable(&self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {
+        self.readable(object, offset, length)?;
+        if self.objects.get(&object).is_some_and(|o| o.kind == ObjectKind::Snapshot) {
+            return Err(BlockError::ReadOnly.into());
+        }
+        Ok(())
+    }
+
+    fn acknowledged(&self, object: u64, forced: bool, output: Output) -> Step {
+        match self.objects.get(&object) {
+            Some(o) if o.write_cache && !forced => Step::Done(output),
+            _ => Step::Durable(output),
+        }
+    }
+
+    /// Content of a block of an object; `None` when it has to be read first (noted in `need`), `Some(None)` for zeros.
+    fn content(&mut self, object: u64, block: u64) -> Option<Option<Data>> {
+        let entry = self.lookup(object, block)?;
+        if entry.is_empty() {
+            return Some(None);
+        }
+        match self.blocks.get(entry.address(), entry.crc()) {
+            Some(data) => Some(Some(data)),
+            None => {
+                self.need.blocks.push((entry.address(), entry.crc()));
+                None
+            }
+        }
+    }
+
+    /// The blocks that a write of `data` at `offset` leaves, or `None` when old content has to be read first.
+    fn sources(&mut self, object: u64, offset: u64, data: &[u8]) -> Option<Vec<Source>> {
+        let first = offset / B;
+        let last = (offset + data.len() as u64 - 1) / B;
+        let mut sources = Vec::with_capacity((last - first + 1) as usize);
+        let mut complete = true;
+        for block in first..=last {
+            let from = (block * B).max(offset);
+            let to = ((block + 1) * B).min(offset + data.len() as u64);
+            let piece = &data[(from - offset) as usize..(to - offset) as usize];
+            let mut content = [0u8; BLOCK_BYTES];
+            if piece.len() < BLOCK_BYTES {
+                match self.content(object, block) {
+                    None => {
+                        complete = false;
+                        continue;
+                    }
+                    Some(Some(old)) => content.copy_from_slice(&old[..]),
+                    Some(None) => {}
+                }
+            }
+            let at = (from % B) as usize;
+            content[at..at + piece.len()].copy_from_slice(piece);
+            sources.push(if is_zero(&content) {
+                Source::Zero
+            } else {
+                let crc = crc32c(&content);
+                Source::Inline(Rc::new(content), crc)
+            });
+        }
+        complete.then_some(sources)
+    }
+
+    /// Applies a write of blocks whose content is in memory and logs it.
+    fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
+        let sequence = self.log.next_sequence();
+        let written = self.assign_write(object, first, sources, sequence)?;
+        let data: Vec<&[u8; BLOCK_BYTES]> = sources
+            .iter()
+            .filter_map(|s| match s {
+                Source::Inline(data, _) => Some(&**data),
+                _ => None,
+            })
+            .collect();
+        self.log.append(|out| record::encode_write(out, object, first, &written, Some(&data)));
+        Some(())
+    }
+
+    fn inline_record_bytes(blocks: u64) -> usize {
+        32 + blocks as usize * (12 + BLOCK_BYTES)
+    }
+
+    fn write_inline(&mut self, object: u64, offset: u64, data: &[u8], forced: bool, output: Output) -> Step {
+        let first = offset / B;
+        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        let planned = self.plan_blocks(object, first, count);
+        let sources = self.sources(object, offset, data);
+        let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
+        if !self.need.is_empty() {
+            return Step::Wait;
+        }
+        // Nothing new to store: an overwrite in place, or zeros. That must work in a full pool too.
+        let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
+        if let Err(step) = self.room(new + self.need.allocations, new == 0) {
+            return step;
+        }
+        if !self.log.fits(Self::inline_record_bytes(count)) {
+            return Step::LogFull;
+        }
+        if self.commit_inline(object, first, &sources).is_none() {
+            self.stop("the map contradicts itself (write)");
+            return broken();
+        }
+        self.acknowledged(object, forced, output)
+    }
+
+    fn compare_step(&mut self, object: u64, offset: u64, compare: &[u8], data: &[u8], forced: bool) -> Step {
+        if let Err(failure) = self.writable(object, offset, data.len() as u64) {
+            return Step::Fail(failure);
+        }
+        if compare.len() != data.len() || data.len() > INLINE_BYTES * 8 {
+            return Step::Fail(
+                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
+            );
+        }
+        if data.is_empty() {
+            return Step::Done(Output::Compared(CompareOutcome::Written));
+        }
+        let end = offset + data.len() as u64;
+        let mut complete = true;
+        let mut difference = None;
+        for block in offset / B..=(end - 1) / B {
+            let from = (block * B).max(offset);
+            let to = ((block + 1) * B).min(end);
+            let expected = &compare[(from - offset) as usize..(to - offset) as usize];
+            let at = (from % B) as usize;
+            match self.content(object, block) {
+                None => complete = false,
+                Some(medium) => {
+                    if difference.is_none() {
+                        let found = match &medium {
+                            Some(m) => {
+                                let m = &m[at..at + expected.len()];
+                                if m == expected { None } else { m.iter().zip(expected).position(|(a, b)| a != b) }
+                            }
+                            None => expected.iter().position(|b| *b != 0),
+                        };
+                        difference = found.map(|i| (from - offset) as u32 + i as u32);
+                    }
+                }
+            }
+        }
+        if !complete {
+            return Step::Wait;
+        }
+        if let Some(offset_bytes) = difference {
+            return Step::Done(Output::Compared(CompareOutcome::Miscompare { offset_bytes }));
+        }
+        self.write_inline(object, offset, data, forced, Output::Compared(CompareOutcome::Written))
+    }
+
+    fn write_placed(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
+        if data.len() > MAX_WRITE_BYTES {
+            return Step::Fail(
+                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
+            );
+        }
+        let end = offset + data.len() as u64;
+        let (first, last) = (offset.div_ceil(B), end / B);
+        let Some(placed) = &progress.placed else {
+            return self.place(id, offset, data, first, last, progress);
+        };
+        if !placed.flushed {
+            return Step::Io;
+        }
+        let head = (offset % B != 0).then(|| &data[..(first * B - offset) as usize]);
+        let tail = (end % B != 0).then(|| &data[(last * B - offset) as usize..]);
+        let mut complete = self.plan_blocks(object, first, last - first).is_some();
+        let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
+            None => Some(Vec::new()),
+            Some(piece) => {
+                complete &= core.plan_blocks(object, at / B, 1).is_some();
+                core.sources(object, at, piece)
+            }
+        };
+        let head_sources = edge(self, offset, head);
+        let tail_sources = edge(self, last * B, tail);
+        let (Some(head_sources), Some(tail_sources)) = (head_sources, tail_sources) else { return Step::Wait };
+        if !complete || !self.need.is_empty() {
+            return Step::Wait;
+        }
+        if let Err(step) = self.room(self.need.allocations + 2, true) {
+            return step;
+        }
+        let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
+        if !self.log.could_fit(bytes) {
+            return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
+        }
+        if !self.log.fits(bytes) {
+            return Step::LogFull;
+        }
+        let Some(placed) = progress.placed.take() else { return broken() };
+        let middle: Vec<Source> = placed
+            .blocks
+            .iter()
+            .map(|&(address, crc)| if address == 0 { Source::Zero } else { Source::Placed(address, crc) })
+            .collect();
+        let committed = (|| {
+            let sequence = self.log.next_sequence();
+            let written: Vec<BlockWrite> = self.assign_write(object, first, &middle, sequence)?;
+            self.log.append(|out| record::encode_write(out, object, first, &written, None));
+            if !head_sources.is_empty() {
+                self.commit_inline(object, offset / B, &head_sources)?;
+            }
+            if !tail_sources.is_empty() {
+                self.commit_inline(object, last, &tail_sources)?;
+            }
+            Some(())
+        })();
+        if committed.is_none() {
+            self.stop("the map contradicts itself (large write)");
+            return broken();
+        }
+        self.acknowledged(object, forced, Output::Done)
+    }
+
+    /// First half of a large write: its aligned blocks go to free space.
+    fn place(
+        &mut self,
+        id: OperationId,
+        offset: u64,
+        data: &Bytes,
+        first: u64,
+        last: u64,
+        progress: &mut Progress,
+    ) -> Step {
+        let pieces: Vec<&[u8]> =
+            (first..last).map(|b| &data[(b * B - offset) as usize..((b + 1) * B - offset) as usize]).collect();
+        let zero: Vec<bool> = pieces.iter().map(|p| is_zero(p)).collect();
+        let n = zero.iter().filter(|z| !**z).count() as u64;
+        if let Err(step) = self.room(n, false) {
+            return step;
+        }
+        let mut blocks = Vec::with_capacity(pieces.len());
+        let mut writes = 0;
+        let limit = (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) as u64;
+        let mut i = 0;
+        while i < pieces.len() {
+            if zero[i] {
+                blocks.push((0, 0));
+                i += 1;
+                continue;
+            }
+            let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
+            let Some((address, run)) = self.space.allocate_run(Stream::Large, want.min(limit)) else {
+                self.stop("the space map promised blocks that it does not have");
+                return broken();
+            };
+            let mut buffer = Buffer::zeroed(run as usize);
+            for k in 0..run as usize {
+                buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
+                blocks.push((address + k as u64, crc32c(pieces[i + k])));
+                self.space.reserve(address + k as u64);
+            }
+            let ticket = self.ticket(Io::Placed { operation: id });
+            self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
+            writes += 1;
+            i += run as usize;
+        }
+        progress.placed = Some(Placed { blocks, writes, flushed: writes == 0 });
+        if writes == 0 { Step::Again } else { Step::Io }
+    }
+
+    fn zero_step(&mut self, object: u64, ranges: &[(u64, u64)], forced: bool) -> Step {
+        for &(offset, length) in ranges {
+            if let Err(failure) = self.writable(object, offset, length) {
+                return Step::Fail(failure);
+            }
+        }
+        // Overlapping edges of several ranges would need one another's results; they are executed from merged ranges.
+        let ranges = merge(ranges);
+        let mut edges: Vec<(u64, Vec<Source>)> = Vec::new();
+        let mut middles = Vec::new();
+        let mut complete = true;
+        let mut new = 0;
+        for &(offset, length) in &ranges {
+            let end = offset + length;
+            let size = self.objects.get(&object).map_or(0, |o| o.size_bytes);
+            // The last block of a volume may be short: zeroing to the end takes it whole.
+            let aligned_end = if end == size { end.next_multiple_of(B) } else { end };
+            let (first, last) = (offset.div_ceil(B), aligned_end / B);
+            let mut parts = Vec::new();
+            if first > last {
+                parts.push((offset, length));
+            } else {
+                if offset % B != 0 {
+                    parts.push((offset, first * B - offset));
+                }
+                if aligned_end % B != 0 {
+                    parts.push((last * B, end - last * B));
+                }
+                if last > first {
+                    complete &= self.plan_pieces(object, first, last - first);
+                    middles.push((first, last - first));
+                }
+            }
+            for (at, bytes) in parts {
+                let Some(entry) = self.lookup(object, at / B) else {
+                    complete = false;
+                    continue;
+                };
+                if entry.is_empty() {
+                    continue;
+                }
+                match self.plan_blocks(object, at / B, 1) {
+                    Some(n) => new += n,
+                    None => complete = false,
+                }
+                match self.sources(object, at, &ZEROS[..bytes as usize]) {
+                    Some(s) => match edges.last_mut() {
+                        // Two ranges end and begin in one block: apply both to its content.
+                        Some((block, last)) if *block == at / B => merge_zero(last, at, bytes),
+                        _ => edges.push((at / B, s)),
+                    },
+                    None => complete = false,
+                }
+            }
+        }
+        if !complete || !self.need.is_empty() {
+            return Step::Wait;
+        }
+        if let Err(step) = self.room(new + self.need.allocations, true) {
+            return step;
+        }
+        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
+            return Step::LogFull;
+        }
+        let committed = (|| {
+            for (first, count) in middles {
+                self.assign_zero(object, first, count)?;
+                self.log.append(|out| record::encode_zero(out, object, first, count));
+            }
+            for (block, sources) in &edges {
+                self.commit_inline(object, *block, sources)?;
+            }
+            Some(())
+        })();
+        if committed.is_none() {
+            self.stop("the map contradicts itself (zero)");
+            return broken();
+        }
+        self.acknowledged(object, forced, Output::Done)
+    }
+
+    fn clone_step(
+        &mut self,
+        source: u64,
+        source_offset: u64,
+        destination: u64,
+        destination_offset: u64,
+        length: u64,
+    ) -> Step {
+        if let Err(failure) = self.readable(source, source_offset, length) {
+            return Step::Fail(failure);
+        }
+        if let Err(failure) = self.writable(destination, destination_offset, length) {
+            return Step::Fail(failure);
+        }
+        if length == 0 {
+            return Step::Done(Output::Copied(CopyOutcome::default()));
+        }
+        debug_assert_eq!(source_offset % B, destination_offset % B);
+        let end = destination_offset + length;
+        let (first, last) = (destination_offset.div_ceil(B), end / B);
+        let delta = source_offset.wrapping_sub(destination_offset);
+        let mut parts = Vec::new();
+        if first > last {
+            parts.push((destination_offset, length));
+        } else {
+            if destination_offset % B != 0 {
+                parts.push((destination_offset, first * B - destination_offset));
+            }
+            if end % B != 0 {
+                parts.push((last * B, end - last * B));
+            }
+        }
+        let count = last.saturating_sub(first);
+        let mut complete = true;
+        let mut new = 0;
+        let mut edges = Vec::new();
+        for (at, bytes) in parts {
+            match self.plan_blocks(destination, at / B, 1) {
+                Some(n) => new += n.max(1),
+                None => complete = false,
+            }
+            let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
+                complete = false;
+                continue;
+            };
+            let from = (at % B) as usize;
+            let piece = match &content {
+                Some(data) => &data[from..from + bytes as usize],
+                None => &ZEROS[..bytes as usize],
+            };
+            match self.sources(destination, at, piece) {
+                Some(s) => edges.push((at / B, s)),
+                None => complete = false,
+            }
+        }
+        if count > 0 {
+            complete &= self.plan_clone(source, (first * B).wrapping_add(delta) / B, destination, first, count);
+        }
+        if !complete || !self.need.is_empty() {
+            return Step::Wait;
+        }
+        if let Err(step) = self.room(new + self.need.allocations, false) {
+            return step;
+        }
+        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + 48) {
+            return Step::LogFull;
+        }
+        let committed = (|| {
+            if count > 0 {
+                let source_first = (first * B).wrapping_add(delta) / B;
+                self.assign_clone(source, source_first, destination, first, count)?;
+                self.log.append(|out| record::encode_clone(out, source, source_first, destination, first, count));
+            }
+            for (block, sources) in &edges {
+                self.commit_inline(destination, *block, sources)?;
+            }
+            Some(())
+        })();
+        if committed.is_none() {
+            self.stop("the map contradicts itself (clone)");
+            return broken();
+        }
+        let cloned_bytes = count * B;
+        let outcome = CopyOutcome { cloned_bytes, copied_bytes: length - cloned_bytes };
+        self.acknowledged(destination, false, Output::Copied(outcome))
+    }
+
+    fn provisioning_step(&mut self, object: u64, offset: u64, limit: usize) -> Step {
+        let size = match self.readable(object, offset, 512) {
+            Ok(size) => size,
+            Err(failure) => return Step::Fail(failure),
+        };
+        let mut runs: Vec<ProvisioningExtent> = Vec::new();
+        let end = blocks_for(size);
+        let mut block = offset / B;
+        let mut pages = 0;
+        while block < end && pages < 1024 {
+            let Some((root, root_level, _)) = self.root_of(object) else { return Step::Fail(BlockError::Gone.into()) };
+            // The lowest page over this block, or the empty span in which it lies.
+            let mut level = root_level;
+            let mut found = None;
+            if root != 0 {
+                for at in (0..=root_level).rev() {
+                    match self.pointer(object, block, at) {
+                        None => return Step::Wait,
+                        Some(((0, _, _), _)) => break,
+                        Some((pointer, _)) => {
+                            level = at;
+                            found = Some(pointer);
+                        }
+                    }
+                }
+            }
+            let (count, mapped) = match found {
+                None => (end - block, false),
+                Some(_) if level > 0 => {
+                    let span = crate::page::entry_span(level);
+                    ((block / span + 1) * span - block, false)
+                }
+                Some(pointer) => {
+                    pages += 1;
+                    let Some(page) = self.page(pointer) else { return Step::Wait };
+                    let index = crate::tree::index_in(block, 0);
+                    let mapped = !page.entries[index].is_empty();
+                    let run = page.entries[index..].iter().take_while(|e| e.is_empty() != mapped).count();
+                    (run as u64, mapped)
+                }
+            };
+            let count = count.min(end - block);
+            let from = (block * B).max(offset) / 512;
+            let to = ((block + count) * B).min(size) / 512;
+            let full = runs.len() == limit.max(1);
+            match runs.last_mut() {
+                Some(last) if last.mapped == mapped => last.extent.count += to - from,
+                _ if full => break,
+                _ => runs.push(ProvisioningExtent { extent: Extent::new(from, to - from), mapped }),
+            }
+            block += count;
+        }
+        Step::Done(Output::Provisioning(runs))
+    }
+
+    fn catalog_step(&mut self, changes: &[CatalogChange]) -> Step {
+        if let Err(error) = self.validate(changes) {
+            return Step::Fail(error.into());
+        }
+        let bytes = record::catalog_bytes(changes);
+        if !self.log.could_fit(bytes) {
+            return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
+        }
+        if !self.plan_catalog(changes) || !self.need.is_empty() {
+            return Step::Wait;
+        }
+        // What only takes away must work in a full pool.
+        let grows = changes.iter().any(|c| {
+            matches!(
+                c,
+                CatalogChange::CreateVolume { .. }
+                    | CatalogChange::CloneObject { .. }
+                    | CatalogChange::PutDocument { .. }
+            )
+        });
+        let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
+        if let Err(step) = self.room(self.need.allocations + 8, !grows || deletes) {
+            return step;
+        }
+        if !self.log.fits(bytes) {
+            return Step::LogFull;
+        }
+        if self.assign_catalog(changes).is_none() {
+            self.stop("the map contradicts itself (catalog)");
+            return broken();
+        }
+        self.log.append(|out| record::encode_catalog(out, changes));
+        Step::Durable(Output::Done)
+    }
+
+    fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
+        let mut created = std::collections::BTreeSet::new();
+        let mut deleted = std::collections::BTreeSet::new();
+        for change in changes {
+            let exists = |id: u64| {
+                is_user_object(id)
+                    && (self.objects.contains_key(&id) || created.contains(&id))
+                    && !deleted.contains(&id)
+            };
+            let must_exist = |id: u64| if exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) };
+            let size = |size_bytes: u64| {
+                if size_bytes == 0 || !size_bytes.is_multiple_of(512) || size_bytes > MAX_VOLUME_BYTES {
+                    Err(PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES })
+                } else {
+                    Ok(())
+                }
+            };
+            match change {
+                CatalogChange::CreateVolume { id, size_bytes } => {
+                    size(*size_bytes)?;
+                    if exists(id.0) || deleted.contains(&id.0) || !is_user_object(id.0) {
+                        return Err(PoolError::ObjectExists(id.0));
+                    }
+                    created.insert(id.0);
+                }
+                CatalogChange::CloneObject { source, id, .. } => {
+                    must_exist(source.0)?;
+                    if exists(id.0) || deleted.contains(&id.0) || !is_user_object(id.0) {
+                        return Err(PoolError::ObjectExists(id.0));
+                    }
+                    created.insert(id.0);
+                }
+                CatalogChange::DeleteObject { id } => {
+                    must_exist(id.0)?;
+                    deleted.insert(id.0);
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    must_exist(id.0)?;
+                    size(*size_bytes)?;
+                    if created.contains(&id.0) {
+                        // Its map does not exist yet, so the change could not be planned.
+                        return Err(PoolError::ObjectExists(id.0));
+                    }
+                }
+                CatalogChange::SetWriteCache { id, .. } => must_exist(id.0)?,
+                CatalogChange::PutDocument { key, value } => {
+                    if key.len() > 255 || value.len() > MAX_DOCUMENT_BYTES {
+                        return Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() });
+                    }
+                }
+                CatalogChange::DeleteDocument { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn unique_step(&mut self, object: u64, progress: &mut Progress) -> Step {
+        let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
+            return Step::Fail(PoolError::NoSuchObject(object).into());
+        };
+        let root = (o.root, o.level, o.root_crc);
+        let mut walk = progress.walk.take().unwrap_or_else(|| Walk { stack: vec![root], blocks: 0 });
+        for _ in 0..WALK_STEP {
+            let Some(pointer) = walk.stack.pop() else {
+                return Step::Done(Output::Bytes(walk.blocks * B));
+            };
+            if pointer.0 == 0 {
+                continue;
+            }
+            self.need_counts(pointer.0);
+            if !self.need.is_empty() {
+                walk.stack.push(pointer);
+                progress.walk = Some(walk);
+                return Step::Wait;
+            }
+            // A page that changed its place since it was noted, or is shared, is not counted.
+            if self.space.count(pointer.0) != Some(1) {
+                continue;
+            }
+            let Some(page) = self.page(pointer) else {
+                walk.stack.push(pointer);
+                progress.walk = Some(walk);
+                return Step::Wait;
+            };
+            if pointer.1 > 0 {
+                walk.stack.extend(
+                    page.entries.iter().filter(|e| !e.is_empty()).map(|e| (e.address(), pointer.1 - 1, e.crc())),
+                );
+                continue;
+            }
+            for entry in &page.entries {
+                if !entry.is_empty() {
+                    self.need_counts(entry.address());
+                }
+            }
+            if !self.need.is_empty() {
+                walk.stack.push(pointer);
+                progress.walk = Some(walk);
+                return Step::Wait;
+            }
+            let unique =
+                page.entries.iter().filter(|e| !e.is_empty() && self.space.count(e.address()) == Some(1)).count();
+            walk.blocks += unique as u64;
+        }
+        progress.walk = Some(walk);
+        Step::Again
+    }
+}
+
+static ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+
+/// Sorted, non-overlapping, non-adjacent ranges with the same union.
+fn merge(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut sorted: Vec<_> = ranges.iter().copied().filter(|r| r.1 > 0).collect();
+    sorted.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(sorted.len());
+    for (offset, length) in sorted {
+        match merged.last_mut() {
+            Some(last) if offset <= last.0 + last.1 => last.1 = last.1.max(offset + length - last.0),
+            _ => merged.push((offset, length)),
+        }
+    }
+    merged
+}
+
+/// Zeroes `bytes` bytes at `at` of the one block in `sources`.
+fn merge_zero(sources: &mut [Source], at: u64, bytes: u64) {
+    for source in sources {
+        if let Source::Inline(data, _) = source {
+            let mut content = **data;
+            let from = (at % B) as usize;
+            content[from..from + bytes as usize].fill(0);
+            *source = if is_zero(&content) {
+                Source::Zero
+            } else {
+                let crc = crc32c(&content);
+                Source::Inline(Rc::new(content), crc)
+            };
+        }
+    }
+}

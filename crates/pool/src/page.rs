@@ -1,0 +1,243 @@
+//! Pages of the map: leaf and interior pages are laid out alike, a 64-byte header and 256 entries of 12 bytes.
+//!
+//! A leaf entry names the block that holds 4 KiB of a volume and the CRC-32C of its content; an interior entry names a child page, its
+//! CRC-32C and how many blocks are mapped below it. A parent so vouches for its children: a lost or misdirected write is found by the
+//! first read. In memory a page has the form it has on disk, without the padding.
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Entries in a page.
+pub const FANOUT: usize = 256;
+/// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
+pub const MAX_LEVEL: u8 = 3;
+/// First bytes of a page: "WLpg".
+pub const PAGE_MAGIC: u32 = 0x6770_4c57;
+
+const ADDRESS_BITS: u32 = 40;
+const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
+
+/// Blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).
+pub const fn entry_span(level: u8) -> u64 {
+    1 << (8 * level as u32)
+}
+
+/// Blocks that a page at `level` spans.
+pub const fn page_span(level: u8) -> u64 {
+    1 << (8 * (level as u32 + 1))
+}
+
+/// The lowest level whose root spans `blocks`.
+pub const fn level_for(blocks: u64) -> u8 {
+    let mut level = 0;
+    while level < MAX_LEVEL && page_span(level) < blocks {
+        level += 1;
+    }
+    level
+}
+
+/// A pointer to a block or child page. 12 bytes, little-endian.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Entry {
+    /// Bits 0–39: block address, 0 = none. Bits 40–63: in a leaf flags (0 = raw); in an interior page mapped blocks below, minus one.
+    word: U64,
+    /// CRC-32C of the block or child page.
+    crc: U32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 12);
+
+impl Entry {
+    /// No block.
+    pub const EMPTY: Self = Self { word: U64::new(0), crc: U32::new(0) };
+
+    /// A leaf entry.
+    pub fn block(address: u64, crc: u32) -> Self {
+        debug_assert!(address <= ADDRESS_MASK);
+        Self { word: U64::new(address & ADDRESS_MASK), crc: U32::new(crc) }
+    }
+
+    /// An interior entry for a child page below which `mapped` (≥ 1) blocks are mapped.
+    pub fn child(address: u64, mapped: u64, crc: u32) -> Self {
+        debug_assert!(address <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
+        Self {
+            word: U64::new((address & ADDRESS_MASK) | ((mapped.wrapping_sub(1)) << ADDRESS_BITS)),
+            crc: U32::new(crc),
+        }
+    }
+
+    /// Address of the block or page; 0 when empty.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.word.get() & ADDRESS_MASK
+    }
+
+    /// True when the entry names nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.address() == 0
+    }
+
+    /// Blocks mapped below an interior entry; 0 when empty.
+    #[inline]
+    pub fn mapped(&self) -> u64 {
+        if self.is_empty() { 0 } else { (self.word.get() >> ADDRESS_BITS) + 1 }
+    }
+
+    /// CRC-32C of what the entry names.
+    #[inline]
+    pub fn crc(&self) -> u32 {
+        self.crc.get()
+    }
+
+    /// The same entry with another CRC.
+    pub fn with_crc(self, crc: u32) -> Self {
+        Self { crc: U32::new(crc), ..self }
+    }
+}
+
+/// Header of a page. 64 bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct PageHeader {
+    magic: U32,
+    /// CRC-32C of the page (header and entries) with this field zero. The parent holds the same value.
+    crc: U32,
+    level: u8,
+    reserved: [u8; 7],
+    /// Epoch in which the page was last changed.
+    epoch: U64,
+    /// Address the page was written to.
+    own_address: U64,
+    /// Object that the page was made for; a hint for repair, since pages are shared.
+    object_hint: U64,
+    /// Blocks mapped below this page.
+    mapped: U64,
+    reserved2: [u8; 16],
+}
+
+const _: () = assert!(size_of::<PageHeader>() == 64);
+
+/// A page of the map.
+#[derive(Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Page {
+    header: PageHeader,
+    /// The entries.
+    pub entries: [Entry; FANOUT],
+}
+
+/// Bytes of a page that are in use; the rest of its block is zero.
+pub const PAGE_BYTES: usize = size_of::<Page>();
+const _: () = assert!(PAGE_BYTES == 64 + 256 * 12 && PAGE_BYTES <= media::BLOCK_BYTES);
+
+impl Page {
+    /// An empty page at `level`.
+    pub fn empty(level: u8, epoch: u64, address: u64, object_hint: u64) -> Self {
+        let mut page = Page::new_zeroed();
+        page.header.magic = U32::new(PAGE_MAGIC);
+        page.header.level = level;
+        page.header.object_hint = U64::new(object_hint);
+        page.place(epoch, address);
+        page
+    }
+
+    /// Records a move: the page now belongs to `epoch` and lives at `address`.
+    pub fn place(&mut self, epoch: u64, address: u64) {
+        self.header.epoch = U64::new(epoch);
+        self.header.own_address = U64::new(address);
+    }
+
+    /// Level: 0 for a leaf.
+    pub fn level(&self) -> u8 {
+        self.header.level
+    }
+
+    /// Epoch of the last change.
+    pub fn epoch(&self) -> u64 {
+        self.header.epoch.get()
+    }
+
+    /// Blocks mapped below.
+    pub fn mapped(&self) -> u64 {
+        self.header.mapped.get()
+    }
+
+    /// Sets the number of blocks mapped below.
+    pub fn set_mapped(&mut self, mapped: u64) {
+        self.header.mapped = U64::new(mapped);
+    }
+
+    /// Computes the CRC, stores it in the header and returns it.
+    pub fn seal(&mut self) -> u32 {
+        self.header.crc = U32::new(0);
+        let crc = crc32c(self.as_bytes());
+        self.header.crc = U32::new(crc);
+        crc
+    }
+
+    /// Parses a block read from `address` as a page at `level` whose parent holds `crc`. The error says what is wrong.
+    pub fn parse(block: &[u8], address: u64, level: u8, crc: u32) -> Result<Self, String> {
+        let (mut page, _) = Page::read_from_prefix(block).map_err(|_| "short page".to_string())?;
+        let stored = page.header.crc.get();
+        let computed = page.seal();
+        if page.header.magic.get() != PAGE_MAGIC {
+            return Err(format!("block {address} is not a map page"));
+        }
+        if computed != stored || computed != crc {
+            return Err(format!("map page {address}: checksum {computed:08x}, its parent says {crc:08x}"));
+        }
+        if page.header.own_address.get() != address || page.header.level != level {
+            return Err(format!("map page {address}: misplaced"));
+        }
+        Ok(page)
+    }
+}
+
+/// CRC-32C (Castagnoli) of `bytes`.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// CRC-64/NVME of `bytes`.
+pub fn crc64(bytes: &[u8]) -> u64 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_keeps_address_count_and_crc() {
+        let e = Entry::child(ADDRESS_MASK, 1 << 24, 7);
+        assert_eq!((e.address(), e.mapped(), e.crc()), (ADDRESS_MASK, 1 << 24, 7));
+        assert_eq!(Entry::EMPTY.mapped(), 0);
+    }
+
+    #[test]
+    fn levels_span_the_documented_sizes() {
+        let mib = 256;
+        assert_eq!(level_for(mib), 0);
+        assert_eq!(level_for(mib + 1), 1);
+        assert_eq!(level_for(256 * mib), 1);
+        assert_eq!(level_for(64 * 1024 * mib), 2);
+        assert_eq!(level_for(16 * 1024 * 1024 * mib), 3);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found() -> Result<(), String> {
+        let mut page = Page::empty(0, 3, 77, 1);
+        page.entries[5] = Entry::block(9, 1);
+        let crc = page.seal();
+        let mut block = vec![0; media::BLOCK_BYTES];
+        block[..PAGE_BYTES].copy_from_slice(page.as_bytes());
+        assert_eq!(Page::parse(&block, 77, 0, crc)?.entries[5].address(), 9);
+        assert!(Page::parse(&block, 78, 0, crc).is_err());
+        assert!(Page::parse(&block, 77, 1, crc).is_err());
+        block[200] ^= 1;
+        assert!(Page::parse(&block, 77, 0, crc).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
+
+use crate::core::{Core, Io, OperationId, Output, Progress, ReadState, Step, read_result};
+use crate::page::crc32c;
+use crate::tree::index_in;
+use block::BlockError;
+use bytes::Bytes;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
+use std::rc::Rc;
+
+const B: u64 = BLOCK_BYTES as u64;
+/// Reads up to this many blocks leave their content in the cache.
+const CACHED_BLOCKS: usize = 8;
+/// A read whose checksum fails is tried this often: the block may have been overwritten and freed while it was read.
+const TRIES: u8 = 4;
+
+impl<M: Media> Core<M> {
+    pub(crate) fn read_step(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        length: usize,
+        progress: &mut Progress,
+    ) -> Step {
+        if let Err(failure) = self.readable(object, offset, length as u64) {
+            return Step::Fail(failure);
+        }
+        if length == 0 {
+            return Step::Done(Output::Data(Bytes::new()));
+        }
+        let first = offset / B;
+        let count = ((offset + length as u64 - 1) / B - first + 1) as usize;
+        let mut tries = 0;
+        if let Some(read) = progress.read.take() {
+            if read.outstanding > 0 {
+                progress.read = Some(read);
+                return Step::Io;
+            }
+            if !read.bad {
+                let from = (offset % B) as usize;
+                let data = Bytes::from(read.out);
+                return Step::Done(Output::Data(data.slice(from..from + length)));
+            }
+            tries = read.tries + 1;
+            if tries >= TRIES {
+                return Step::Fail(BlockError::ReadFailed { lba: offset / 512 }.into());
+            }
+        }
+        // (address, CRC) of each block; address 0 for zeros.
+        let mut entries = Vec::with_capacity(count);
+        let mut at = 0;
+        while at < count {
+            let block = first + at as u64;
+            let index = index_in(block, 0);
+            let n = (256 - index).min(count - at);
+            if n == 1 {
+                if let Some(entry) = self.lookup(object, block) {
+                    entries.push((entry.address(), entry.crc()));
+                }
+            } else {
+                match self.pointer(object, block, 0) {
+                    Some(((0, _, _), _)) => entries.extend((0..n).map(|_| (0, 0))),
+                    Some((pointer, _)) => {
+                        if let Some(page) = self.page(pointer) {
+                            entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));
+                        }
+                    }
+                    None => {}
+                }
+            }
+            at += n;
+        }
+        if entries.len() < count {
+            return Step::Wait;
+        }
+        let mut out = vec![0u8; count * BLOCK_BYTES];
+        let mut outstanding = 0;
+        let mut i = 0;
+        let limit = (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256);
+        while i < count {
+            let (address, crc) = entries[i];
+            if address == 0 {
+                i += 1;
+                continue;
+            }
+            if let Some(data) = self.blocks.get(address, crc) {
+                out[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
+                i += 1;
+                continue;
+            }
+            let mut n = 1;
+            while n < limit
+                && i + n < count
+                && entries[i + n].0 == address + n as u64
+                && !self.blocks.is_dirty(address + n as u64)
+            {
+                n += 1;
+            }
+            let blocks = (i..i + n).map(|k| (k as u64, entries[k].1)).collect();
+            let ticket = self.ticket(Io::Read { operation: id, blocks, address });
+            self.media.read(ticket, BlockAddress(address), Buffer::zeroed(n));
+            outstanding += 1;
+            i += n;
+        }
+        if outstanding == 0 {
+            let from = (offset % B) as usize;
+            return Step::Done(Output::Data(Bytes::from(out).slice(from..from + length)));
+        }
+        progress.read = Some(ReadState { out, outstanding, bad: false, tries });
+        Step::Io
+    }
+
+    pub(crate) fn read_arrived(
+        &mut self,
+        operation: OperationId,
+        blocks: Vec<(u64, u32)>,
+        address: u64,
+        result: Result<Done, MediaError>,
+    ) {
+        let buffer = read_result(result).ok();
+        let good = buffer.as_ref().is_some_and(|buffer| {
+            buffer.as_blocks().len() == blocks.len()
+                && buffer.as_blocks().iter().zip(&blocks).all(|(block, (_, crc))| crc32c(&block.0) == *crc)
+        });
+        if !good {
+            self.counters.mismatches += 1;
+        } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
+            for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
+                self.blocks.cache(address + i as u64, Rc::new(block.0), *crc);
+            }
+        }
+        let Some(pending) = self.pending_mut(operation) else { return };
+        let Some(read) = &mut pending.progress.read else { return };
+        read.outstanding -= 1;
+        match (good, buffer) {
+            (true, Some(buffer)) => {
+                for (block, (k, _)) in buffer.as_blocks().iter().zip(&blocks) {
+                    let at = *k as usize * BLOCK_BYTES;
+                    read.out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
+                }
+            }
+            _ => read.bad = true,
+        }
+        if read.outstanding == 0 {
+            self.make_ready(operation);
+        }
+    }
+}

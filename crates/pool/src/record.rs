@@ -1,0 +1,330 @@
+//! Records of the log: one change of the map or the catalog each. Several records of one operation always share a frame, which makes
+//! the operation atomic. Little-endian; sizes in bytes:
+//!
+//! ```text
+//! 0 kind (1) | 1 flags (1) | 2 zero (2) | 4 length of the record (4) | 8 object (8) | by kind:
+//! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32} | data of mapped blocks if flags bit 0
+//! zero     16 first block (8) | 24 count (8)
+//! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
+//! catalog  16 number of changes (4) | changes
+//! ```
+
+use crate::interface::{CatalogChange, ObjectId, ObjectKind};
+use bytes::Bytes;
+use media::BLOCK_BYTES;
+
+const WRITE: u8 = 1;
+const ZERO: u8 = 2;
+const CLONE: u8 = 3;
+const CATALOG: u8 = 4;
+const INLINE: u8 = 1;
+const NEW: u64 = 1 << 63;
+
+/// One block of a write record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockWrite {
+    /// Where the block lives; 0 when the content is all zeros and the mapping is removed.
+    pub address: u64,
+    /// CRC-32C of the content.
+    pub crc: u32,
+    /// True when the block was allocated by this write.
+    pub new: bool,
+}
+
+/// A decoded record. Borrows the frame.
+#[derive(Debug)]
+pub enum Record<'a> {
+    /// Blocks written.
+    Write {
+        /// Object.
+        object: u64,
+        /// First 4 KiB block of the object.
+        first: u64,
+        /// The blocks, in order.
+        blocks: Vec<BlockWrite>,
+        /// Content of the blocks with an address, in order, when the record carries its data.
+        data: Option<&'a [u8]>,
+    },
+    /// Blocks deallocated.
+    Zero {
+        /// Object.
+        object: u64,
+        /// First block.
+        first: u64,
+        /// Number of blocks.
+        count: u64,
+    },
+    /// Blocks shared.
+    Clone {
+        /// Source object.
+        source: u64,
+        /// First block of the source.
+        source_first: u64,
+        /// Destination object.
+        destination: u64,
+        /// First block of the destination.
+        destination_first: u64,
+        /// Number of blocks.
+        count: u64,
+    },
+    /// Catalog changes.
+    Catalog(Vec<CatalogChange>),
+}
+
+fn begin(out: &mut Vec<u8>, kind: u8, flags: u8, object: u64) -> usize {
+    let at = out.len();
+    out.extend_from_slice(&[kind, flags, 0, 0, 0, 0, 0, 0]);
+    out.extend_from_slice(&object.to_le_bytes());
+    at
+}
+
+fn end(out: &mut [u8], at: usize) {
+    let length = (out.len() - at) as u32;
+    out[at + 4..at + 8].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Appends a write record. `data` yields the content of each block that has an address, or the record carries none.
+pub fn encode_write(
+    out: &mut Vec<u8>,
+    object: u64,
+    first: u64,
+    blocks: &[BlockWrite],
+    data: Option<&[&[u8; BLOCK_BYTES]]>,
+) {
+    let at = begin(out, WRITE, if data.is_some() { INLINE } else { 0 }, object);
+    out.extend_from_slice(&first.to_le_bytes());
+    out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    for block in blocks {
+        out.extend_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
+        out.extend_from_slice(&block.crc.to_le_bytes());
+    }
+    for block in data.unwrap_or(&[]) {
+        out.extend_from_slice(*block);
+    }
+    end(out, at);
+}
+
+/// Appends a zero record.
+pub fn encode_zero(out: &mut Vec<u8>, object: u64, first: u64, count: u64) {
+    let at = begin(out, ZERO, 0, object);
+    out.extend_from_slice(&first.to_le_bytes());
+    out.extend_from_slice(&count.to_le_bytes());
+    end(out, at);
+}
+
+/// Appends a clone record.
+pub fn encode_clone(
+    out: &mut Vec<u8>,
+    source: u64,
+    source_first: u64,
+    destination: u64,
+    destination_first: u64,
+    count: u64,
+) {
+    let at = begin(out, CLONE, 0, source);
+    for value in [source_first, destination, destination_first, count] {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+    end(out, at);
+}
+
+/// Bytes that `encode_catalog` needs at most.
+pub fn catalog_bytes(changes: &[CatalogChange]) -> usize {
+    20 + changes
+        .iter()
+        .map(|c| match c {
+            CatalogChange::PutDocument { key, value } => 9 + key.len() + value.len(),
+            CatalogChange::DeleteDocument { key } => 9 + key.len(),
+            _ => 32,
+        })
+        .sum::<usize>()
+}
+
+/// Appends a catalog record.
+pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange]) {
+    let at = begin(out, CATALOG, 0, 0);
+    out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
+    let text = |out: &mut Vec<u8>, bytes: &[u8]| {
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+    };
+    for change in changes {
+        match change {
+            CatalogChange::CreateVolume { id, size_bytes } => {
+                out.push(1);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
+            CatalogChange::CloneObject { source, id, kind } => {
+                out.push(2);
+                out.extend_from_slice(&source.0.to_le_bytes());
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push(matches!(kind, ObjectKind::Snapshot).into());
+            }
+            CatalogChange::DeleteObject { id } => {
+                out.push(3);
+                out.extend_from_slice(&id.0.to_le_bytes());
+            }
+            CatalogChange::Resize { id, size_bytes } => {
+                out.push(4);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
+            CatalogChange::SetWriteCache { id, enabled } => {
+                out.push(5);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push((*enabled).into());
+            }
+            CatalogChange::PutDocument { key, value } => {
+                out.push(6);
+                text(out, key.as_bytes());
+                text(out, value);
+            }
+            CatalogChange::DeleteDocument { key } => {
+                out.push(7);
+                text(out, key.as_bytes());
+            }
+        }
+    }
+    end(out, at);
+}
+
+/// A bounded cursor over bytes from the disk.
+pub struct Cursor<'a>(pub &'a [u8]);
+
+impl<'a> Cursor<'a> {
+    /// The next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(n)?;
+        self.0 = tail;
+        Some(head)
+    }
+    /// One byte.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+    /// A little-endian 32-bit number.
+    pub fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+    /// A little-endian 64-bit number.
+    pub fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+    /// A string with a 32-bit length before it.
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let n = self.u32()? as usize;
+        self.take(n)
+    }
+}
+
+/// Decodes the record at the start of `bytes`; returns it and the bytes after it. `None` when it is malformed.
+pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
+    let length = u32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?) as usize;
+    let (record, rest) = bytes.split_at_checked(length)?;
+    let mut cursor = Cursor(record);
+    let kind = cursor.u8()?;
+    let flags = cursor.u8()?;
+    cursor.take(6)?;
+    let object = cursor.u64()?;
+    let record = match kind {
+        WRITE => {
+            let first = cursor.u64()?;
+            let count = cursor.u32()? as usize;
+            cursor.take(4)?;
+            if count > cursor.0.len() / 12 {
+                return None;
+            }
+            let mut blocks = Vec::with_capacity(count);
+            for _ in 0..count {
+                let word = cursor.u64()?;
+                blocks.push(BlockWrite { address: word & !NEW, crc: cursor.u32()?, new: word & NEW != 0 });
+            }
+            let mapped = blocks.iter().filter(|b| b.address != 0).count();
+            let data = if flags & INLINE != 0 { Some(cursor.take(mapped * BLOCK_BYTES)?) } else { None };
+            Record::Write { object, first, blocks, data }
+        }
+        ZERO => Record::Zero { object, first: cursor.u64()?, count: cursor.u64()? },
+        CLONE => Record::Clone {
+            source: object,
+            source_first: cursor.u64()?,
+            destination: cursor.u64()?,
+            destination_first: cursor.u64()?,
+            count: cursor.u64()?,
+        },
+        CATALOG => {
+            let count = cursor.u32()?;
+            let mut changes = Vec::new();
+            for _ in 0..count {
+                changes.push(decode_change(&mut cursor)?);
+            }
+            Record::Catalog(changes)
+        }
+        _ => return None,
+    };
+    Some((record, rest))
+}
+
+fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
+    let text = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
+    Some(match cursor.u8()? {
+        1 => CatalogChange::CreateVolume { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        2 => CatalogChange::CloneObject {
+            source: ObjectId(cursor.u64()?),
+            id: ObjectId(cursor.u64()?),
+            kind: if cursor.u8()? == 1 { ObjectKind::Snapshot } else { ObjectKind::Volume },
+        },
+        3 => CatalogChange::DeleteObject { id: ObjectId(cursor.u64()?) },
+        4 => CatalogChange::Resize { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        5 => CatalogChange::SetWriteCache { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
+        6 => CatalogChange::PutDocument { key: text(cursor.bytes()?)?, value: Bytes::copy_from_slice(cursor.bytes()?) },
+        7 => CatalogChange::DeleteDocument { key: text(cursor.bytes()?)? },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_survive_the_round_trip() {
+        let block = [5u8; BLOCK_BYTES];
+        let mut out = Vec::new();
+        let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
+        encode_write(&mut out, 3, 4, &blocks, Some(&[&block]));
+        encode_zero(&mut out, 3, 1, 2);
+        encode_clone(&mut out, 1, 2, 3, 4, 5);
+        let changes = vec![
+            CatalogChange::CreateVolume { id: ObjectId(1), size_bytes: 512 },
+            CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
+            CatalogChange::PutDocument { key: "k".into(), value: Bytes::from_static(b"v") },
+            CatalogChange::DeleteDocument { key: "k".into() },
+        ];
+        let before = out.len();
+        encode_catalog(&mut out, &changes);
+        assert!(out.len() - before <= catalog_bytes(&changes));
+        let mut rest = &out[..];
+        let mut seen = 0;
+        while !rest.is_empty() {
+            let Some((record, after)) = decode(rest) else { panic!("record {seen}") };
+            match (seen, record) {
+                (0, Record::Write { object: 3, first: 4, blocks: b, data: Some(d) }) => {
+                    assert_eq!(b, blocks);
+                    assert_eq!(d, block);
+                }
+                (1, Record::Zero { object: 3, first: 1, count: 2 }) => {}
+                (2, Record::Clone { source: 1, source_first: 2, destination: 3, destination_first: 4, count: 5 }) => {}
+                (3, Record::Catalog(c)) => assert_eq!(c, changes),
+                (_, other) => panic!("{other:?}"),
+            }
+            rest = after;
+            seen += 1;
+        }
+        assert_eq!(seen, 4);
+        for cut in 0..out.len() {
+            let _ = decode(&out[..cut]);
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! Making and opening a pool: load the newest root, then re-run the log through the same code that live operations use.
+//!
+//! Recovery reads the log twice: first to learn which blocks records not yet replayed name (replay must not put map pages there), then to
+//! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
+//! another one. These functions block, as tools and start-up may.
+
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, Object, Options};
+use crate::frame::{self, FrameInfo};
+use crate::interface::{ObjectKind, PoolError};
+use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
+use crate::log::Log;
+use crate::page::{PAGE_BYTES, crc32c};
+use crate::record::{self, Record};
+use crate::root::{Root, SlotEntry, TreeRoot};
+use crate::space::SpaceMap;
+use crate::stream;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, Ticket};
+use zerocopy::FromBytes;
+
+/// Bytes read at once while the log is scanned.
+const CHUNK_BYTES: usize = 4 << 20;
+/// How far beyond the end of the log a frame is looked for that proves the end wrong.
+const PROOF_BYTES: u64 = 4 << 20;
+
+/// Where a checkpoint taken during recovery replays from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplayPoint {
+    pub position: u64,
+    pub sequence: u64,
+    pub previous_crc: u64,
+}
+
+/// What opening a pool did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opened {
+    /// Records replayed.
+    pub records: u64,
+    /// Log bytes replayed.
+    pub log_bytes: u64,
+}
+
+/// Called with the number of log bytes replayed so far.
+pub type Progress<'a> = &'a mut dyn FnMut(u64);
+
+fn damaged(reason: impl Into<String>) -> PoolError {
+    PoolError::Damaged(reason.into())
+}
+
+/// The root of an empty pool, for formatting. It names no data area: the first open takes all that the medium offers.
+pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
+    Root {
+        uuid,
+        epoch: 1,
+        log_position: 0,
+        log_sequence: 1,
+        log_previous_crc: 0,
+        next_object: FIRST_OBJECT,
+        allocated_blocks: 0,
+        metadata_blocks: 0,
+        data_start: 0,
+        data_end: 0,
+        objects: TreeRoot::default(),
+        documents: TreeRoot::default(),
+        drops: TreeRoot::default(),
+        clean: true,
+        groups: Vec::new(),
+    }
+    .encode()
+}
+
+/// Waits for one completion of `ticket`; there must be no other request outstanding.
+fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
+    media.submit();
+    loop {
+        while let Some(Completion { ticket: found, result }) = media.poll() {
+            if found == ticket {
+                return result.map_err(|e| damaged(e.to_string()));
+            }
+        }
+        media.wait();
+    }
+}
+
+pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
+    media.read(0, BlockAddress(address), Buffer::zeroed(blocks));
+    match await_ticket(media, 0)? {
+        Done::Read(buffer) => Ok(buffer),
+        _ => Err(damaged("the medium answered a read with something else")),
+    }
+}
+
+/// Reads the current version of an index page.
+fn read_index<M: Media>(
+    media: &mut M,
+    entry: &SlotEntry,
+    block: impl Fn(u8) -> u64,
+    what: &str,
+) -> Result<Vec<SlotEntry>, PoolError> {
+    let Some(slot) = entry.slot() else { return Ok(Vec::new()) };
+    let mut tries = 0;
+    loop {
+        let buffer = read_blocks(media, block(slot), 1)?;
+        if crc32c(&buffer) == entry.crc() {
+            return <[SlotEntry]>::ref_from_bytes(&buffer).map(<[_]>::to_vec).map_err(|_| damaged("index page"));
+        }
+        tries += 1;
+        if tries == 2 {
+            return Err(damaged(format!("{what} (block {}) fails its checksum", block(slot))));
+        }
+    }
+}
+
+/// Reads frames of the log in order.
+struct Scanner {
+    capacity: u64,
+    uuid: [u8; 16],
+    point: ReplayPoint,
+    chunk: Buffer,
+    chunk_start: u64,
+    chunk_end: u64,
+}
+
+impl Scanner {
+    fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
+        Self { capacity, uuid, point, chunk: Buffer::default(), chunk_start: 0, chunk_end: 0 }
+    }
+
+    /// Makes `bytes` bytes at `position` available; they must not wrap.
+    fn window<M: Media>(&mut self, media: &mut M, position: u64, bytes: usize) -> Result<Option<&[u8]>, PoolError> {
+        let offset = position % self.capacity;
+        if offset + bytes as u64 > self.capacity {
+            return Ok(None);
+        }
+        if position < self.chunk_start || position + bytes as u64 > self.chunk_end {
+            let length =
+                (CHUNK_BYTES.max(bytes) as u64).min(self.capacity - offset).next_multiple_of(BLOCK_BYTES as u64);
+            media.read_log(0, offset, Buffer::zeroed((length / BLOCK_BYTES as u64) as usize));
+            match await_ticket(media, 0)? {
+                Done::Read(buffer) => self.chunk = buffer,
+                _ => return Err(damaged("the medium answered a read with something else")),
+            }
+            self.chunk_start = position;
+            self.chunk_end = position + length;
+        }
+        let from = (position - self.chunk_start) as usize;
+        Ok(self.chunk.get(from..from + bytes))
+    }
+
+    fn frame_at<M: Media>(&mut self, media: &mut M, position: u64) -> Result<Option<(FrameInfo, u64)>, PoolError> {
+        let uuid = self.uuid;
+        let capacity = self.capacity;
+        let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(None) };
+        let Some(info) = frame::peek(head, &uuid) else { return Ok(None) };
+        if info.position != position || u64::from(info.bytes) > capacity {
+            return Ok(None);
+        }
+        let bytes = (info.bytes as usize).next_multiple_of(BLOCK_BYTES);
+        let Some(whole) = self.window(media, position, bytes)? else { return Ok(None) };
+        Ok(frame::open(whole, &uuid))
+    }
+
+    /// The next frame of the chain: its fields and content.
+    fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
+        let lap = self.point.position.next_multiple_of(self.capacity);
+        for position in [self.point.position, lap] {
+            let Some((info, crc)) = self.frame_at(media, position)? else { continue };
+            if info.first_sequence != self.point.sequence || info.previous_crc != self.point.previous_crc {
+                continue;
+            }
+            let bytes = info.bytes as usize;
+            let content =
+                self.window(media, position, bytes.next_multiple_of(BLOCK_BYTES))?.map(|w| w[..bytes].to_vec());
+            let Some(content) = content else { continue };
+            self.point = ReplayPoint {
+                position: position + bytes.next_multiple_of(BLOCK_BYTES) as u64,
+                sequence: info.first_sequence + u64::from(info.records),
+                previous_crc: crc,
+            };
+            return Ok(Some((info, content)));
+        }
+        Ok(None)
+    }
+
+    /// The chain ended. A later frame that says the next record was durable proves that the log is damaged, not ended.
+    fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
+        let end = self.point;
+        let mut position = end.position;
+        while position < end.position + PROOF_BYTES.min(self.capacity / 2) {
+            if let Some((info, _)) = self.frame_at(media, position)?
+                && info.durable_sequence > end.sequence
+            {
+                return Err(damaged(format!(
+                    "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
+                    end.position, end.sequence
+                )));
+            }
+            position += BLOCK_BYTES as u64;
+        }
+        Ok(())
+    }
+}
+
+fn records_of(content: &[u8]) -> Records<'_> {
+    Records(content.get(frame::FRAME_HEADER_BYTES..).unwrap_or(&[]))
+}
+
+struct Records<'a>(&'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, PoolError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        match record::decode(self.0) {
+            Some((record, rest)) => {
+                self.0 = rest;
+                Some(Ok(record))
+            }
+            None => {
+                self.0 = &[];
+                Some(Err(damaged("a log record with a good checksum is malformed")))
+            }
+        }
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// Opens a pool: loads the newest checkpoint and replays the log.
+    pub fn open(mut media: M, options: Options, progress: Progress<'_>) -> Result<(Self, Opened), PoolError> {
+        media.load_root(0);
+        let Done::Root(blob, version) = await_ticket(&mut media, 0)? else {
+            return Err(damaged("the medium answered a root load with something else"));
+        };
+        let mut root = Root::decode(&blob).map_err(damaged)?;
+        if root.data_end == 0 {
+            root.data_start = media.data_start().0;
+            root.data_end = media.data_end().0;
+            let layout = Layout { start: root.data_start, end: root.data_end };
+            if layout.groups() as usize > crate::root::MAX_GROUPS {
+                return Err(damaged("a pool of more than 512 TiB is not supported"));
+            }
+            root.groups = vec![SlotEntry::default(); layout.groups() as usize];
+        }
+        let root = root;
+        let layout = Layout { start: root.data_start, end: root.data_end };
+        if layout.start != media.data_start().0 || layout.end > media.data_end().0 || layout.start >= layout.end {
+            return Err(damaged(format!(
+                "the pool's data area is blocks {} to {}, the device offers {} to {}",
+                layout.start,
+                layout.end,
+                media.data_start().0,
+                media.data_end().0
+            )));
+        }
+        if root.groups.len() != layout.groups() as usize {
+            return Err(damaged("the root's space index does not fit its data area"));
+        }
+        media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
+        await_ticket(&mut media, 0)?;
+
+        let mut zones = Vec::new();
+        for (group, entry) in root.groups.iter().enumerate() {
+            let count = (layout.zones() as usize - group * GROUP_ZONES as usize).min(GROUP_ZONES as usize);
+            let mut page =
+                read_index(&mut media, entry, |s| layout.group_index_block(group as u32, s), "the upper space index")?;
+            page.resize(count, SlotEntry::default());
+            zones.extend(page);
+        }
+        let mut index = Vec::new();
+        for (zone, entry) in zones.iter().enumerate() {
+            let count = (layout.segments() as usize - zone * ZONE_SEGMENTS as usize).min(ZONE_SEGMENTS as usize);
+            let mut page =
+                read_index(&mut media, entry, |s| layout.zone_index_block(zone as u32, s), "the space index")?;
+            page.resize(count, SlotEntry::default());
+            index.extend(page);
+        }
+        let mut space = SpaceMap::new(layout);
+        space.load_index(root.groups.clone(), zones, index, root.allocated_blocks);
+
+        let capacity = media.log_bytes();
+        let log = Log::new(capacity, root.log_position, root.log_position, root.log_sequence, root.log_previous_crc);
+        let mut core = Self::empty(media, options, root.uuid, space, log);
+        core.root_version = version;
+        core.epoch = root.epoch + 1;
+        core.committed_epoch = root.epoch;
+        core.next_object = root.next_object.max(FIRST_OBJECT);
+        core.metadata_blocks = root.metadata_blocks;
+        for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
+            core.objects.insert(
+                id,
+                Object {
+                    id,
+                    kind: ObjectKind::Volume,
+                    parent: 0,
+                    size_bytes: tree.length.get(),
+                    root: tree.address.get(),
+                    root_crc: tree.crc.get(),
+                    level: if tree.address.get() == 0 { 2 } else { tree.level },
+                    mapped: 0,
+                    write_cache: false,
+                },
+            );
+        }
+        core.load_streams()?;
+
+        let start = ReplayPoint {
+            position: root.log_position,
+            sequence: root.log_sequence,
+            previous_crc: root.log_previous_crc,
+        };
+        let opened = core.replay(start, progress)?;
+        Ok((core, opened))
+    }
+
+    fn load_streams(&mut self) -> Result<(), PoolError> {
+        let table = self.read_stream(OBJECT_TABLE)?;
+        for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
+            if let Some(object) = stream::decode_object(id as u64, slot).map_err(damaged)? {
+                self.next_object = self.next_object.max(object.id + 1);
+                self.objects.insert(object.id, object);
+            }
+        }
+        let documents = self.read_stream(DOCUMENTS)?;
+        self.documents = stream::decode_documents(&documents).map_err(damaged)?;
+        let drops = self.read_stream(DROP_QUEUE)?;
+        self.drops = stream::decode_drops(&drops).map_err(damaged)?;
+        Ok(())
+    }
+
+    /// Reads one of the pool's own streams, and finds how many blocks of it are mapped.
+    fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
+        let Some(object) = self.objects.get(&id) else { return Ok(Vec::new()) };
+        let length = object.size_bytes;
+        let blocks = length.div_ceil(BLOCK_BYTES as u64);
+        let mut out = Vec::with_capacity(length as usize);
+        for block in 0..blocks {
+            let entry = loop {
+                self.need.clear();
+                match self.lookup(id, block) {
+                    Some(entry) => break entry,
+                    None => self.load_need()?,
+                }
+            };
+            if entry.is_empty() {
+                out.resize(out.len() + BLOCK_BYTES, 0);
+                continue;
+            }
+            let content = read_blocks(&mut self.media, entry.address(), 1)?;
+            if crc32c(&content) != entry.crc() {
+                return Err(damaged(format!("catalog block {} fails its checksum", entry.address())));
+            }
+            out.extend_from_slice(&content);
+        }
+        let (root, level, crc) = self.root_of(id).unwrap_or_default();
+        let mapped = if root == 0 {
+            0
+        } else {
+            loop {
+                self.need.clear();
+                match self.page((root, level, crc)) {
+                    Some(page) => break page.mapped(),
+                    None => self.load_need()?,
+                }
+            }
+        };
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.mapped = mapped;
+        }
+        out.truncate(length as usize);
+        Ok(out)
+    }
+
+    /// Reads everything in `need`, blocking.
+    fn load_need(&mut self) -> Result<(), PoolError> {
+        if let Some(reason) = self.need.damaged.take() {
+            return Err(damaged(reason));
+        }
+        let pages = std::mem::take(&mut self.need.pages);
+        for (address, level, crc) in pages {
+            if self.pages.contains_key(&address) {
+                continue;
+            }
+            let mut tries = 0;
+            loop {
+                let block = read_blocks(&mut self.media, address, 1)?;
+                match crate::page::Page::parse(&block, address, level, crc) {
+                    Ok(page) => break self.insert_page(address, std::rc::Rc::new(page)),
+                    Err(reason) if tries > 0 => return Err(damaged(reason)),
+                    Err(_) => tries += 1,
+                }
+            }
+        }
+        let segments = std::mem::take(&mut self.need.segments);
+        for segment in segments {
+            let Some((address, _)) = self.space.source(segment) else { continue };
+            let block = read_blocks(&mut self.media, address, 1)?;
+            self.space.load(segment, &block).map_err(damaged)?;
+        }
+        self.need.clear();
+        Ok(())
+    }
+
+    fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
+        let capacity = self.media.log_bytes();
+        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        let mut named = false;
+        while let Some((_, content)) = scanner.next(&mut self.media)? {
+            for record in records_of(&content) {
+                if let Record::Write { blocks, .. } = record? {
+                    for block in blocks.iter().filter(|b| b.new) {
+                        self.space.forbid(block.address);
+                        named = true;
+                    }
+                }
+            }
+        }
+        scanner.prove_end(&mut self.media)?;
+        let end = scanner.point;
+        let mut opened = Opened::default();
+        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        self.replaying = Some(start);
+        loop {
+            self.make_room(scanner.point)?;
+            let Some((info, content)) = scanner.next(&mut self.media)? else { break };
+            let mut sequence = info.first_sequence;
+            for record in records_of(&content) {
+                self.replay_record(record?, sequence)?;
+                sequence += 1;
+                opened.records += 1;
+            }
+            if sequence != info.first_sequence + u64::from(info.records) {
+                return Err(damaged("a log frame holds another number of records than it says"));
+            }
+            opened.log_bytes += content.len() as u64;
+            progress(opened.log_bytes);
+        }
+        if scanner.point.sequence != end.sequence {
+            return Err(damaged("the log changed while it was read"));
+        }
+        self.replaying = None;
+        if named {
+            self.space.permit_all();
+        }
+        self.log.resume(end.position, end.sequence, end.previous_crc);
+        Ok(opened)
+    }
+
+    /// Before a frame is replayed: takes a checkpoint when memory or space demands it.
+    fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
+        let memory = self.options.memory_bytes;
+        let tight = self.space.available() < self.reserve_blocks() && self.space.pinned() > 0;
+        let full = self.dirty_pages.len() * PAGE_BYTES > memory / 4
+            || self.blocks.dirty() * BLOCK_BYTES > memory / 4
+            || self.space.dirty_segments() * 5000 > memory / 4;
+        if !tight && !full {
+            return Ok(());
+        }
+        self.replaying = Some(point);
+        self.request_checkpoint();
+        self.run_checkpoint()
+    }
+
+    /// Runs until the checkpoint that was asked for is done, blocking.
+    fn run_checkpoint(&mut self) -> Result<(), PoolError> {
+        let target = self.counters.checkpoints + 1;
+        while self.counters.checkpoints < target {
+            self.pump(0);
+            if let Some(reason) = &self.stopped {
+                return Err(PoolError::Stopped(reason.clone()));
+            }
+            if self.counters.checkpoints < target {
+                self.media.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a checkpoint and waits for it: everything acknowledged is then in the map, and a later open replays nothing.
+    pub fn checkpoint(&mut self) -> Result<(), PoolError> {
+        // One that is in flight froze an older state.
+        while self.frozen.is_some() && self.stopped.is_none() {
+            self.pump(0);
+            self.media.wait();
+        }
+        self.request_checkpoint();
+        self.run_checkpoint()
+    }
+
+    fn replay_record(&mut self, record: Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        loop {
+            self.need.clear();
+            let complete = match &record {
+                Record::Write { object, first, blocks, .. } => {
+                    for block in blocks.iter().filter(|b| b.address != 0) {
+                        self.need_counts(block.address);
+                    }
+                    self.plan_blocks(*object, *first, blocks.len() as u64).is_some()
+                }
+                Record::Zero { object, first, count } => self.plan_pieces(*object, *first, *count),
+                Record::Clone { source, source_first, destination, destination_first, count } => {
+                    self.plan_clone(*source, *source_first, *destination, *destination_first, *count)
+                }
+                Record::Catalog(changes) => self.plan_catalog(changes),
+            };
+            if !complete && self.need.is_empty() {
+                return Err(damaged(format!("log record {sequence} names an object that does not exist")));
+            }
+            if self.need.is_empty() {
+                let mut segments = Vec::new();
+                if self.space.prepare(self.need.allocations + 8, &mut segments) {
+                    break;
+                }
+                if segments.is_empty() {
+                    return Err(PoolError::PoolFull);
+                }
+                self.need.segments = segments;
+            }
+            self.load_need()?;
+        }
+        let done = match &record {
+            Record::Write { object, first, blocks, data } => {
+                self.replay_write(*object, *first, blocks, *data, sequence)
+            }
+            Record::Zero { object, first, count } => self.assign_zero(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Catalog(changes) => self.assign_catalog(changes),
+        };
+        done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
+    }
+}

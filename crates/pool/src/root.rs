@@ -1,0 +1,207 @@
+//! The root: what a checkpoint leaves in the superblock, and from which everything else is found.
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// First bytes of a root: "WLroot01".
+pub const ROOT_MAGIC: u64 = 0x3130_746f_6f72_4c57;
+/// Format of everything below the root. A reader refuses a newer one.
+pub const FORMAT_VERSION: u32 = 1;
+/// Upper index pages that fit: 2 TiB of pool each.
+pub const MAX_GROUPS: usize = 256;
+
+/// Which of two fixed slots holds the current version of an index or count page, and its CRC-32C. 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct SlotEntry {
+    crc: U32,
+    free: U16,
+    /// 0: never written, all counts are zero. 1: slot A. 2: slot B.
+    slot: u8,
+    reserved: u8,
+}
+
+const _: () = assert!(size_of::<SlotEntry>() == 8);
+
+impl SlotEntry {
+    /// An entry for a page written to `slot` (0 or 1).
+    pub fn new(slot: u8, crc: u32, free: u16) -> Self {
+        Self { crc: U32::new(crc), free: U16::new(free), slot: slot + 1, reserved: 0 }
+    }
+
+    /// The slot that holds the page, or `None` when it was never written.
+    pub fn slot(&self) -> Option<u8> {
+        match self.slot {
+            1 => Some(0),
+            2 => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The slot to write next.
+    pub fn next_slot(&self) -> u8 {
+        match self.slot {
+            1 => 1,
+            _ => 0,
+        }
+    }
+
+    /// CRC-32C of the page.
+    pub fn crc(&self) -> u32 {
+        self.crc.get()
+    }
+
+    /// Blocks of a segment whose count is zero.
+    pub fn free(&self) -> u16 {
+        self.free.get()
+    }
+}
+
+/// Root of one tree: an internal stream of the pool. 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct TreeRoot {
+    /// Page address; 0 = empty.
+    pub address: U64,
+    /// CRC-32C of the page.
+    pub crc: U32,
+    /// Level of the page.
+    pub level: u8,
+    reserved: [u8; 3],
+    /// Bytes in the stream.
+    pub length: U64,
+}
+
+impl TreeRoot {
+    /// A root.
+    pub fn new(address: u64, crc: u32, level: u8, length: u64) -> Self {
+        Self { address: U64::new(address), crc: U32::new(crc), level, reserved: [0; 3], length: U64::new(length) }
+    }
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct RootHeader {
+    magic: U64,
+    version: U32,
+    groups: U32,
+    uuid: [u8; 16],
+    epoch: U64,
+    log_position: U64,
+    log_sequence: U64,
+    log_previous_crc: U64,
+    next_object: U64,
+    allocated_blocks: U64,
+    metadata_blocks: U64,
+    data_start: U64,
+    data_end: U64,
+    objects: TreeRoot,
+    documents: TreeRoot,
+    drops: TreeRoot,
+    clean: u8,
+    reserved: [u8; 63],
+}
+
+const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
+
+/// What a checkpoint leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Identity of the pool.
+    pub uuid: [u8; 16],
+    /// Epoch of the checkpoint.
+    pub epoch: u64,
+    /// Position in the log (bytes, ever growing) from which recovery replays.
+    pub log_position: u64,
+    /// Sequence number of the first record there.
+    pub log_sequence: u64,
+    /// CRC-64 of the frame before that position.
+    pub log_previous_crc: u64,
+    /// Smallest object id never used.
+    pub next_object: u64,
+    /// Blocks whose count is not zero.
+    pub allocated_blocks: u64,
+    /// Blocks among them that hold map pages and catalog.
+    pub metadata_blocks: u64,
+    /// First block of the data area.
+    pub data_start: u64,
+    /// First block after it.
+    pub data_end: u64,
+    /// The object table.
+    pub objects: TreeRoot,
+    /// The documents.
+    pub documents: TreeRoot,
+    /// The drop queue.
+    pub drops: TreeRoot,
+    /// True when the log held nothing to replay at the checkpoint (clean shutdown).
+    pub clean: bool,
+    /// The upper space index.
+    pub groups: Vec<SlotEntry>,
+}
+
+impl Root {
+    /// The blob for the superblock.
+    pub fn encode(&self) -> Vec<u8> {
+        let header = RootHeader {
+            magic: U64::new(ROOT_MAGIC),
+            version: U32::new(FORMAT_VERSION),
+            groups: U32::new(self.groups.len() as u32),
+            uuid: self.uuid,
+            epoch: U64::new(self.epoch),
+            log_position: U64::new(self.log_position),
+            log_sequence: U64::new(self.log_sequence),
+            log_previous_crc: U64::new(self.log_previous_crc),
+            next_object: U64::new(self.next_object),
+            allocated_blocks: U64::new(self.allocated_blocks),
+            metadata_blocks: U64::new(self.metadata_blocks),
+            data_start: U64::new(self.data_start),
+            data_end: U64::new(self.data_end),
+            objects: self.objects,
+            documents: self.documents,
+            drops: self.drops,
+            clean: u8::from(self.clean),
+            reserved: [0; 63],
+        };
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(self.groups.as_bytes());
+        bytes
+    }
+
+    /// Parses a blob. The error says what is wrong.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let (header, rest) =
+            RootHeader::read_from_prefix(bytes).map_err(|_| "the pool's root is too short".to_string())?;
+        if header.magic.get() != ROOT_MAGIC {
+            return Err("the root is not of a Windlass pool".into());
+        }
+        if header.version.get() != FORMAT_VERSION {
+            return Err(format!(
+                "the pool has format version {}, this program reads version {FORMAT_VERSION}",
+                header.version.get()
+            ));
+        }
+        let count = header.groups.get() as usize;
+        let groups = rest
+            .get(..count.saturating_mul(size_of::<SlotEntry>()))
+            .and_then(|b| <[SlotEntry]>::ref_from_bytes(b).ok())
+            .ok_or("the pool's root is too short")?
+            .to_vec();
+        Ok(Self {
+            uuid: header.uuid,
+            epoch: header.epoch.get(),
+            log_position: header.log_position.get(),
+            log_sequence: header.log_sequence.get(),
+            log_previous_crc: header.log_previous_crc.get(),
+            next_object: header.next_object.get(),
+            allocated_blocks: header.allocated_blocks.get(),
+            metadata_blocks: header.metadata_blocks.get(),
+            data_start: header.data_start.get(),
+            data_end: header.data_end.get(),
+            objects: header.objects,
+            documents: header.documents,
+            drops: header.drops,
+            clean: header.clean != 0,
+            groups,
+        })
+    }
+}

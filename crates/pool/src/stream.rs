@@ -1,0 +1,105 @@
+//! The pool's own objects, each a stream of bytes in a tree like a volume's: the object table, the documents, the drop queue. They change
+//! only in a freeze, so they are never logged.
+//!
+//! ```text
+//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot; 0 none) | level (1) | flags (1: bit 0 write cache) | 5 zero |
+//!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) | 16 zero
+//! documents     key length (4) | key | value length (4) | value, repeated
+//! drop queue    address (8) | CRC (4) | level (1) | 3 zero, repeated
+//! ```
+
+use crate::core::{Dropped, Object};
+use crate::interface::ObjectKind;
+use crate::record::Cursor;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// Bytes of an object's slot.
+pub(crate) const SLOT_BYTES: usize = 64;
+/// Slots in a 4 KiB block.
+pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
+
+pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
+    slot.fill(0);
+    slot[0] = match object.kind {
+        ObjectKind::Volume => 1,
+        ObjectKind::Snapshot => 2,
+    };
+    slot[1] = object.level;
+    slot[2] = object.write_cache.into();
+    slot[8..16].copy_from_slice(&object.parent.to_le_bytes());
+    slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
+    slot[24..32].copy_from_slice(&object.root.to_le_bytes());
+    slot[32..36].copy_from_slice(&object.root_crc.to_le_bytes());
+    slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
+}
+
+/// Decodes a slot: `Ok(None)` when it is empty.
+pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, String> {
+    let bad = || format!("object {id}: malformed entry in the object table");
+    let mut c = Cursor(slot);
+    let kind = match c.u8() {
+        Some(0) => return Ok(None),
+        Some(1) => ObjectKind::Volume,
+        Some(2) => ObjectKind::Snapshot,
+        _ => return Err(bad()),
+    };
+    let mut read = || {
+        let level = c.u8()?;
+        let flags = c.u8()?;
+        c.take(5)?;
+        let parent = c.u64()?;
+        let size_bytes = c.u64()?;
+        let root = c.u64()?;
+        let root_crc = c.u32()?;
+        c.take(4)?;
+        let mapped = c.u64()?;
+        Some(Object { id, kind, parent, size_bytes, root, root_crc, level, mapped, write_cache: flags & 1 != 0 })
+    };
+    read().filter(|o| o.level <= crate::page::MAX_LEVEL).map(Some).ok_or_else(bad)
+}
+
+pub(crate) fn encode_documents(documents: &BTreeMap<String, Bytes>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (key, value) in documents {
+        out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        out.extend_from_slice(value);
+    }
+    out
+}
+
+pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, String> {
+    let mut documents = BTreeMap::new();
+    let mut c = Cursor(bytes);
+    while !c.0.is_empty() {
+        let entry = (|| {
+            let key = String::from_utf8(c.bytes()?.to_vec()).ok()?;
+            Some((key, Bytes::copy_from_slice(c.bytes()?)))
+        })();
+        let (key, value) = entry.ok_or("malformed document store")?;
+        documents.insert(key, value);
+    }
+    Ok(documents)
+}
+
+pub(crate) fn encode_drops(drops: &[Dropped]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(drops.len() * 16);
+    for d in drops {
+        out.extend_from_slice(&d.address.to_le_bytes());
+        out.extend_from_slice(&d.crc.to_le_bytes());
+        out.extend_from_slice(&[d.level, 0, 0, 0]);
+    }
+    out
+}
+
+pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
+    let mut drops = Vec::new();
+    for raw in bytes.as_chunks::<16>().0 {
+        let mut c = Cursor(raw);
+        let drop = (|| Some(Dropped { address: c.u64()?, crc: c.u32()?, level: c.u8()? }))();
+        drops.push(drop.ok_or("malformed drop queue")?);
+    }
+    Ok(drops)
+}
