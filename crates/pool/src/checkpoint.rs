@@ -150,7 +150,8 @@ impl<M: Media> Core<M> {
         for block in table {
             let mut content = [0u8; BLOCK_BYTES];
             for (i, slot) in content.chunks_exact_mut(stream::SLOT_BYTES).enumerate() {
-                if let Some(object) = self.objects.get(&(block * stream::SLOTS_PER_BLOCK + i as u64)) {
+                let id = block * stream::SLOTS_PER_BLOCK + i as u64;
+                if let Some(object) = self.objects.get(&id).filter(|o| crate::assign::is_user_object(o.id)) {
                     stream::encode_object(object, slot);
                 }
             }

@@ -643,6 +643,11 @@ impl<M: Media> Core<M> {
                 CatalogChange::Resize { id, size_bytes } => {
                     must_exist(id.0)?;
                     size(*size_bytes)?;
+                    // A volume may end inside a block only while what lies behind its end has never been written.
+                    let shrinks = self.objects.get(&id.0).is_some_and(|o| o.size_bytes > *size_bytes);
+                    if shrinks && !size_bytes.is_multiple_of(B) {
+                        return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
+                    }
                     if created.contains(&id.0) {
                         // Its map does not exist yet, so the change could not be planned.
                         return Err(PoolError::ObjectExists(id.0));

@@ -9,6 +9,7 @@ mod blocks;
 mod check;
 mod checkpoint;
 mod core;
+mod device;
 mod execute;
 mod frame;
 mod interface;
@@ -28,5 +29,6 @@ pub use crate::core::{
     Output,
 };
 pub use check::{CheckProgress, CheckReport};
+pub use device::{Pool, Volume};
 pub use interface::*;
 pub use recovery::{Opened, initial_root};

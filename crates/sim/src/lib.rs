@@ -88,6 +88,15 @@ struct InFlight {
     read: Option<(u64, u64, usize)>,
 }
 
+/// A change that took effect.
+struct Effect {
+    sequence: u64,
+    change: Change,
+    operation: OperationId,
+    /// Its acknowledgement promises durability.
+    durable: bool,
+}
+
 struct Run {
     options: RunOptions,
     random: Random,
@@ -98,7 +107,7 @@ struct Run {
     /// Content as of the last point that is known to be durable.
     base: Model,
     /// Effects since `base`: number of the next record, the change, acknowledged.
-    effects: VecDeque<(u64, Change, OperationId)>,
+    effects: VecDeque<Effect>,
     acknowledged: std::collections::BTreeSet<OperationId>,
     in_flight: BTreeMap<OperationId, InFlight>,
     next_tag: u32,
@@ -131,8 +140,7 @@ impl Run {
         let log_bytes = [1 << 20, 2 << 20, 4 << 20][random.below(3) as usize];
         let format = FormatOptions { uuid, log_bytes, root: pool::initial_root(uuid), overwrite: false };
         let media = LocalMedia::format(disk.clone(), format).map_err(|e| e.to_string())?;
-        let (mut core, _) =
-            Core::open(media, engine_options(&options, 1), &mut |_| {}).map_err(|e| e.to_string())?;
+        let (mut core, _) = Core::open(media, engine_options(&options, 1), &mut |_| {}).map_err(|e| e.to_string())?;
         core.record_effects();
         Ok(Self {
             options,
@@ -157,6 +165,18 @@ impl Run {
             n if n < crash + 3 => self.core.request_checkpoint(),
             n if n < crash + 250 => self.pump()?,
             _ => self.submit()?,
+        }
+        if let Ok(every) = std::env::var("SIM_CHECK")
+            && self.report.operations.is_multiple_of(every.parse().unwrap_or(1))
+        {
+            self.drain()?;
+            while !self.core.idle() {
+                self.core.pump(0);
+            }
+            let report = self.core.check(false, &mut |_| {}).map_err(|e| e.to_string())?;
+            if !report.is_clean() {
+                return Err(format!("live check: {:?}", report.findings));
+            }
         }
         if self.in_flight.len() > 24 {
             self.pump()?;
@@ -191,8 +211,9 @@ impl Run {
                 {
                     return Err("a compare-and-write wrote although the content differs".into());
                 }
+                let durable = self.model.acknowledgement_is_durable(&change);
                 self.model.apply(&change);
-                self.effects.push_back((sequence, change, id));
+                self.effects.push_back(Effect { sequence, change, operation: id, durable });
             }
         }
         for (id, result) in results {
@@ -201,14 +222,22 @@ impl Run {
                 Ok(output) => {
                     if let (Output::Data(data), Some((object, offset, length))) = (&output, flight.read) {
                         // Operations in flight may or may not be visible; sectors that none of them touches must be exact.
-                        self.model.check_read(object, offset, length, data, self.in_flight.values().filter_map(|f| f.change.as_ref()))?;
+                        self.model.check_read(
+                            object,
+                            offset,
+                            length,
+                            data,
+                            self.in_flight.values().filter_map(|f| f.change.as_ref()),
+                        )?;
                     }
                     self.acknowledged.insert(id);
                 }
                 Err(Failure::Block(block::BlockError::PoolFull) | Failure::Pool(pool::PoolError::PoolFull)) => {
                     self.report.full += 1;
                 }
-                Err(Failure::Block(block::BlockError::Gone | block::BlockError::OutOfRange { .. } | block::BlockError::ReadOnly)) => {}
+                Err(Failure::Block(
+                    block::BlockError::Gone | block::BlockError::OutOfRange { .. } | block::BlockError::ReadOnly,
+                )) => {}
                 Err(Failure::Pool(pool::PoolError::NoSuchObject(_))) => {}
                 Err(other) => return Err(format!("operation {id} failed: {other:?}")),
             }
@@ -251,6 +280,9 @@ impl Run {
             None => return self.create(),
         };
         self.report.operations += 1;
+        if std::env::var("SIM_STORY").is_ok() {
+            println!("{change:?}");
+        }
         let id = self.core.submit(operation);
         self.in_flight.insert(id, InFlight { change, read });
         self.collect()
@@ -277,17 +309,27 @@ impl Run {
             2..=3 if self.model.objects.len() < 7 => {
                 let id = self.core.new_object_id();
                 let kind = if self.random.below(3) == 0 { ObjectKind::Snapshot } else { ObjectKind::Volume };
-                let operation =
-                    Operation::Catalog(vec![CatalogChange::CloneObject { source: ObjectId(object), id: ObjectId(id), kind }]);
-                (Some(Change::CloneObject { source: object, id, snapshot: kind == ObjectKind::Snapshot }), None, operation)
+                let operation = Operation::Catalog(vec![CatalogChange::CloneObject {
+                    source: ObjectId(object),
+                    id: ObjectId(id),
+                    kind,
+                }]);
+                (
+                    Some(Change::CloneObject { source: object, id, snapshot: kind == ObjectKind::Snapshot }),
+                    None,
+                    operation,
+                )
             }
             4 if self.model.objects.len() > 2 => {
                 let operation = Operation::Catalog(vec![CatalogChange::DeleteObject { id: ObjectId(object) }]);
                 (Some(Change::Delete { id: object }), None, operation)
             }
             5 => {
-                let sectors = 8 + self.random.below(sectors * 2).min(4_000_000);
-                let operation = Operation::Catalog(vec![CatalogChange::Resize { id: ObjectId(object), size_bytes: sectors * 512 }]);
+                let new = 8 + self.random.below(sectors * 2).min(4_000_000);
+                // Only to whole blocks may a volume shrink.
+                let sectors = if new < sectors { new / 8 * 8 } else { new };
+                let operation =
+                    Operation::Catalog(vec![CatalogChange::Resize { id: ObjectId(object), size_bytes: sectors * 512 }]);
                 (Some(Change::Resize { id: object, sectors }), None, operation)
             }
             6..=30 => {
@@ -355,7 +397,8 @@ impl Run {
             }
             95 => {
                 let enabled = self.random.below(2) == 0;
-                let operation = Operation::Catalog(vec![CatalogChange::SetWriteCache { id: ObjectId(object), enabled }]);
+                let operation =
+                    Operation::Catalog(vec![CatalogChange::SetWriteCache { id: ObjectId(object), enabled }]);
                 (Some(Change::Nothing { write_cache: Some((object, enabled)) }), None, operation)
             }
             96 => {
@@ -385,7 +428,10 @@ impl Run {
                 }
                 let opened = LocalMedia::open(disk.clone())
                     .map_err(|e| e.to_string())
-                    .and_then(|m| Core::open(m, engine_options(&self.options, self.incarnation), &mut |_| {}).map_err(|e| e.to_string()))
+                    .and_then(|m| {
+                        Core::open(m, engine_options(&self.options, self.incarnation), &mut |_| {})
+                            .map_err(|e| e.to_string())
+                    })
                     .and_then(|(mut core, _)| core.checkpoint().map_err(|e| e.to_string()));
                 let _ = opened;
                 disk.clear_faults();
@@ -404,12 +450,12 @@ impl Run {
         let recovered = self.core.next_sequence();
         // The exact prefix of effects that the log holds.
         let mut expected = std::mem::take(&mut self.base);
-        for (sequence, change, id) in std::mem::take(&mut self.effects) {
+        for Effect { sequence, change, operation, durable } in std::mem::take(&mut self.effects) {
             if sequence <= recovered {
                 expected.apply(&change);
             } else {
-                if self.acknowledged.contains(&id) && expected.acknowledgement_is_durable(&change) {
-                    return Err(format!("operation {id} ({change:?}) was acknowledged as durable and is lost"));
+                if self.acknowledged.contains(&operation) && durable {
+                    return Err(format!("operation {operation} ({change:?}) was acknowledged as durable and is lost"));
                 }
                 self.report.lost += 1;
             }
@@ -425,7 +471,11 @@ impl Run {
     fn compare(&mut self) -> Result<(), String> {
         let report = self.core.check(true, &mut |_| {}).map_err(|e| e.to_string())?;
         if !report.is_clean() {
-            return Err(format!("check after recovery: {} findings, first: {}", report.count, report.findings[0]));
+            return Err(format!(
+                "check after recovery: {} findings: {}",
+                report.count,
+                report.findings[..report.findings.len().min(6)].join("; ")
+            ));
         }
         let ids: Vec<u64> = self.model.objects.keys().copied().collect();
         if ids != self.core.object_ids() {
@@ -435,12 +485,20 @@ impl Run {
             let info = self.core.object(id).ok_or("object vanished")?;
             let object = &self.model.objects[&id];
             if info.size_bytes != object.sectors * 512 {
-                return Err(format!("object {id}: size {} instead of {} sectors", info.size_bytes / 512, object.sectors));
+                return Err(format!(
+                    "object {id}: size {} instead of {} sectors",
+                    info.size_bytes / 512,
+                    object.sectors
+                ));
             }
             let blocks = object.mapped_blocks();
             let sectors = object.sectors;
             if info.mapped_bytes != blocks.len() as u64 * 4096 {
-                return Err(format!("object {id}: {} blocks mapped, expected {}", info.mapped_bytes / 4096, blocks.len()));
+                return Err(format!(
+                    "object {id}: {} blocks mapped, expected {}",
+                    info.mapped_bytes / 4096,
+                    blocks.len()
+                ));
             }
             for block in blocks {
                 let start = block * 8;

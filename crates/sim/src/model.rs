@@ -28,7 +28,6 @@ fn sector_bytes(value: u64) -> [u8; 512] {
 
 /// A change that an operation makes.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "fields say what they are; sectors of 512 bytes throughout")]
 pub enum Change {
     Create { id: u64, sectors: u64 },
     CloneObject { source: u64, id: u64, snapshot: bool },
@@ -99,7 +98,8 @@ impl Model {
                     object.sectors = *sectors;
                 }
             }
-            Change::Write { object, start, length, tag } | Change::CompareAndWrite { object, start, length, tag, .. } => {
+            Change::Write { object, start, length, tag }
+            | Change::CompareAndWrite { object, start, length, tag, .. } => {
                 if let Some(object) = self.objects.get_mut(object) {
                     for sector in *start..*start + *length {
                         if *tag == 0 {
@@ -118,9 +118,11 @@ impl Model {
                 }
             }
             Change::Clone { source, from, destination, to, length } => {
-                let Some(content) = self.objects.get(source).map(|o| {
-                    o.content.range(*from..from + length).map(|(k, v)| (k - from, *v)).collect::<Vec<_>>()
-                }) else {
+                let Some(content) = self
+                    .objects
+                    .get(source)
+                    .map(|o| o.content.range(*from..from + length).map(|(k, v)| (k - from, *v)).collect::<Vec<_>>())
+                else {
                     return;
                 };
                 if let Some(object) = self.objects.get_mut(destination) {

@@ -1,0 +1,596 @@
+//! One iSCSI connection seen from the initiator, without I/O (RFC 7143): login with CHAP and digests, SendTargets, SCSI commands with
+//! immediate, unsolicited and solicited data, task management, NOP, logout; and a way to send any bytes, for tests.
+//!
+//! The shell writes [`Initiator::poll_output`], gives what it receives to [`Initiator::handle_input`] and takes [`Event`]s.
+//! Commands beyond the CmdSN window wait here.
+
+mod login;
+mod transfer;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::chap::{Algorithm, Credentials};
+use crate::framing::{self, Digests, FramingError, Output, Pdu};
+use crate::parameters::Parameters;
+use crate::pdu::{
+    self, AsyncEvent, AsyncMessage, BasicHeader, LoginStatus, LogoutReason, LogoutRequest, LogoutResponse,
+    LogoutResponseCode, NopIn, NopOut, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason, TaskAttribute,
+    TaskManagementFunction, TaskManagementRequest, TaskManagementResponse, TaskManagementResponseHeader, TextRequest,
+    TextResponse,
+};
+use crate::target::{SessionType, TargetRecord};
+use crate::text;
+use login::Login;
+use transfer::Transfer;
+
+/// Most text of one SendTargets answer taken, in bytes.
+const MAX_TARGETS_TEXT_BYTES: usize = 4 << 20;
+
+/// CHAP as the initiator does it.
+#[derive(Clone, Debug)]
+pub struct Chap {
+    /// Who we are.
+    pub own: Credentials,
+    /// Who the target has to be, for mutual authentication.
+    pub target: Option<Credentials>,
+    /// Hash functions to offer, best first.
+    pub algorithms: Vec<Algorithm>,
+}
+
+/// Settings of a connection.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// InitiatorName.
+    pub initiator_name: String,
+    /// ISID.
+    pub isid: [u8; 6],
+    /// TargetName; not used for discovery.
+    pub target_name: String,
+    /// Normal or discovery.
+    pub session_type: SessionType,
+    /// Authentication, when wanted.
+    pub chap: Option<Chap>,
+    /// Value of HeaderDigest to offer: `None`, `CRC32C`, or both with a comma.
+    pub header_digest: String,
+    /// Value of DataDigest to offer.
+    pub data_digest: String,
+    /// InitialR2T to offer.
+    pub initial_r2t: bool,
+    /// ImmediateData to offer.
+    pub immediate_data: bool,
+    /// MaxBurstLength to offer, in bytes.
+    pub max_burst_length: u32,
+    /// FirstBurstLength to offer, in bytes.
+    pub first_burst_length: u32,
+    /// MaxOutstandingR2T to offer.
+    pub max_outstanding_r2t: u16,
+    /// MaxRecvDataSegmentLength to declare, in bytes.
+    pub max_recv_data_segment_length: u32,
+    /// More `key=value` pairs to send in the operational stage.
+    pub more_keys: Vec<(String, String)>,
+}
+
+impl Config {
+    /// A normal session with the values hosts commonly use.
+    pub fn new(initiator_name: impl Into<String>, target_name: impl Into<String>) -> Self {
+        Self {
+            initiator_name: initiator_name.into(),
+            isid: [0x00, 0x02, 0x3D, 0, 0, 1],
+            target_name: target_name.into(),
+            session_type: SessionType::Normal,
+            chap: None,
+            header_digest: "None".into(),
+            data_digest: "None".into(),
+            initial_r2t: false,
+            immediate_data: true,
+            max_burst_length: 262_144,
+            first_burst_length: 262_144,
+            max_outstanding_r2t: 1,
+            max_recv_data_segment_length: 262_144,
+            more_keys: Vec::new(),
+        }
+    }
+
+    /// A discovery session.
+    pub fn discovery(initiator_name: impl Into<String>) -> Self {
+        Self { session_type: SessionType::Discovery, ..Self::new(initiator_name, "") }
+    }
+}
+
+/// A SCSI command to send.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// LUN.
+    pub lun: [u8; 8],
+    /// CDB, padded with zeros.
+    pub cdb: [u8; 16],
+    /// Task attribute.
+    pub attribute: TaskAttribute,
+    /// Send it as an immediate command.
+    pub immediate: bool,
+    /// Which way the data goes and how much of it is expected.
+    pub transfer: TransferRequest,
+}
+
+/// Data of a command.
+#[derive(Clone, Debug)]
+pub enum TransferRequest {
+    /// None.
+    None,
+    /// Data-In, with room for so many bytes.
+    In(u32),
+    /// Data-Out; the length is the Expected Data Transfer Length.
+    Out(Bytes),
+}
+
+/// A finished SCSI command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Initiator Task Tag that [`Initiator::command`] returned.
+    pub initiator_task_tag: u32,
+    /// iSCSI service response; 0 when the command completed at the target.
+    pub response: u8,
+    /// SCSI status.
+    pub status: u8,
+    /// Sense data.
+    pub sense: Bytes,
+    /// Data-In.
+    pub data_in: Bytes,
+    /// Residual in bytes: positive is underflow, negative overflow.
+    pub residual: i64,
+}
+
+/// What the shell may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Full feature phase.
+    LoggedIn {
+        /// TSIH of the session.
+        tsih: u16,
+        /// TargetPortalGroupTag, when the target sent it.
+        target_portal_group_tag: Option<u16>,
+    },
+    /// The login failed.
+    LoginFailed {
+        /// What the target said.
+        status: LoginStatus,
+        /// TargetAddress of a redirection.
+        target_address: Option<String>,
+    },
+    /// A SCSI command finished.
+    Completed(Completion),
+    /// A task management function was answered.
+    TaskManagement {
+        /// Tag that [`Initiator::task_management`] returned.
+        initiator_task_tag: u32,
+        /// The answer.
+        response: TaskManagementResponse,
+    },
+    /// A ping was answered.
+    Pong {
+        /// Tag that [`Initiator::nop_out`] returned.
+        initiator_task_tag: u32,
+        /// The data that came back.
+        data: Bytes,
+    },
+    /// Answer to [`Initiator::send_targets`].
+    Targets(Vec<TargetRecord>),
+    /// The target rejected a PDU.
+    Rejected {
+        /// Why.
+        reason: RejectReason,
+        /// The header it rejected.
+        header: RawHeader,
+    },
+    /// An asynchronous message.
+    Async {
+        /// Event code.
+        event: AsyncEvent,
+        /// Parameter3.
+        parameter3: u16,
+        /// Sense and event data.
+        data: Bytes,
+    },
+    /// The target answered a logout; it closes the connection when the code is `CLOSED`.
+    LoggedOut(LogoutResponseCode),
+    /// The target broke the protocol; the connection is of no use any more.
+    ProtocolError(&'static str),
+}
+
+#[derive(Debug)]
+enum Phase {
+    Login(Box<Login>),
+    FullFeature,
+    Closed,
+}
+
+/// A command that waits for the window.
+#[derive(Debug)]
+enum Waiting {
+    Command(u32),
+    Text { initiator_task_tag: u32, target_transfer_tag: u32, text: Vec<u8> },
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Initiator {
+    config: Config,
+    phase: Phase,
+    parameters: Parameters,
+    digests: Digests,
+    output: Output,
+    events: VecDeque<Event>,
+    cmd_sn: u32,
+    max_cmd_sn: u32,
+    exp_stat_sn: u32,
+    next_tag: u32,
+    transfers: BTreeMap<u32, Transfer>,
+    waiting: VecDeque<Waiting>,
+    targets_text: Vec<u8>,
+}
+
+impl Initiator {
+    /// A connection just made; the first Login Request is ready to send. `seed` is unpredictable when mutual CHAP is used.
+    pub fn new(config: Config, seed: [u8; 32]) -> Self {
+        let mut initiator = Self {
+            phase: Phase::Closed,
+            parameters: Parameters::default(),
+            digests: Digests::default(),
+            output: Output::default(),
+            events: VecDeque::new(),
+            cmd_sn: 1,
+            max_cmd_sn: 1,
+            exp_stat_sn: 0,
+            next_tag: 1,
+            transfers: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            targets_text: Vec::new(),
+            config,
+        };
+        let mut login = Login::new(&initiator.config, seed);
+        login.begin(&initiator.config, initiator.cmd_sn, &mut initiator.output);
+        initiator.phase = Phase::Login(Box::new(login));
+        initiator
+    }
+
+    // Getters.
+
+    /// What was negotiated.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// True in full feature phase.
+    pub fn is_full_feature(&self) -> bool {
+        matches!(self.phase, Phase::FullFeature)
+    }
+
+    /// Commands sent or waiting and not finished.
+    pub fn outstanding(&self) -> usize {
+        self.transfers.len()
+    }
+
+    /// CmdSN of the next command.
+    pub fn cmd_sn(&self) -> u32 {
+        self.cmd_sn
+    }
+
+    /// Last MaxCmdSN received.
+    pub fn max_cmd_sn(&self) -> u32 {
+        self.max_cmd_sn
+    }
+
+    /// ExpStatSN to put into PDUs made by hand.
+    pub fn exp_stat_sn(&self) -> u32 {
+        self.exp_stat_sn
+    }
+
+    /// CmdSN a command was sent with, while it is outstanding.
+    pub fn cmd_sn_of(&self, initiator_task_tag: u32) -> Option<u32> {
+        self.transfers.get(&initiator_task_tag).and_then(|transfer| transfer.cmd_sn)
+    }
+
+    // Commands.
+
+    /// Sends a SCSI command, or lets it wait for the window. Returns its Initiator Task Tag. To be called in full feature phase.
+    pub fn command(&mut self, request: Request) -> u32 {
+        let tag = self.new_tag();
+        let immediate = request.immediate;
+        self.transfers.insert(tag, Transfer::new(request));
+        if immediate || (self.waiting.is_empty() && self.window_is_open()) {
+            self.start_transfer(tag);
+        } else {
+            self.waiting.push_back(Waiting::Command(tag));
+        }
+        tag
+    }
+
+    /// Sends a task management function as an immediate command. `referenced` is the tag of the task for ABORT TASK.
+    pub fn task_management(&mut self, function: TaskManagementFunction, lun: [u8; 8], referenced: Option<u32>) -> u32 {
+        let tag = self.new_tag();
+        let opcode = Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE;
+        let mut header = TaskManagementRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | function.0, tag));
+        header.lun = lun;
+        header.referenced_task_tag = referenced.unwrap_or(RESERVED_TAG).into();
+        header.ref_cmd_sn = referenced.and_then(|tag| self.cmd_sn_of(tag)).unwrap_or(0).into();
+        header.cmd_sn = self.cmd_sn.into();
+        header.exp_stat_sn = self.exp_stat_sn.into();
+        self.output.push_header(header.to_wire(), self.digests);
+        tag
+    }
+
+    /// Forgets a command, as after its ABORT TASK succeeded.
+    pub fn forget(&mut self, initiator_task_tag: u32) -> bool {
+        self.waiting.retain(|waiting| !matches!(waiting, Waiting::Command(tag) if *tag == initiator_task_tag));
+        self.transfers.remove(&initiator_task_tag).is_some()
+    }
+
+    /// Sends a ping as an immediate command.
+    pub fn nop_out(&mut self, data: Bytes) -> u32 {
+        let tag = self.new_tag();
+        let opcode = Opcode::NOP_OUT.0 | pdu::IMMEDIATE;
+        let mut header = NopOut::from_wire(&pdu::blank(opcode, pdu::FINAL, tag));
+        header.target_transfer_tag = RESERVED_TAG.into();
+        header.cmd_sn = self.cmd_sn.into();
+        header.exp_stat_sn = self.exp_stat_sn.into();
+        self.output.push_bytes(header.to_wire(), data, self.digests);
+        tag
+    }
+
+    /// Asks for targets: `All`, a name, or nothing. The answer is [`Event::Targets`].
+    pub fn send_targets(&mut self, value: &str) {
+        let tag = self.new_tag();
+        let mut request = Vec::new();
+        text::push(&mut request, "SendTargets", value);
+        self.targets_text.clear();
+        self.waiting.push_back(Waiting::Text {
+            initiator_task_tag: tag,
+            target_transfer_tag: RESERVED_TAG,
+            text: request,
+        });
+        self.send_waiting();
+    }
+
+    /// Sends a Logout Request as an immediate command.
+    pub fn logout(&mut self, reason: LogoutReason) {
+        let tag = self.new_tag();
+        let opcode = Opcode::LOGOUT_REQUEST.0 | pdu::IMMEDIATE;
+        let mut header = LogoutRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | reason.0, tag));
+        header.cid = login::CID.into();
+        header.cmd_sn = self.cmd_sn.into();
+        header.exp_stat_sn = self.exp_stat_sn.into();
+        self.output.push_header(header.to_wire(), self.digests);
+    }
+
+    /// Sends a PDU made by hand: lengths and digests are filled in, all else goes as it is.
+    pub fn send_pdu(&mut self, header: RawHeader, data: Bytes) {
+        self.output.push_bytes(header, data, self.digests);
+    }
+
+    /// Sends bytes as they are.
+    pub fn send_raw(&mut self, bytes: Bytes) {
+        self.output.push_raw(bytes);
+    }
+
+    /// Takes a CmdSN for a command made by hand.
+    pub fn take_cmd_sn(&mut self) -> u32 {
+        let cmd_sn = self.cmd_sn;
+        self.cmd_sn = cmd_sn.wrapping_add(1);
+        cmd_sn
+    }
+
+    // Input and output.
+
+    /// Takes the whole PDUs off `input` and makes room for the rest of the next one.
+    pub fn handle_input(&mut self, input: &mut BytesMut) {
+        loop {
+            let limit = match self.phase {
+                Phase::Login(_) => 8192,
+                Phase::FullFeature => self.config.max_recv_data_segment_length,
+                Phase::Closed => return,
+            };
+            match framing::take_pdu(input, self.digests, limit) {
+                Ok(None) => return,
+                Ok(Some(pdu)) => self.handle_pdu(&pdu),
+                Err(FramingError::DataSegmentTooLong { .. }) => {
+                    self.protocol_error("data segment longer than declared")
+                }
+                Err(FramingError::HeaderDigest) => self.protocol_error("header digest error"),
+                Err(FramingError::DataDigest { .. }) => self.protocol_error("data digest error"),
+            }
+        }
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next chunk to write.
+    pub fn poll_output(&mut self) -> Option<Bytes> {
+        self.output.next_chunk()
+    }
+
+    // Below: private.
+
+    fn new_tag(&mut self) -> u32 {
+        loop {
+            let tag = self.next_tag;
+            self.next_tag = tag.wrapping_add(1);
+            if tag != RESERVED_TAG && !self.transfers.contains_key(&tag) {
+                return tag;
+            }
+        }
+    }
+
+    fn window_is_open(&self) -> bool {
+        !pdu::sn_before(self.max_cmd_sn, self.cmd_sn)
+    }
+
+    fn protocol_error(&mut self, what: &'static str) {
+        self.phase = Phase::Closed;
+        self.events.push_back(Event::ProtocolError(what));
+    }
+
+    /// Takes the numbers every target PDU carries. `status` is true when the PDU has a StatSN of its own.
+    fn take_numbers(&mut self, header: &RawHeader, status: bool) {
+        // StatSN, ExpCmdSN and MaxCmdSN are in the same place in every target PDU.
+        let numbers = NopIn::from_wire(header);
+        let (exp_cmd_sn, max_cmd_sn) = (numbers.exp_cmd_sn.get(), numbers.max_cmd_sn.get());
+        if !pdu::sn_before(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) && pdu::sn_before(self.max_cmd_sn, max_cmd_sn) {
+            self.max_cmd_sn = max_cmd_sn;
+        }
+        if status {
+            self.exp_stat_sn = numbers.stat_sn.get().wrapping_add(1);
+        }
+    }
+
+    fn handle_pdu(&mut self, pdu: &Pdu) {
+        let opcode = BasicHeader::from_wire(&pdu.header).opcode();
+        if let Phase::Login(login) = &mut self.phase {
+            if opcode != Opcode::LOGIN_RESPONSE {
+                return self.protocol_error("a PDU other than a login response during login");
+            }
+            let step = login.handle(&self.config, pdu, self.cmd_sn, &mut self.parameters, &mut self.output);
+            return self.finish_login_step(pdu, step);
+        }
+        match opcode {
+            Opcode::SCSI_RESPONSE => self.handle_scsi_response(pdu),
+            Opcode::DATA_IN => self.handle_data_in(pdu),
+            Opcode::R2T => self.handle_r2t(pdu),
+            Opcode::TASK_MANAGEMENT_RESPONSE => {
+                self.take_numbers(&pdu.header, true);
+                let header = TaskManagementResponseHeader::from_wire(&pdu.header);
+                self.events.push_back(Event::TaskManagement {
+                    initiator_task_tag: header.initiator_task_tag.get(),
+                    response: TaskManagementResponse(header.response),
+                });
+            }
+            Opcode::NOP_IN => self.handle_nop_in(pdu),
+            Opcode::TEXT_RESPONSE => self.handle_text(pdu),
+            Opcode::LOGOUT_RESPONSE => {
+                self.take_numbers(&pdu.header, true);
+                let response = LogoutResponseCode(LogoutResponse::from_wire(&pdu.header).response);
+                self.events.push_back(Event::LoggedOut(response));
+                if response == LogoutResponseCode::CLOSED {
+                    self.phase = Phase::Closed;
+                }
+            }
+            Opcode::REJECT => {
+                self.take_numbers(&pdu.header, true);
+                let mut header = [0; pdu::HEADER_BYTES];
+                if let Some(bad) = pdu.data.get(..pdu::HEADER_BYTES) {
+                    header.copy_from_slice(bad);
+                }
+                let reason = RejectReason(Reject::from_wire(&pdu.header).reason);
+                self.events.push_back(Event::Rejected { reason, header });
+            }
+            Opcode::ASYNC_MESSAGE => {
+                self.take_numbers(&pdu.header, true);
+                let header = AsyncMessage::from_wire(&pdu.header);
+                self.events.push_back(Event::Async {
+                    event: AsyncEvent(header.async_event),
+                    parameter3: header.parameter3.get(),
+                    data: pdu.data.clone(),
+                });
+            }
+            _ => self.protocol_error("a PDU that a target does not send"),
+        }
+        self.send_waiting();
+    }
+
+    fn finish_login_step(&mut self, pdu: &Pdu, step: login::Step) {
+        match step {
+            login::Step::Continue => {}
+            login::Step::Done { tsih, target_portal_group_tag } => {
+                self.parameters.initiator_max_recv_data_segment_length = self.config.max_recv_data_segment_length;
+                self.digests = Digests { header: self.parameters.header_digest, data: self.parameters.data_digest };
+                self.phase = Phase::FullFeature;
+                self.max_cmd_sn = NopIn::from_wire(&pdu.header).max_cmd_sn.get();
+                self.take_numbers(&pdu.header, true);
+                self.events.push_back(Event::LoggedIn { tsih, target_portal_group_tag });
+            }
+            login::Step::Failed { status, target_address } => {
+                self.phase = Phase::Closed;
+                self.events.push_back(Event::LoginFailed { status, target_address });
+            }
+            login::Step::ProtocolError(what) => self.protocol_error(what),
+        }
+    }
+
+    fn handle_nop_in(&mut self, pdu: &Pdu) {
+        let header = NopIn::from_wire(&pdu.header);
+        let tag = header.initiator_task_tag.get();
+        self.take_numbers(&pdu.header, tag != RESERVED_TAG);
+        if tag != RESERVED_TAG {
+            self.events.push_back(Event::Pong { initiator_task_tag: tag, data: pdu.data.clone() });
+        }
+        if header.target_transfer_tag.get() != RESERVED_TAG {
+            let opcode = Opcode::NOP_OUT.0 | pdu::IMMEDIATE;
+            let mut answer = NopOut::from_wire(&pdu::blank(opcode, pdu::FINAL, RESERVED_TAG));
+            answer.lun = header.lun;
+            answer.target_transfer_tag = header.target_transfer_tag;
+            answer.cmd_sn = self.cmd_sn.into();
+            answer.exp_stat_sn = self.exp_stat_sn.into();
+            self.output.push_header(answer.to_wire(), self.digests);
+        }
+    }
+
+    fn send_waiting(&mut self) {
+        while self.is_full_feature() && self.window_is_open() {
+            match self.waiting.pop_front() {
+                None => return,
+                Some(Waiting::Command(tag)) => self.start_transfer(tag),
+                Some(Waiting::Text { initiator_task_tag, target_transfer_tag, text }) => {
+                    let mut header =
+                        TextRequest::from_wire(&pdu::blank(Opcode::TEXT_REQUEST.0, pdu::FINAL, initiator_task_tag));
+                    header.target_transfer_tag = target_transfer_tag.into();
+                    header.cmd_sn = self.take_cmd_sn().into();
+                    header.exp_stat_sn = self.exp_stat_sn.into();
+                    self.output.push_slice(header.to_wire(), &text, self.digests);
+                }
+            }
+        }
+    }
+
+    fn handle_text(&mut self, pdu: &Pdu) {
+        self.take_numbers(&pdu.header, true);
+        let header = TextResponse::from_wire(&pdu.header);
+        if self.targets_text.len() + pdu.data.len() > MAX_TARGETS_TEXT_BYTES {
+            return self.protocol_error("the list of targets is too long");
+        }
+        self.targets_text.extend_from_slice(&pdu.data);
+        if header.flags & pdu::FINAL == 0 {
+            let target_transfer_tag = header.target_transfer_tag.get();
+            if target_transfer_tag == RESERVED_TAG {
+                return self.protocol_error("a text response that is neither final nor to be continued");
+            }
+            self.waiting.push_back(Waiting::Text {
+                initiator_task_tag: header.initiator_task_tag.get(),
+                target_transfer_tag,
+                text: Vec::new(),
+            });
+            return;
+        }
+        match parse_targets(&std::mem::take(&mut self.targets_text)) {
+            Some(targets) => self.events.push_back(Event::Targets(targets)),
+            None => self.protocol_error("malformed list of targets"),
+        }
+    }
+}
+
+/// The list may be longer than other text, so it is not read with [`text::parse`].
+fn parse_targets(list: &[u8]) -> Option<Vec<TargetRecord>> {
+    let mut targets: Vec<TargetRecord> = Vec::new();
+    for pair in list.split(|&byte| byte == 0).filter(|pair| !pair.is_empty()) {
+        let (key, value) = str::from_utf8(pair).ok()?.split_once('=')?;
+        match key {
+            "TargetName" => targets.push(TargetRecord { name: value.to_owned(), addresses: Vec::new() }),
+            "TargetAddress" => targets.last_mut()?.addresses.push(value.to_owned()),
+            _ => {}
+        }
+    }
+    Some(targets)
+}

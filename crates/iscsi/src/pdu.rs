@@ -1,0 +1,908 @@
+//! Basic header segments, RFC 7143 §11: one 48-byte struct for each PDU, and the codes in them.
+//!
+//! A code is a number with names, so that an unknown one survives decoding. The data segment, additional header segments and
+//! digests are not here but in [`framing`](crate::framing).
+
+use zerocopy::big_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Length of a basic header segment in bytes.
+pub const HEADER_BYTES: usize = 48;
+
+/// A basic header segment as it stands on the wire.
+pub type RawHeader = [u8; HEADER_BYTES];
+
+/// The reserved value of Initiator Task Tag, Target Transfer Tag and SNACK Tag.
+pub const RESERVED_TAG: u32 = 0xFFFF_FFFF;
+
+/// Byte 0: the I bit, immediate delivery (RFC 7143 §11.2.1.1).
+pub const IMMEDIATE: u8 = 0x40;
+/// Byte 1: the F bit, final PDU of a sequence.
+pub const FINAL: u8 = 0x80;
+/// Byte 1 of Text and Login: the C bit, the text continues in the next PDU.
+pub const CONTINUE: u8 = 0x40;
+/// Byte 1 of Login: the T bit, transit to the next stage.
+pub const TRANSIT: u8 = 0x80;
+/// Byte 1 of SCSI Command: the R bit, Data-In is expected.
+pub const READ: u8 = 0x40;
+/// Byte 1 of SCSI Command: the W bit, Data-Out is expected.
+pub const WRITE: u8 = 0x20;
+/// Byte 1 of SCSI Response and Data-In: residual overflow.
+pub const OVERFLOW: u8 = 0x04;
+/// Byte 1 of SCSI Response and Data-In: residual underflow.
+pub const UNDERFLOW: u8 = 0x02;
+/// Byte 1 of SCSI Response: residual overflow of a bidirectional read.
+pub const BIDIRECTIONAL_OVERFLOW: u8 = 0x10;
+/// Byte 1 of SCSI Response: residual underflow of a bidirectional read.
+pub const BIDIRECTIONAL_UNDERFLOW: u8 = 0x08;
+/// Byte 1 of Data-In: the S bit, the PDU carries the status.
+pub const STATUS: u8 = 0x01;
+
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident: $repr:ty { $($(#[$code_doc:meta])* $code:ident = $value:expr;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub $repr);
+
+        impl $name {
+            $($(#[$code_doc])* pub const $code: Self = Self($value);)*
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match *self {
+                    $(Self::$code => f.write_str(stringify!($code)),)*
+                    Self(other) => write!(f, concat!(stringify!($name), "({:#x})"), other),
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Byte 0 of a header without the I bit (RFC 7143 §11.2.1.2).
+    Opcode: u8 {
+        /// NOP-Out.
+        NOP_OUT = 0x00;
+        /// SCSI Command.
+        SCSI_COMMAND = 0x01;
+        /// SCSI Task Management Function Request.
+        TASK_MANAGEMENT_REQUEST = 0x02;
+        /// Login Request.
+        LOGIN_REQUEST = 0x03;
+        /// Text Request.
+        TEXT_REQUEST = 0x04;
+        /// SCSI Data-Out.
+        DATA_OUT = 0x05;
+        /// Logout Request.
+        LOGOUT_REQUEST = 0x06;
+        /// SNACK Request.
+        SNACK_REQUEST = 0x10;
+        /// NOP-In.
+        NOP_IN = 0x20;
+        /// SCSI Response.
+        SCSI_RESPONSE = 0x21;
+        /// SCSI Task Management Function Response.
+        TASK_MANAGEMENT_RESPONSE = 0x22;
+        /// Login Response.
+        LOGIN_RESPONSE = 0x23;
+        /// Text Response.
+        TEXT_RESPONSE = 0x24;
+        /// SCSI Data-In.
+        DATA_IN = 0x25;
+        /// Logout Response.
+        LOGOUT_RESPONSE = 0x26;
+        /// Ready To Transfer.
+        R2T = 0x31;
+        /// Asynchronous Message.
+        ASYNC_MESSAGE = 0x32;
+        /// Reject.
+        REJECT = 0x3F;
+    }
+}
+
+codes! {
+    /// Why a PDU was rejected (RFC 7143 §11.17.1).
+    RejectReason: u8 {
+        /// The data digest does not match.
+        DATA_DIGEST_ERROR = 0x02;
+        /// A SNACK cannot be honoured.
+        SNACK_REJECT = 0x03;
+        /// A rule of the protocol was broken.
+        PROTOCOL_ERROR = 0x04;
+        /// The PDU type is not supported.
+        COMMAND_NOT_SUPPORTED = 0x05;
+        /// Too many immediate commands.
+        IMMEDIATE_COMMAND_REJECT = 0x06;
+        /// The Initiator Task Tag is in use.
+        TASK_IN_PROGRESS = 0x07;
+        /// A Data-ACK is not valid.
+        INVALID_DATA_ACK = 0x08;
+        /// A field has a value that is not allowed.
+        INVALID_PDU_FIELD = 0x09;
+        /// No Target Transfer Tag can be made.
+        LONG_OPERATION_REJECT = 0x0A;
+        /// The target waits for a logout.
+        WAITING_FOR_LOGOUT = 0x0C;
+    }
+}
+
+codes! {
+    /// Status class (high byte) and detail (low byte) of a Login Response (RFC 7143 §11.13.5).
+    LoginStatus: u16 {
+        /// Login proceeds.
+        SUCCESS = 0x0000;
+        /// The target moved for now; `TargetAddress` says where.
+        TARGET_MOVED_TEMPORARILY = 0x0101;
+        /// The target moved for good; `TargetAddress` says where.
+        TARGET_MOVED_PERMANENTLY = 0x0102;
+        /// The initiator broke a rule.
+        INITIATOR_ERROR = 0x0200;
+        /// Authentication failed.
+        AUTHENTICATION_FAILURE = 0x0201;
+        /// The initiator may not use the target.
+        AUTHORIZATION_FAILURE = 0x0202;
+        /// There is no such target.
+        TARGET_NOT_FOUND = 0x0203;
+        /// The target was removed.
+        TARGET_REMOVED = 0x0204;
+        /// No common version.
+        UNSUPPORTED_VERSION = 0x0205;
+        /// The session cannot take another connection.
+        TOO_MANY_CONNECTIONS = 0x0206;
+        /// A needed key is missing.
+        MISSING_PARAMETER = 0x0207;
+        /// The connection cannot be part of the session.
+        CANNOT_INCLUDE_IN_SESSION = 0x0208;
+        /// The session type is not supported.
+        SESSION_TYPE_NOT_SUPPORTED = 0x0209;
+        /// There is no session with this TSIH.
+        SESSION_DOES_NOT_EXIST = 0x020A;
+        /// A request that is not allowed during login.
+        INVALID_DURING_LOGIN = 0x020B;
+        /// The target failed.
+        TARGET_ERROR = 0x0300;
+        /// The service is not available now.
+        SERVICE_UNAVAILABLE = 0x0301;
+        /// The target is out of resources.
+        OUT_OF_RESOURCES = 0x0302;
+    }
+}
+
+impl LoginStatus {
+    /// From Status-Class and Status-Detail.
+    pub const fn new(class: u8, detail: u8) -> Self {
+        Self(u16::from_be_bytes([class, detail]))
+    }
+
+    /// Status-Class: 0 success, 1 redirection, 2 initiator error, 3 target error.
+    pub const fn class(self) -> u8 {
+        self.0.to_be_bytes()[0]
+    }
+
+    /// Status-Detail.
+    pub const fn detail(self) -> u8 {
+        self.0.to_be_bytes()[1]
+    }
+}
+
+codes! {
+    /// Task management function (RFC 7143 §11.5.1).
+    TaskManagementFunction: u8 {
+        /// ABORT TASK.
+        ABORT_TASK = 1;
+        /// ABORT TASK SET.
+        ABORT_TASK_SET = 2;
+        /// CLEAR ACA.
+        CLEAR_ACA = 3;
+        /// CLEAR TASK SET.
+        CLEAR_TASK_SET = 4;
+        /// LOGICAL UNIT RESET.
+        LOGICAL_UNIT_RESET = 5;
+        /// TARGET WARM RESET.
+        TARGET_WARM_RESET = 6;
+        /// TARGET COLD RESET.
+        TARGET_COLD_RESET = 7;
+        /// TASK REASSIGN.
+        TASK_REASSIGN = 8;
+    }
+}
+
+codes! {
+    /// Response to a task management function (RFC 7143 §11.6.1).
+    TaskManagementResponse: u8 {
+        /// Function complete.
+        COMPLETE = 0;
+        /// Task does not exist.
+        TASK_DOES_NOT_EXIST = 1;
+        /// LUN does not exist.
+        LUN_DOES_NOT_EXIST = 2;
+        /// Task still allegiant.
+        TASK_STILL_ALLEGIANT = 3;
+        /// Task allegiance reassignment not supported.
+        REASSIGN_NOT_SUPPORTED = 4;
+        /// Task management function not supported.
+        NOT_SUPPORTED = 5;
+        /// Function authorization failed.
+        AUTHORIZATION_FAILED = 6;
+        /// Function rejected.
+        REJECTED = 255;
+    }
+}
+
+codes! {
+    /// Reason of a Logout Request (RFC 7143 §11.14.1).
+    LogoutReason: u8 {
+        /// Close the session.
+        CLOSE_SESSION = 0;
+        /// Close the connection.
+        CLOSE_CONNECTION = 1;
+        /// Remove the connection for recovery.
+        REMOVE_FOR_RECOVERY = 2;
+    }
+}
+
+codes! {
+    /// Response to a Logout Request (RFC 7143 §11.15.1).
+    LogoutResponseCode: u8 {
+        /// Connection or session closed.
+        CLOSED = 0;
+        /// CID not found.
+        CID_NOT_FOUND = 1;
+        /// Connection recovery is not supported.
+        RECOVERY_NOT_SUPPORTED = 2;
+        /// Cleanup failed.
+        CLEANUP_FAILED = 3;
+    }
+}
+
+codes! {
+    /// Event of an Asynchronous Message (RFC 7143 §11.9.1).
+    AsyncEvent: u8 {
+        /// A SCSI asynchronous event; the data segment has sense data.
+        SCSI_EVENT = 0;
+        /// The target requests a logout within Parameter3 seconds.
+        LOGOUT_REQUESTED = 1;
+        /// The target will drop connection Parameter1.
+        CONNECTION_DROPPED = 2;
+        /// The target will drop all connections of the session.
+        SESSION_DROPPED = 3;
+        /// The target requests parameter negotiation.
+        NEGOTIATION_REQUESTED = 4;
+        /// All active tasks of a logical unit are being terminated.
+        TASKS_TERMINATED = 5;
+    }
+}
+
+codes! {
+    /// Task attribute of a SCSI Command, byte 1 bits 2-0 (RFC 7143 §11.3.1).
+    TaskAttribute: u8 {
+        /// Untagged; treated as simple.
+        UNTAGGED = 0;
+        /// SIMPLE.
+        SIMPLE = 1;
+        /// ORDERED.
+        ORDERED = 2;
+        /// HEAD OF QUEUE.
+        HEAD_OF_QUEUE = 3;
+        /// ACA.
+        ACA = 4;
+    }
+}
+
+/// A 24-bit big-endian number: DataSegmentLength, in bytes without padding.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct U24([u8; 3]);
+
+impl U24 {
+    /// Largest value.
+    pub const MAX: u32 = 0x00FF_FFFF;
+
+    /// The number; what lies above 24 bits is cut off.
+    pub const fn new(value: u32) -> Self {
+        let [_, a, b, c] = value.to_be_bytes();
+        Self([a, b, c])
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        let [a, b, c] = self.0;
+        u32::from_be_bytes([0, a, b, c])
+    }
+}
+
+macro_rules! header {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $visibility:vis $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_doc])* $visibility $field: $type,)*
+        }
+        const _: () = assert!(size_of::<$name>() == HEADER_BYTES);
+
+        impl $name {
+            /// Reads the header; every bit pattern is a header.
+            pub fn from_wire(raw: &RawHeader) -> Self {
+                zerocopy::transmute!(*raw)
+            }
+
+            /// The header as it stands on the wire.
+            pub fn to_wire(self) -> RawHeader {
+                zerocopy::transmute!(self)
+            }
+        }
+    };
+}
+
+header! {
+    /// What every header has in common, RFC 7143 §11.2.1.
+    BasicHeader {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// F bit and bits of the PDU type.
+        pub flags: u8,
+        specific: [u8; 2],
+        /// Length of all additional header segments, in 4-byte words.
+        pub total_ahs_length: u8,
+        /// Length of the data segment in bytes, without padding.
+        pub data_segment_length: U24,
+        /// LUN, or fields of the PDU type.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        specific_end: [u8; 28],
+    }
+}
+
+impl BasicHeader {
+    /// The opcode without the I bit.
+    pub fn opcode(&self) -> Opcode {
+        Opcode(self.opcode & 0x3F)
+    }
+}
+
+header! {
+    /// SCSI Command, RFC 7143 §11.3.
+    ScsiCommand {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// F, R, W and task attribute.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        /// Length of all additional header segments, in 4-byte words.
+        pub total_ahs_length: u8,
+        /// Length of the immediate data in bytes.
+        pub data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Bytes of Data-Out when W, else of Data-In.
+        pub expected_data_transfer_length: U32,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        /// The first 16 bytes of the CDB, padded with zeros.
+        pub cdb: [u8; 16],
+    }
+}
+
+header! {
+    /// SCSI Response, RFC 7143 §11.4.
+    ScsiResponse {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h and the residual bits.
+        pub flags: u8,
+        /// iSCSI service response: 0 completed at target, 1 target failure.
+        pub response: u8,
+        /// SCSI status.
+        pub status: u8,
+        pub(crate) total_ahs_length: u8,
+        /// Length of sense length and sense data in bytes.
+        pub data_segment_length: U24,
+        pub(crate) reserved: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// SNACK Tag.
+        pub snack_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// Number of Data-In and R2T PDUs sent for the command.
+        pub exp_data_sn: U32,
+        /// Residual of the Data-In part of a bidirectional command, in bytes.
+        pub bidirectional_residual_count: U32,
+        /// Residual in bytes.
+        pub residual_count: U32,
+    }
+}
+
+header! {
+    /// Task Management Function Request, RFC 7143 §11.5.
+    TaskManagementRequest {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// 80h and the function.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Initiator Task Tag of the task meant.
+        pub referenced_task_tag: U32,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        /// CmdSN of the task meant.
+        pub ref_cmd_sn: U32,
+        /// ExpDataSN, for TASK REASSIGN.
+        pub exp_data_sn: U32,
+        pub(crate) reserved_end: [u8; 8],
+    }
+}
+
+header! {
+    /// Task Management Function Response, RFC 7143 §11.6.
+    TaskManagementResponseHeader {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        /// See [`TaskManagementResponse`].
+        pub response: u8,
+        pub(crate) reserved: u8,
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        pub(crate) reserved_lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        pub(crate) reserved_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        pub(crate) reserved_end: [u8; 12],
+    }
+}
+
+header! {
+    /// SCSI Data-Out, RFC 7143 §11.7.
+    DataOut {
+        /// Opcode.
+        pub opcode: u8,
+        /// F.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of the data in bytes.
+        pub data_segment_length: U24,
+        /// LUN, when the Target Transfer Tag is given.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Target Transfer Tag of the R2T; [`RESERVED_TAG`] when unsolicited.
+        pub target_transfer_tag: U32,
+        pub(crate) reserved_cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_max_cmd_sn: U32,
+        /// DataSN within the sequence.
+        pub data_sn: U32,
+        /// Offset of the data in the whole transfer, in bytes.
+        pub buffer_offset: U32,
+        pub(crate) reserved_end: U32,
+    }
+}
+
+header! {
+    /// SCSI Data-In, RFC 7143 §11.7.
+    DataIn {
+        /// Opcode.
+        pub opcode: u8,
+        /// F, A, O, U, S.
+        pub flags: u8,
+        pub(crate) reserved: u8,
+        /// SCSI status, when S.
+        pub status: u8,
+        pub(crate) total_ahs_length: u8,
+        /// Length of the data in bytes.
+        pub data_segment_length: U24,
+        /// LUN, when A.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Target Transfer Tag, when A.
+        pub target_transfer_tag: U32,
+        /// StatSN, when S.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// DataSN within the command.
+        pub data_sn: U32,
+        /// Offset of the data in the whole transfer, in bytes.
+        pub buffer_offset: U32,
+        /// Residual in bytes, when S.
+        pub residual_count: U32,
+    }
+}
+
+header! {
+    /// Ready To Transfer, RFC 7143 §11.8.
+    R2t {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Target Transfer Tag the Data-Out has to carry.
+        pub target_transfer_tag: U32,
+        /// The next StatSN; not advanced.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// R2TSN within the command.
+        pub r2t_sn: U32,
+        /// Offset of the first byte wanted.
+        pub buffer_offset: U32,
+        /// Bytes wanted.
+        pub desired_data_transfer_length: U32,
+    }
+}
+
+header! {
+    /// Asynchronous Message, RFC 7143 §11.9.
+    AsyncMessage {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of sense data and event data in bytes.
+        pub data_segment_length: U24,
+        /// LUN, for a SCSI event.
+        pub lun: [u8; 8],
+        /// [`RESERVED_TAG`].
+        pub initiator_task_tag: U32,
+        pub(crate) reserved_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// See [`AsyncEvent`].
+        pub async_event: u8,
+        /// Vendor code.
+        pub async_vendor_code: u8,
+        /// Parameter1.
+        pub parameter1: U16,
+        /// Parameter2.
+        pub parameter2: U16,
+        /// Parameter3.
+        pub parameter3: U16,
+        pub(crate) reserved_end: U32,
+    }
+}
+
+header! {
+    /// Text Request, RFC 7143 §11.10.
+    TextRequest {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// F and C.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of the text in bytes.
+        pub data_segment_length: U24,
+        /// LUN, when the Target Transfer Tag is given.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// [`RESERVED_TAG`], or the tag of the response this continues.
+        pub target_transfer_tag: U32,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_end: [u8; 16],
+    }
+}
+
+header! {
+    /// Text Response, RFC 7143 §11.11.
+    TextResponse {
+        /// Opcode.
+        pub opcode: u8,
+        /// F and C.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of the text in bytes.
+        pub data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// [`RESERVED_TAG`] when final, else the tag to continue with.
+        pub target_transfer_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        pub(crate) reserved_end: [u8; 12],
+    }
+}
+
+header! {
+    /// Login Request, RFC 7143 §11.12.
+    LoginRequest {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// T, C, CSG, NSG.
+        pub flags: u8,
+        /// Highest version supported.
+        pub version_max: u8,
+        /// Lowest version supported.
+        pub version_min: u8,
+        pub(crate) total_ahs_length: u8,
+        /// Length of the text in bytes.
+        pub data_segment_length: U24,
+        /// ISID.
+        pub isid: [u8; 6],
+        /// TSIH, 0 for a new session.
+        pub tsih: U16,
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// CID.
+        pub cid: U16,
+        pub(crate) reserved: U16,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_end: [u8; 16],
+    }
+}
+
+header! {
+    /// Login Response, RFC 7143 §11.13.
+    LoginResponse {
+        /// Opcode.
+        pub opcode: u8,
+        /// T, C, CSG, NSG.
+        pub flags: u8,
+        /// Highest version supported.
+        pub version_max: u8,
+        /// Version in use.
+        pub version_active: u8,
+        pub(crate) total_ahs_length: u8,
+        /// Length of the text in bytes.
+        pub data_segment_length: U24,
+        /// ISID.
+        pub isid: [u8; 6],
+        /// TSIH; non-zero in the final response.
+        pub tsih: U16,
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        pub(crate) reserved: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// Status-Class.
+        pub status_class: u8,
+        /// Status-Detail.
+        pub status_detail: u8,
+        pub(crate) reserved_end: [u8; 10],
+    }
+}
+
+header! {
+    /// Logout Request, RFC 7143 §11.14.
+    LogoutRequest {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// 80h and the reason.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        pub(crate) reserved_lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// CID.
+        pub cid: U16,
+        pub(crate) reserved_cid: U16,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_end: [u8; 16],
+    }
+}
+
+header! {
+    /// Logout Response, RFC 7143 §11.15.
+    LogoutResponse {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        /// See [`LogoutResponseCode`].
+        pub response: u8,
+        pub(crate) reserved: u8,
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        pub(crate) reserved_lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        pub(crate) reserved_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        pub(crate) reserved_data_sn: U32,
+        /// Time2Wait in seconds.
+        pub time2wait: U16,
+        /// Time2Retain in seconds.
+        pub time2retain: U16,
+        pub(crate) reserved_end: U32,
+    }
+}
+
+header! {
+    /// Reject, RFC 7143 §11.17. The data segment is the header of the rejected PDU.
+    Reject {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        /// See [`RejectReason`].
+        pub reason: u8,
+        pub(crate) reserved: u8,
+        pub(crate) total_ahs_length: u8,
+        /// Length of the data in bytes.
+        pub data_segment_length: U24,
+        pub(crate) reserved_lun: [u8; 8],
+        /// [`RESERVED_TAG`].
+        pub initiator_task_tag: U32,
+        pub(crate) reserved_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        /// DataSN or R2TSN.
+        pub data_sn: U32,
+        pub(crate) reserved_end: [u8; 8],
+    }
+}
+
+header! {
+    /// NOP-Out, RFC 7143 §11.18.
+    NopOut {
+        /// Opcode and I bit.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of the ping data in bytes.
+        pub data_segment_length: U24,
+        /// LUN, when the Target Transfer Tag is given.
+        pub lun: [u8; 8],
+        /// [`RESERVED_TAG`] when no answer is wanted.
+        pub initiator_task_tag: U32,
+        /// Tag of the NOP-In this answers, else [`RESERVED_TAG`].
+        pub target_transfer_tag: U32,
+        /// CmdSN.
+        pub cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_end: [u8; 16],
+    }
+}
+
+header! {
+    /// NOP-In, RFC 7143 §11.19.
+    NopIn {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        /// Length of the ping data in bytes.
+        pub data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Tag of the NOP-Out this answers, else [`RESERVED_TAG`].
+        pub initiator_task_tag: U32,
+        /// [`RESERVED_TAG`] unless an answer is wanted.
+        pub target_transfer_tag: U32,
+        /// StatSN.
+        pub stat_sn: U32,
+        /// ExpCmdSN.
+        pub exp_cmd_sn: U32,
+        /// MaxCmdSN.
+        pub max_cmd_sn: U32,
+        pub(crate) reserved_end: [u8; 12],
+    }
+}
+
+header! {
+    /// SNACK Request, RFC 7143 §11.16.
+    SnackRequest {
+        /// Opcode.
+        pub opcode: u8,
+        /// 80h and the type.
+        pub flags: u8,
+        pub(crate) reserved: [u8; 2],
+        pub(crate) total_ahs_length: u8,
+        pub(crate) data_segment_length: U24,
+        /// LUN.
+        pub lun: [u8; 8],
+        /// Initiator Task Tag.
+        pub initiator_task_tag: U32,
+        /// Target Transfer Tag or SNACK Tag.
+        pub target_transfer_tag: U32,
+        pub(crate) reserved_cmd_sn: U32,
+        /// ExpStatSN.
+        pub exp_stat_sn: U32,
+        pub(crate) reserved_max: [u8; 8],
+        /// First number asked for.
+        pub beg_run: U32,
+        /// How many, 0 for all.
+        pub run_length: U32,
+    }
+}
+
+/// A header of zeros with opcode, flags and Initiator Task Tag set; callers read it as their type and fill in the rest.
+pub(crate) fn blank(opcode: u8, flags: u8, initiator_task_tag: u32) -> RawHeader {
+    let mut raw: RawHeader = [0; HEADER_BYTES];
+    let tag = initiator_task_tag.to_be_bytes();
+    raw[0] = opcode;
+    raw[1] = flags;
+    raw[16..20].copy_from_slice(&tag);
+    raw
+}
+
+/// Serial number arithmetic (RFC 1982): true when `a` comes before `b`.
+pub(crate) const fn sn_before(a: u32, b: u32) -> bool {
+    a != b && b.wrapping_sub(a) < 0x8000_0000
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! Both ends in memory under a virtual clock.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod authentication;
+mod data;
+mod discovery;
+mod garbage;
+mod login;
+mod numbering;
+mod pair;
+mod session;
+mod task_management;

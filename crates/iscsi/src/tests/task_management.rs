@@ -1,0 +1,172 @@
+//! Task management (K.5 checks 143 to 147): no response for an aborted task, none after the function's own.
+
+use bytes::Bytes;
+
+use super::pair::{INITIATOR, LUN, Pair, TARGET, pattern, read10, request, write10};
+use crate::initiator::{Config, Event, TransferRequest};
+use crate::pdu::{
+    self, DataOut, Opcode, RESERVED_TAG, ScsiCommand, TaskManagementFunction as Function, TaskManagementRequest,
+    TaskManagementResponse as Answer,
+};
+use crate::target::{self, MissingTaskResponse};
+
+fn answers(pair: &mut Pair) -> Vec<Answer> {
+    pair.drive();
+    let answer = |event: &Event| match event {
+        Event::TaskManagement { response, .. } => Some(*response),
+        _ => None,
+    };
+    pair.events.iter().filter_map(answer).collect()
+}
+
+#[test]
+fn an_aborted_task_gets_no_response() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    let tag = pair.command(&write10(0, 8), TransferRequest::Out(pattern(4096)));
+    pair.drive();
+    pair.initiator.task_management(Function::ABORT_TASK, LUN, Some(tag));
+    assert_eq!(answers(&mut pair), []);
+    let command = pair.commands.pop().unwrap();
+    let function = pair.functions.pop().unwrap();
+    assert_eq!(function.function, Function::ABORT_TASK);
+    assert_eq!(function.tasks, [command.task]);
+    assert!(pair.target.outstanding_tasks().is_empty());
+    assert!(!pair.answer(&command), "the device server finished it all the same");
+    pair.target.respond_task_management(function.handle, Answer::COMPLETE);
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
+    // The tag may be used again at once.
+    let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::FINAL | 1, tag));
+    header.cmd_sn = pair.initiator.take_cmd_sn().into();
+    pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+    pair.drive();
+    assert_eq!(pair.commands.len(), 1);
+}
+
+/// ABORT TASK of a write that waits for its data: the device server never hears of it, and the data is dropped without a word.
+#[test]
+fn a_task_without_its_data_is_dropped() {
+    let mut pair = Pair::logged_in();
+    let tag = 80;
+    let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE, tag));
+    header.cmd_sn = pair.initiator.take_cmd_sn().into();
+    header.cdb[..10].copy_from_slice(&write10(0, 2));
+    header.expected_data_transfer_length = 1024.into();
+    pair.initiator.send_pdu(header.to_wire(), pattern(512));
+    pair.initiator.task_management(Function::ABORT_TASK, LUN, Some(tag));
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    assert!(pair.functions[0].tasks.is_empty());
+    let mut late = DataOut::from_wire(&pdu::blank(Opcode::DATA_OUT.0, pdu::FINAL, tag));
+    late.target_transfer_tag = RESERVED_TAG.into();
+    late.buffer_offset = 512.into();
+    pair.initiator.send_pdu(late.to_wire(), pattern(512));
+    pair.drive();
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
+    assert!(pair.closed.is_none() && pair.medium.iter().all(|byte| *byte == 0));
+}
+
+/// K.5 checks 144 and 145.
+#[test]
+fn a_finished_task() {
+    let vmware = "iqn.1998-01.com.vmware:esx01-4f";
+    for (initiator, setting, expected) in [
+        (INITIATOR, MissingTaskResponse::ByInitiatorName, Answer::TASK_DOES_NOT_EXIST),
+        (vmware, MissingTaskResponse::ByInitiatorName, Answer::COMPLETE),
+        (vmware, MissingTaskResponse::TaskDoesNotExist, Answer::TASK_DOES_NOT_EXIST),
+        (INITIATOR, MissingTaskResponse::FunctionComplete, Answer::COMPLETE),
+    ] {
+        let config = target::Config { missing_task_response: setting, ..target::Config::default() };
+        let mut pair = Pair::logged_in_with(Config::new(initiator, TARGET), config);
+        let tag = pair.command(&[0; 6], TransferRequest::None);
+        pair.drive();
+        assert!(pair.completion(tag).is_some());
+        pair.initiator.task_management(Function::ABORT_TASK, LUN, Some(tag));
+        assert_eq!(answers(&mut pair), [expected]);
+    }
+}
+
+/// RFC 7143 §11.6.1: a command that has not arrived is aborted before it does.
+#[test]
+fn a_task_yet_to_come() {
+    let mut pair = Pair::logged_in();
+    let missing = pair.initiator.take_cmd_sn();
+    let to_abort = pair.initiator.take_cmd_sn();
+    let opcode = Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE;
+    let mut header = TaskManagementRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | Function::ABORT_TASK.0, 90));
+    header.referenced_task_tag = 55.into();
+    header.ref_cmd_sn = to_abort.into();
+    header.cmd_sn = pair.initiator.cmd_sn().into();
+    pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    for (tag, cmd_sn) in [(55, to_abort), (54, missing)] {
+        let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::FINAL | 1, tag));
+        header.cmd_sn = cmd_sn.into();
+        pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+    }
+    pair.drive();
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE, Opcode::SCSI_RESPONSE]);
+    assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
+}
+
+#[test]
+fn resets_name_the_tasks_they_end() {
+    for (function, of_other_lun) in [
+        (Function::ABORT_TASK_SET, false),
+        (Function::CLEAR_TASK_SET, false),
+        (Function::LOGICAL_UNIT_RESET, false),
+        (Function::TARGET_WARM_RESET, true),
+        (Function::TARGET_COLD_RESET, true),
+    ] {
+        let mut pair = Pair::logged_in();
+        pair.serve = false;
+        for lun in [0, 1, 0] {
+            let mut request = request(&read10(0, 1), TransferRequest::In(512));
+            request.lun[1] = lun;
+            pair.initiator.command(request);
+        }
+        pair.drive();
+        pair.initiator.task_management(function, LUN, None);
+        pair.drive();
+        let tasks: Vec<_> = pair.commands.iter().map(|command| command.task).collect();
+        let expected = if of_other_lun { tasks.clone() } else { vec![tasks[0], tasks[2]] };
+        assert_eq!(pair.functions[0].tasks, expected, "{function:?}");
+        assert_eq!(pair.functions[0].lun, LUN);
+        // A command after the function is not touched by it.
+        pair.command(&read10(0, 1), TransferRequest::In(512));
+        pair.drive();
+        pair.target.respond_task_management(pair.functions[0].handle, Answer::COMPLETE);
+        let survivors = pair.target.outstanding_tasks().len();
+        assert_eq!(survivors, if of_other_lun { 1 } else { 2 }, "{function:?}");
+        assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    }
+}
+
+/// K.5 checks 146 and 147.
+#[test]
+fn other_answers() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    pair.initiator.task_management(Function::LOGICAL_UNIT_RESET, [0, 9, 0, 0, 0, 0, 0, 0], None);
+    pair.drive();
+    pair.target.respond_task_management(pair.functions[0].handle, Answer::LUN_DOES_NOT_EXIST);
+    pair.initiator.task_management(Function::TASK_REASSIGN, LUN, Some(1));
+    pair.initiator.task_management(Function(42), LUN, None);
+    assert_eq!(answers(&mut pair), [Answer::LUN_DOES_NOT_EXIST, Answer::REASSIGN_NOT_SUPPORTED, Answer::NOT_SUPPORTED]);
+    pair.target.respond_task_management(pair.functions[0].handle, Answer::COMPLETE);
+    assert_eq!(answers(&mut pair).len(), 3, "a function is answered once");
+}
+
+#[test]
+fn tasks_of_another_connections_reset() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    pair.command(&read10(0, 1), TransferRequest::In(512));
+    pair.drive();
+    let command = pair.commands.pop().unwrap();
+    assert!(pair.target.discard(command.task));
+    assert!(!pair.target.discard(command.task));
+    assert!(!pair.answer(&command));
+    pair.drive();
+    assert!(pair.sent.is_empty());
+}
