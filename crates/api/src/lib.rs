@@ -1,0 +1,33 @@
+//! What travels over the administrative REST interface, `/api/v1`: requests, responses and problem documents.
+//!
+//! The types are plain data; the OpenAPI document is generated from them. Requests refuse unknown fields, so that a misspelt option
+//! is an error and not a silent default; responses may grow fields, and clients ignore those they do not know. Sizes are whole bytes
+//! and end in `_bytes`, times are RFC 3339 in UTC. Within `v1` there are only additions.
+#![forbid(unsafe_code)]
+
+mod access;
+mod host;
+mod list;
+mod offload;
+mod pool;
+mod problem;
+mod session;
+mod snapshot;
+mod status;
+mod volume;
+
+pub mod size;
+
+pub use access::{Access, AccessGrant, AccessList};
+pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
+pub use list::List;
+pub use offload::{Latency, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery};
+pub use pool::{Pool, PoolState};
+pub use problem::{Problem, User};
+pub use session::{Portal, Session};
+pub use snapshot::{Snapshot, SnapshotCreate};
+pub use status::{Health, OffloadTotal, Status};
+pub use volume::{Source, SourceKind, Volume, VolumeCreate, VolumeDelete, VolumeLun, VolumeSet};
+
+/// The word that stands for "every host" where a host's name is expected. No host can have it as its name.
+pub const ANY_HOST: &str = "any";

@@ -1,0 +1,64 @@
+//! The array as a whole.
+
+use crate::{Pool, Portal};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// One screen about the array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// Whether it serves.
+    pub health: Health,
+    /// Version of the program.
+    pub version: String,
+    /// Identity of the array; part of the names of its logical units.
+    pub array_id: Uuid,
+    /// Name of the iSCSI target.
+    pub target: String,
+    /// When it started.
+    #[schema(value_type = String, format = DateTime)]
+    pub started: Timestamp,
+    /// Seconds since then.
+    pub uptime_seconds: u64,
+    /// Network portals.
+    pub portals: Vec<Portal>,
+    /// Pools.
+    pub pools: Vec<Pool>,
+    /// Number of volumes.
+    pub volumes: u64,
+    /// Number of snapshots.
+    pub snapshots: u64,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// Number of iSCSI sessions.
+    pub sessions: u64,
+    /// Offload, summed over all volumes.
+    pub offload: Vec<OffloadTotal>,
+}
+
+/// Whether the array serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// Everything serves.
+    Healthy,
+    /// Something needs attention: a full pool.
+    Degraded,
+    /// The pool has stopped.
+    Failed,
+}
+
+/// One primitive over all volumes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OffloadTotal {
+    /// `ats`, `xcopy`, `zero` or `unmap`.
+    pub primitive: String,
+    /// Commands received.
+    pub commands: u64,
+    /// Commands refused.
+    pub refused: u64,
+    /// Bytes that hosts did not have to move.
+    pub host_bytes_avoided: u64,
+}

@@ -1,0 +1,228 @@
+//! The array's state in memory: a copy of the documents, indexed for lookup. The documents are the truth; this is rebuilt from them at
+//! every start and changed only after a commit.
+
+use crate::record::load;
+use crate::{
+    AccessRecord, ArrayRecord, Chap, ControlError, HostRecord, Noun, SnapshotRecord, SourceRecord, VolumeRecord,
+};
+use pool::{Catalog, ObjectId, ObjectKind};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Names, hosts and access. Read by the running target; changed by `control` only.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    pub(crate) array: ArrayRecord,
+    pub(crate) target: String,
+    pub(crate) volumes: BTreeMap<Uuid, VolumeRecord>,
+    pub(crate) snapshots: BTreeMap<Uuid, SnapshotRecord>,
+    pub(crate) hosts: BTreeMap<Uuid, HostRecord>,
+    pub(crate) access: BTreeMap<(Uuid, Option<Uuid>), AccessRecord>,
+}
+
+/// What an initiator may do: who it is, how it must authenticate, what it sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nexus {
+    /// Id and name of the host the initiator belongs to; absent for an unknown initiator, which sees what is granted to any host.
+    pub host: Option<(Uuid, String)>,
+    /// Credentials it must present; absent when it need not authenticate.
+    pub chap: Option<Chap>,
+    /// What it sees, by logical unit number.
+    pub logical_units: Vec<LogicalUnit>,
+}
+
+/// A logical unit as an initiator sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogicalUnit {
+    /// Its number.
+    pub lun: u16,
+    /// The volume behind it.
+    pub object: ObjectId,
+}
+
+impl Directory {
+    /// Reads every document and checks that they agree with each other and with the pool's objects. Objects without a document are left
+    /// alone.
+    pub(crate) fn load(catalog: &impl Catalog, array: ArrayRecord, target: String) -> Result<Self, ControlError> {
+        let directory = Self {
+            array,
+            target,
+            volumes: load(catalog)?.into_iter().map(|record: VolumeRecord| (record.id, record)).collect(),
+            snapshots: load(catalog)?.into_iter().map(|record: SnapshotRecord| (record.id, record)).collect(),
+            hosts: load(catalog)?.into_iter().map(|record: HostRecord| (record.id, record)).collect(),
+            access: load(catalog)?
+                .into_iter()
+                .map(|record: AccessRecord| ((record.volume, record.host), record))
+                .collect(),
+        };
+        directory.check(catalog)?;
+        Ok(directory)
+    }
+
+    /// Everything a document refers to is there.
+    fn check(&self, catalog: &impl Catalog) -> Result<(), ControlError> {
+        let damaged = |reason: String| Err(ControlError::Damaged { reason });
+        let is_kind = |object, kind| catalog.object(object).is_some_and(|info| info.kind == kind);
+        for volume in self.volumes.values() {
+            if !is_kind(volume.object, ObjectKind::Volume) {
+                return damaged(format!("volume {} has no object in the pool", volume.name));
+            }
+        }
+        for snapshot in self.snapshots.values() {
+            if !is_kind(snapshot.object, ObjectKind::Snapshot) || !self.volumes.contains_key(&snapshot.volume) {
+                return damaged(format!("snapshot {} has no object or no volume", snapshot.name));
+            }
+        }
+        for access in self.access.values() {
+            let host_missing = access.host.is_some_and(|host| !self.hosts.contains_key(&host));
+            if host_missing || !self.volumes.contains_key(&access.volume) {
+                return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
+            }
+        }
+        Ok(())
+    }
+
+    /// Identity of the array.
+    pub fn array(&self) -> &ArrayRecord {
+        &self.array
+    }
+
+    /// Name of the iSCSI target.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Every volume, in the order in which they were made.
+    pub fn volumes(&self) -> impl Iterator<Item = &VolumeRecord> {
+        self.volumes.values()
+    }
+
+    /// The volume kept in an object.
+    pub fn volume_of(&self, object: ObjectId) -> Option<&VolumeRecord> {
+        self.volumes.values().find(|volume| volume.object == object)
+    }
+
+    /// What the initiator of this name (in any case) may do.
+    pub fn nexus(&self, initiator: &str) -> Nexus {
+        let host = self.host_of(initiator);
+        let mut logical_units: Vec<LogicalUnit> = self
+            .access
+            .values()
+            .filter(|access| access.host.is_none() || access.host == host.map(|host| host.id))
+            .filter_map(|access| {
+                let volume = self.volumes.get(&access.volume)?;
+                Some(LogicalUnit { lun: access.lun, object: volume.object })
+            })
+            .collect();
+        logical_units.sort_by_key(|unit| unit.lun);
+        Nexus {
+            host: host.map(|host| (host.id, host.name.clone())),
+            chap: host.and_then(|host| host.chap.clone()),
+            logical_units,
+        }
+    }
+
+    /// Every grant: the volume's object, the host (absent: every initiator) and the logical unit number.
+    pub fn grants(&self) -> impl Iterator<Item = (ObjectId, Option<&HostRecord>, u16)> {
+        self.access.values().filter_map(|access| {
+            let volume = self.volumes.get(&access.volume)?;
+            let host = access.host.and_then(|host| self.hosts.get(&host));
+            (access.host.is_none() || host.is_some()).then_some((volume.object, host, access.lun))
+        })
+    }
+
+    /// The host that an initiator belongs to.
+    pub fn host_of(&self, initiator: &str) -> Option<&HostRecord> {
+        self.hosts.values().find(|host| host.iqns.iter().any(|iqn| iqn.eq_ignore_ascii_case(initiator)))
+    }
+
+    /// A volume by name or id.
+    pub(crate) fn volume(&self, name: &str) -> Result<&VolumeRecord, ControlError> {
+        find(self.volumes.values(), name, |volume| (&volume.name, volume.id))
+            .ok_or_else(|| ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() })
+    }
+
+    /// A host by name or id.
+    pub(crate) fn host(&self, name: &str) -> Result<&HostRecord, ControlError> {
+        find(self.hosts.values(), name, |host| (&host.name, host.id))
+            .ok_or_else(|| ControlError::NotFound { noun: Noun::Host, name: name.to_owned() })
+    }
+
+    /// A snapshot by `volume@name`, id, or a name that is unique among all snapshots.
+    pub(crate) fn snapshot(&self, name: &str) -> Result<&SnapshotRecord, ControlError> {
+        let not_found = || ControlError::NotFound { noun: Noun::Snapshot, name: name.to_owned() };
+        if let Some((volume, snapshot)) = name.split_once('@') {
+            let volume = self.volume(volume)?;
+            return self.snapshot_of(volume.id, snapshot).ok_or_else(not_found);
+        }
+        if let Some(snapshot) = Uuid::try_parse(name).ok().and_then(|id| self.snapshots.get(&id)) {
+            return Ok(snapshot);
+        }
+        let mut named = self.snapshots.values().filter(|snapshot| snapshot.name == name);
+        match (named.next(), named.next()) {
+            (Some(snapshot), None) => Ok(snapshot),
+            (None, _) => Err(not_found()),
+            (Some(_), Some(_)) => {
+                let mut candidates: Vec<String> = self
+                    .snapshots
+                    .values()
+                    .filter(|snapshot| snapshot.name == name)
+                    .map(|snapshot| self.full_name(snapshot))
+                    .collect();
+                candidates.sort();
+                Err(ControlError::AmbiguousName { name: name.to_owned(), candidates: candidates.join(", ") })
+            }
+        }
+    }
+
+    /// A volume's snapshot by name.
+    pub(crate) fn snapshot_of(&self, volume: Uuid, name: &str) -> Option<&SnapshotRecord> {
+        self.snapshots.values().find(|snapshot| snapshot.volume == volume && snapshot.name == name)
+    }
+
+    /// `volume@name`.
+    pub(crate) fn full_name(&self, snapshot: &SnapshotRecord) -> String {
+        let volume = self.volumes.get(&snapshot.volume).map_or("", |volume| volume.name.as_str());
+        format!("{volume}@{}", snapshot.name)
+    }
+
+    /// Name of a clone's source, while it exists.
+    pub(crate) fn source_name(&self, source: SourceRecord) -> Option<String> {
+        match source {
+            SourceRecord::Volume(id) => self.volumes.get(&id).map(|volume| volume.name.clone()),
+            SourceRecord::Snapshot(id) => self.snapshots.get(&id).map(|snapshot| self.full_name(snapshot)),
+        }
+    }
+
+    /// Name of a host; absent for `None`, which is any host.
+    pub(crate) fn host_name(&self, host: Option<Uuid>) -> Option<String> {
+        host.and_then(|host| self.hosts.get(&host)).map(|host| host.name.clone())
+    }
+
+    /// `host NAME` or `any host`.
+    pub(crate) fn grantee(&self, host: Option<Uuid>) -> String {
+        self.host_name(host).map_or("any host".to_owned(), |name| format!("host {name}"))
+    }
+
+    /// The grants of a volume, `any` first, then by host.
+    pub(crate) fn access_of(&self, volume: Uuid) -> impl Iterator<Item = &AccessRecord> {
+        self.access.range((volume, None)..).map(|(_, access)| access).take_while(move |access| access.volume == volume)
+    }
+
+    /// The grants to one host.
+    pub(crate) fn access_to(&self, host: Uuid) -> impl Iterator<Item = &AccessRecord> {
+        self.access.values().filter(move |access| access.host == Some(host))
+    }
+}
+
+/// Finds a record by its name, or else by its id.
+fn find<'a, R>(
+    mut records: impl Iterator<Item = &'a R> + Clone,
+    name: &str,
+    key: impl Fn(&'a R) -> (&'a String, Uuid),
+) -> Option<&'a R> {
+    match Uuid::try_parse(name) {
+        Ok(wanted) => records.find(|record| key(record).1 == wanted),
+        Err(_) => records.find(|record| key(record).0 == name),
+    }
+}

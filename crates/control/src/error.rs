@@ -1,0 +1,336 @@
+//! Why an action was refused or failed. Each condition has a stable code and, where there is one, the command that helps.
+
+use pool::PoolError;
+use std::fmt;
+use thiserror::Error;
+
+/// The nouns of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    /// A pool.
+    Pool,
+    /// A volume.
+    Volume,
+    /// A snapshot.
+    Snapshot,
+    /// A host.
+    Host,
+    /// A grant.
+    Access,
+    /// A session.
+    Session,
+}
+
+impl fmt::Display for Noun {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Pool => "pool",
+            Self::Volume => "volume",
+            Self::Snapshot => "snapshot",
+            Self::Host => "host",
+            Self::Access => "access",
+            Self::Session => "session",
+        })
+    }
+}
+
+/// What kind of use stands in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserKind {
+    /// A grant.
+    Access,
+    /// A live session.
+    Session,
+    /// A snapshot.
+    Snapshot,
+}
+
+impl UserKind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Access => "access",
+            Self::Session => "session",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// Something that uses an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// What kind of use.
+    pub kind: UserKind,
+    /// Which, for people.
+    pub description: String,
+}
+
+/// Why an action was not done. Nothing was changed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ControlError {
+    /// No such object.
+    #[error("there is no {noun} {name}")]
+    NotFound {
+        /// What was looked for.
+        noun: Noun,
+        /// Under which name.
+        name: String,
+    },
+    /// A snapshot's name without its volume, and several volumes have one of that name.
+    #[error("snapshot {name} is ambiguous: it is one of {candidates}")]
+    AmbiguousName {
+        /// The name.
+        name: String,
+        /// The full names, separated by commas.
+        candidates: String,
+    },
+    /// The name belongs to another object, or to one with other parameters.
+    #[error("{noun} {name} exists already{difference}")]
+    Exists {
+        /// What was to be made.
+        noun: Noun,
+        /// The name.
+        name: String,
+        /// How it differs, starting with a space; empty when it need not be said.
+        difference: String,
+    },
+    /// The object cannot go because something uses it.
+    #[error("{noun} {name} is in use")]
+    InUse {
+        /// What.
+        noun: Noun,
+        /// Which.
+        name: String,
+        /// Who uses it.
+        users: Vec<User>,
+    },
+    /// The volume has snapshots, and the request did not say that they go too.
+    #[error("volume {name} has {} snapshot{}", users.len(), if users.len() == 1 { "" } else { "s" })]
+    HasSnapshots {
+        /// The volume.
+        name: String,
+        /// Its snapshots.
+        users: Vec<User>,
+    },
+    /// Another grant has the logical unit number.
+    #[error("LUN {lun} is taken by volume {volume} for {grantee}")]
+    LunTaken {
+        /// The number asked for.
+        lun: u16,
+        /// The volume that has it.
+        volume: String,
+        /// `host NAME` or `any host`.
+        grantee: String,
+    },
+    /// The volume is granted already in a way that excludes this one.
+    #[error("volume {volume} is granted to {grantee} already, as LUN {lun}")]
+    AlreadyGranted {
+        /// The volume.
+        volume: String,
+        /// `host NAME` or `any host`.
+        grantee: String,
+        /// As which number.
+        lun: u16,
+    },
+    /// All 256 logical unit numbers are in use.
+    #[error("no LUN is free for {grantee}: 0 to 255 are all in use")]
+    NoFreeLun {
+        /// `host NAME` or `any host`.
+        grantee: String,
+    },
+    /// Not a name.
+    #[error("{name:?} cannot be the name of a {noun}: {reason}")]
+    InvalidName {
+        /// What was to be named.
+        noun: Noun,
+        /// The text.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Not an initiator name.
+    #[error("{name:?} is not an initiator name: {reason}")]
+    InvalidInitiatorName {
+        /// The text.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The initiator name belongs to another host.
+    #[error("initiator name {initiator} belongs to host {host}")]
+    InitiatorNameTaken {
+        /// The name.
+        initiator: String,
+        /// Its owner.
+        host: String,
+    },
+    /// Unusable CHAP credentials.
+    #[error("{reason}")]
+    InvalidChap {
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Not a logical unit number.
+    #[error("{lun} is not a LUN: 0 to 255 are")]
+    InvalidLun {
+        /// The number asked for.
+        lun: u16,
+    },
+    /// Not a size.
+    #[error(
+        "{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes} bytes (16 TiB)"
+    )]
+    InvalidSize {
+        /// The size asked for.
+        size_bytes: u64,
+        /// The largest.
+        max_bytes: u64,
+    },
+    /// No size, and nothing to take it from.
+    #[error("volume {name} needs a size")]
+    SizeMissing {
+        /// The volume to be made.
+        name: String,
+    },
+    /// Smaller than now, or than the source.
+    #[error("volume {name} cannot have {size_bytes} bytes: {reason} has {present_bytes}, and volumes do not shrink")]
+    WouldShrink {
+        /// The volume.
+        name: String,
+        /// The size asked for.
+        size_bytes: u64,
+        /// The size it has.
+        present_bytes: u64,
+        /// What has it: `it` or the source's name.
+        reason: String,
+    },
+    /// The pool has no space for the change.
+    #[error("the pool has no space for this change ({available_bytes} bytes are free)")]
+    NoSpace {
+        /// Free bytes.
+        available_bytes: u64,
+    },
+    /// The pool stopped.
+    #[error("the pool stopped after a media error: {reason}")]
+    PoolStopped {
+        /// What happened.
+        reason: String,
+    },
+    /// State that contradicts itself or cannot be read.
+    #[error("the array's state is damaged: {reason}")]
+    Damaged {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The array is starting or stopping.
+    #[error("the array is not running")]
+    NotRunning,
+    /// Too many requests are waiting.
+    #[error("the array has too many requests waiting")]
+    Busy,
+    /// No reply in time; the change may still happen.
+    #[error("the array did not answer within {seconds} s; the request may still take effect")]
+    TimedOut {
+        /// How long was waited.
+        seconds: u64,
+    },
+}
+
+impl ControlError {
+    /// The stable name of the condition.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not-found",
+            Self::AmbiguousName { .. } => "ambiguous-name",
+            Self::Exists { .. } => "exists",
+            Self::InUse { .. } => "in-use",
+            Self::HasSnapshots { .. } => "has-snapshots",
+            Self::LunTaken { .. } => "lun-taken",
+            Self::AlreadyGranted { .. } => "already-granted",
+            Self::NoFreeLun { .. } => "no-free-lun",
+            Self::InvalidName { .. } => "invalid-name",
+            Self::InvalidInitiatorName { .. } => "invalid-initiator-name",
+            Self::InitiatorNameTaken { .. } => "initiator-name-taken",
+            Self::InvalidChap { .. } => "invalid-chap",
+            Self::InvalidLun { .. } => "invalid-lun",
+            Self::InvalidSize { .. } => "invalid-size",
+            Self::SizeMissing { .. } => "size-missing",
+            Self::WouldShrink { .. } => "would-shrink",
+            Self::NoSpace { .. } => "no-space",
+            Self::PoolStopped { .. } => "pool-stopped",
+            Self::Damaged { .. } => "damaged",
+            Self::NotRunning => "not-running",
+            Self::Busy => "busy",
+            Self::TimedOut { .. } => "timed-out",
+        }
+    }
+
+    /// Who uses the object, when that is the condition.
+    pub fn users(&self) -> &[User] {
+        match self {
+            Self::InUse { users, .. } | Self::HasSnapshots { users, .. } => users,
+            _ => &[],
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::NotFound { noun: Noun::Access, .. } => Some("list what is granted:  windlass access list".to_owned()),
+            Self::NotFound { noun, .. } => Some(format!("list what there is:  windlass {noun} list")),
+            Self::AmbiguousName { .. } => Some("write VOLUME@SNAPSHOT".to_owned()),
+            Self::InUse { noun: Noun::Volume, name, .. } => {
+                Some(format!("revoke access first:  windlass access revoke {name} --all"))
+            }
+            Self::InUse { noun: Noun::Host, name, users } => {
+                Some(if users.iter().any(|user| user.kind == UserKind::Access) {
+                    format!("revoke its access first:  windlass access revoke VOLUME --host {name}")
+                } else {
+                    format!("log out on {name} first, or:  windlass session drop ID")
+                })
+            }
+            Self::HasSnapshots { name, .. } => {
+                Some(format!("delete them too:  windlass volume delete {name} --with-snapshots"))
+            }
+            Self::LunTaken { .. } => Some("leave --lun out to get the lowest free one".to_owned()),
+            Self::AlreadyGranted { volume, grantee, .. } => {
+                let grantee = grantee.strip_prefix("host ").map_or("--any".to_owned(), |host| format!("--host {host}"));
+                Some(format!("revoke that first:  windlass access revoke {volume} {grantee}"))
+            }
+            Self::SizeMissing { name } => Some(format!("windlass volume create {name} --size 100G")),
+            Self::InitiatorNameTaken { host, .. } => Some(format!("see:  windlass host show {host}")),
+            Self::NoSpace { .. } => {
+                Some("delete volumes or snapshots, unmap in the hosts; see:  windlass pool show".to_owned())
+            }
+            Self::PoolStopped { .. } => Some(
+                "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
+            ),
+            Self::Damaged { .. } => Some("stop the array and look:  windlass pool check FILE".to_owned()),
+            Self::Exists { .. }
+            | Self::InUse { .. }
+            | Self::NoFreeLun { .. }
+            | Self::InvalidName { .. }
+            | Self::InvalidInitiatorName { .. }
+            | Self::InvalidChap { .. }
+            | Self::InvalidLun { .. }
+            | Self::InvalidSize { .. }
+            | Self::WouldShrink { .. }
+            | Self::NotRunning
+            | Self::Busy
+            | Self::TimedOut { .. } => None,
+        }
+    }
+
+    /// What the pool's error means to an administrator.
+    pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
+        match error {
+            PoolError::PoolFull => Self::NoSpace { available_bytes },
+            PoolError::Stopped(reason) => Self::PoolStopped { reason },
+            PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
+            PoolError::Damaged(reason) => Self::Damaged { reason },
+            PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
+                Self::Damaged { reason: error.to_string() }
+            }
+        }
+    }
+}

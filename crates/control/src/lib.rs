@@ -1,0 +1,49 @@
+//! Administration as one enum: an [`Action`] goes in, a [`Reply`] or a [`ControlError`] comes out.
+//!
+//! `control` owns what the engine and the protocols do not know: names of volumes and snapshots, hosts and how they authenticate,
+//! who sees which volume as which logical unit number, and the names that logical units carry towards initiators. All of it lives
+//! as JSON documents in the pool's catalog, written in the same atomic commit as the change of the object they describe, so that
+//! there is nothing to save and nothing that can disagree after a crash.
+//!
+//! What runs is reached through two traits: [`Live`] tells the running target what changed and asks it for sessions and counters;
+//! [`Environment`] supplies time and randomness. Nothing here opens a socket, a file or a thread, and every call comes from the thread
+//! that owns the pool.
+#![forbid(unsafe_code)]
+
+mod access;
+mod action;
+mod control;
+mod directory;
+mod environment;
+mod error;
+mod hosts;
+mod live;
+#[cfg(any(test, feature = "memory"))]
+pub mod memory;
+mod naa;
+mod names;
+mod offload;
+mod record;
+mod reply;
+mod sessions;
+mod snapshots;
+mod status;
+#[cfg(test)]
+mod tests;
+mod volumes;
+
+pub use action::{Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, Revoke, VolumeCreate, VolumeSet};
+pub use control::{ArrayOptions, Control, MAX_VOLUME_BYTES};
+pub use directory::{Directory, LogicalUnit, Nexus};
+pub use environment::{Environment, Secret};
+pub use error::{ControlError, Noun, User, UserKind};
+pub use live::{
+    Bucket, Change, Histogram, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount, SessionInfo, VolumeCounters,
+};
+pub use naa::Naa;
+pub use names::iscsi_name_fault;
+pub use record::{AccessRecord, ArrayRecord, Chap, HostRecord, MutualChap, SnapshotRecord, SourceRecord, VolumeRecord};
+pub use reply::{
+    AccessView, GeneratedSecrets, Health, HostMetrics, HostView, LunView, MetricsView, OffloadView, PoolState,
+    PoolView, RefusalView, Reply, SessionView, SnapshotView, SourceView, StatusView, VolumeMetrics, VolumeView,
+};

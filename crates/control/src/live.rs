@@ -1,0 +1,325 @@
+//! What the running array tells `control` and is told by it.
+//!
+//! The counters here are snapshots: plain numbers copied when asked for. Objects are named by their [`ObjectId`], so that renaming a
+//! volume does not touch the data path.
+
+use crate::Directory;
+use jiff::Timestamp;
+use pool::ObjectId;
+use std::net::SocketAddr;
+use uuid::Uuid;
+
+/// The running target. All calls come from the thread that owns the pool, and must not call back into `Control`.
+pub trait Live {
+    /// Something changed and is durable. `directory` is the state after the change; it is the same for all changes of one commit.
+    fn publish(&self, change: &Change, directory: &Directory);
+    /// Sessions in full feature phase, by number.
+    fn sessions(&self) -> Vec<SessionInfo>;
+    /// Drops a session and its connections. False when there is none of that number.
+    fn drop_session(&self, id: u64) -> bool;
+    /// Portals that accept connections, in the order of the configuration.
+    fn portals(&self) -> Vec<Portal>;
+    /// One row per volume and primitive that was used since the start.
+    fn offload_statistics(&self) -> Vec<OffloadRow>;
+    /// The newest `limit` refusals that are still kept, oldest first.
+    fn offload_log(&self, limit: usize) -> Vec<Refusal>;
+    /// One row per volume that was read or written since the start.
+    fn volume_counters(&self) -> Vec<VolumeCounters>;
+    /// Why the pool stopped, if it did.
+    fn pool_stopped(&self) -> Option<String>;
+}
+
+/// A durable change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A volume was made; nobody sees it yet.
+    VolumeAdded {
+        /// The volume.
+        object: ObjectId,
+    },
+    /// A volume is gone; nobody saw it.
+    VolumeRemoved {
+        /// The volume.
+        object: ObjectId,
+    },
+    /// A volume grew: unit attention CAPACITY DATA HAS CHANGED.
+    VolumeResized {
+        /// The volume.
+        object: ObjectId,
+        /// Its new size.
+        size_bytes: u64,
+    },
+    /// The write cache was switched: unit attention MODE PARAMETERS CHANGED.
+    WriteCacheChanged {
+        /// The volume.
+        object: ObjectId,
+        /// On or off.
+        enabled: bool,
+    },
+    /// A grant: unit attention REPORTED LUNS DATA HAS CHANGED for the sessions concerned.
+    AccessGranted {
+        /// The volume.
+        object: ObjectId,
+        /// The host; absent: every initiator.
+        host: Option<Uuid>,
+        /// Logical unit number.
+        lun: u16,
+    },
+    /// A grant was taken back: its logical unit ends for the sessions concerned.
+    AccessRevoked {
+        /// The volume.
+        object: ObjectId,
+        /// The host; absent: every initiator.
+        host: Option<Uuid>,
+        /// Logical unit number.
+        lun: u16,
+    },
+    /// A host was made or its initiator names or credentials changed: what its sessions see may differ. Ask [`Directory::nexus`].
+    HostChanged {
+        /// The host.
+        host: Uuid,
+    },
+    /// A host is gone; it had neither grants nor sessions.
+    HostRemoved {
+        /// The host.
+        host: Uuid,
+    },
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Number, unique since the start.
+    pub id: u64,
+    /// The initiator's name.
+    pub initiator: String,
+    /// Portal of its leading connection.
+    pub portal: SocketAddr,
+    /// Where that connection comes from.
+    pub peer_address: SocketAddr,
+    /// When it reached full feature phase.
+    pub since: Timestamp,
+    /// When its last SCSI command arrived.
+    pub last_io: Option<Timestamp>,
+    /// SCSI commands received.
+    pub commands: u64,
+    /// Data-In bytes sent.
+    pub read_bytes: u64,
+    /// Data-Out bytes received.
+    pub written_bytes: u64,
+}
+
+/// A network portal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Portal {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// `ADDRESS:PORT` for hosts: never an unspecified address.
+    pub advertised: String,
+}
+
+/// The offload primitives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Primitive {
+    /// COMPARE AND WRITE.
+    Ats,
+    /// EXTENDED COPY.
+    Xcopy,
+    /// WRITE SAME.
+    Zero,
+    /// UNMAP.
+    Unmap,
+}
+
+impl Primitive {
+    /// All of them, in the order of every list.
+    pub const ALL: [Self; 4] = [Self::Ats, Self::Xcopy, Self::Zero, Self::Unmap];
+
+    /// The word for it on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ats => "ats",
+            Self::Xcopy => "xcopy",
+            Self::Zero => "zero",
+            Self::Unmap => "unmap",
+        }
+    }
+}
+
+/// One primitive on one volume. `commands = ok + refused + miscompares + errors + those in flight`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffloadRow {
+    /// The volume that was written to.
+    pub volume: ObjectId,
+    /// The primitive.
+    pub primitive: Primitive,
+    /// Commands received.
+    pub commands: u64,
+    /// Done.
+    pub ok: u64,
+    /// Refused with a reason.
+    pub refused: u64,
+    /// Compared unequal.
+    pub miscompares: u64,
+    /// Failed inside the array.
+    pub errors: u64,
+    /// Bytes the commands were about.
+    pub bytes: u64,
+    /// Bytes the host did not have to move.
+    pub host_bytes_avoided: u64,
+    /// Copied by sharing.
+    pub cloned_bytes: u64,
+    /// Copied by reading and writing.
+    pub copied_bytes: u64,
+    /// From arrival to status.
+    pub latency: Histogram,
+    /// Refusals by reason; their counts add up to `refused`.
+    pub refusals: Vec<RefusalCount>,
+}
+
+/// How often a reason was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusalCount {
+    /// Stable name.
+    pub reason_code: &'static str,
+    /// In words.
+    pub reason: &'static str,
+    /// How often.
+    pub count: u64,
+}
+
+/// A refused command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Number of the entry.
+    pub sequence: u64,
+    /// When.
+    pub time: Timestamp,
+    /// The volume addressed.
+    pub volume: ObjectId,
+    /// The initiator's name.
+    pub initiator: String,
+    /// The primitive.
+    pub primitive: Primitive,
+    /// Stable name of the reason.
+    pub reason_code: &'static str,
+    /// The reason in words.
+    pub reason: &'static str,
+    /// The values that mattered.
+    pub detail: String,
+}
+
+/// Reads and writes of one volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeCounters {
+    /// The volume.
+    pub volume: ObjectId,
+    /// READ commands.
+    pub reads: u64,
+    /// WRITE commands.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Commands in flight.
+    pub queue_depth: u64,
+    /// Latency of READ commands.
+    pub read_latency: Histogram,
+    /// Latency of WRITE commands.
+    pub write_latency: Histogram,
+}
+
+/// A latency histogram in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// By ascending upper bound; what is above the last bound is in `above`.
+    pub buckets: Vec<Bucket>,
+    /// Samples above the last bound.
+    pub above: u64,
+    /// Sum of all samples.
+    pub sum_us: u64,
+}
+
+/// One bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Largest sample of this bucket.
+    pub upper_us: u64,
+    /// Samples in this bucket alone.
+    pub count: u64,
+}
+
+impl Histogram {
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.count).fold(self.above, u64::saturating_add)
+    }
+
+    /// Mean; 0 without samples.
+    pub fn average_us(&self) -> u64 {
+        self.sum_us.checked_div(self.count()).unwrap_or(0)
+    }
+
+    /// Upper bound of the bucket that holds the sample at `per_mille` thousandths; the last bound for samples above it; 0 without samples.
+    pub fn quantile_us(&self, per_mille: u64) -> u64 {
+        let count = self.count();
+        if count == 0 {
+            return 0;
+        }
+        let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000).max(1);
+        let mut seen = 0_u128;
+        let mut upper = 0;
+        for bucket in &self.buckets {
+            seen += u128::from(bucket.count);
+            upper = bucket.upper_us;
+            if seen >= rank {
+                break;
+            }
+        }
+        upper
+    }
+
+    /// Adds the samples of another histogram with the same bounds. Bounds that only one of the two has are kept.
+    pub fn add(&mut self, other: &Self) {
+        for bucket in &other.buckets {
+            match self.buckets.binary_search_by_key(&bucket.upper_us, |own| own.upper_us) {
+                Ok(at) => {
+                    if let Some(own) = self.buckets.get_mut(at) {
+                        own.count = own.count.saturating_add(bucket.count);
+                    }
+                }
+                Err(at) => self.buckets.insert(at, *bucket),
+            }
+        }
+        self.above = self.above.saturating_add(other.above);
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bucket, Histogram};
+
+    fn histogram(counts: &[(u64, u64)], above: u64, sum_us: u64) -> Histogram {
+        let buckets = counts.iter().map(|&(upper_us, count)| Bucket { upper_us, count }).collect();
+        Histogram { buckets, above, sum_us }
+    }
+
+    #[test]
+    fn quantiles_name_the_bucket() {
+        let latency = histogram(&[(10, 50), (100, 49), (1000, 1)], 0, 5000);
+        assert_eq!((latency.quantile_us(500), latency.quantile_us(990), latency.quantile_us(1000)), (10, 100, 1000));
+        assert_eq!(latency.average_us(), 50);
+        assert_eq!(histogram(&[(10, 0)], 3, 60).quantile_us(500), 10);
+        assert_eq!(Histogram::default().quantile_us(990), 0);
+        assert_eq!(Histogram::default().average_us(), 0);
+    }
+
+    #[test]
+    fn sums_bucket_by_bucket() {
+        let mut sum = histogram(&[(10, 1)], 1, 100);
+        sum.add(&histogram(&[(10, 2), (20, 5)], 0, 50));
+        assert_eq!(sum, histogram(&[(10, 3), (20, 5)], 1, 150));
+    }
+}

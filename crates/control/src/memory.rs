@@ -1,0 +1,242 @@
+//! An array in memory, for tests: a catalog over maps, a running target that records what it is told, a clock that stands still and
+//! bytes that are not random. Content of volumes is not modelled; `mapped_bytes` is what the test says it is.
+
+use crate::{Change, Directory, Environment, Live, OffloadRow, Portal, Refusal, SessionInfo, VolumeCounters};
+use bytes::Bytes;
+use jiff::Timestamp;
+use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// A catalog over maps. Commits are atomic.
+#[derive(Debug)]
+pub struct MemoryCatalog {
+    state: RefCell<State>,
+    next_object: Cell<u64>,
+    /// Size of the pool.
+    pub size_bytes: Cell<u64>,
+    /// What the next commit fails with.
+    pub fail_next: RefCell<Option<PoolError>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    objects: BTreeMap<u64, ObjectInfo>,
+    documents: BTreeMap<String, Bytes>,
+}
+
+impl Default for MemoryCatalog {
+    fn default() -> Self {
+        Self {
+            state: RefCell::default(),
+            next_object: Cell::new(1),
+            size_bytes: Cell::new(64 << 30),
+            fail_next: RefCell::default(),
+        }
+    }
+}
+
+impl MemoryCatalog {
+    /// Says how much of an object is mapped.
+    pub fn set_mapped(&self, object: ObjectId, mapped_bytes: u64) {
+        if let Some(info) = self.state.borrow_mut().objects.get_mut(&object.0) {
+            info.mapped_bytes = mapped_bytes;
+        }
+    }
+
+    /// Stores a document behind `control`'s back.
+    pub fn put_document(&self, key: &str, value: &str) {
+        self.state.borrow_mut().documents.insert(key.to_owned(), Bytes::from(value.to_owned()));
+    }
+}
+
+impl State {
+    fn apply(&mut self, change: CatalogChange) -> Result<(), PoolError> {
+        match change {
+            CatalogChange::CreateVolume { id, size_bytes } => {
+                let (kind, parent, mapped_bytes, write_cache) = (ObjectKind::Volume, None, 0, false);
+                self.insert(ObjectInfo { id, kind, parent, size_bytes, mapped_bytes, write_cache })
+            }
+            CatalogChange::CloneObject { source, id, kind } => {
+                let parent = *self.object(source)?;
+                self.insert(ObjectInfo { id, kind, parent: Some(source), ..parent })
+            }
+            CatalogChange::DeleteObject { id } => self.object(id).copied().map(|info| {
+                self.objects.remove(&info.id.0);
+            }),
+            CatalogChange::Resize { id, size_bytes } => {
+                self.object(id)?.size_bytes = size_bytes;
+                Ok(())
+            }
+            CatalogChange::SetWriteCache { id, enabled } => {
+                self.object(id)?.write_cache = enabled;
+                Ok(())
+            }
+            CatalogChange::PutDocument { key, value } => {
+                self.documents.insert(key, value);
+                Ok(())
+            }
+            CatalogChange::DeleteDocument { key } => {
+                self.documents.remove(&key);
+                Ok(())
+            }
+        }
+    }
+
+    fn object(&mut self, id: ObjectId) -> Result<&mut ObjectInfo, PoolError> {
+        self.objects.get_mut(&id.0).ok_or(PoolError::NoSuchObject(id.0))
+    }
+
+    fn insert(&mut self, info: ObjectInfo) -> Result<(), PoolError> {
+        match self.objects.insert(info.id.0, info) {
+            Some(_) => Err(PoolError::ObjectExists(info.id.0)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Catalog for MemoryCatalog {
+    fn new_object_id(&self) -> ObjectId {
+        let id = self.next_object.get();
+        self.next_object.set(id + 1);
+        ObjectId(id)
+    }
+
+    async fn commit(&self, changes: Vec<CatalogChange>) -> Result<(), PoolError> {
+        if let Some(error) = self.fail_next.take() {
+            return Err(error);
+        }
+        let mut state = self.state.borrow().clone();
+        for change in changes {
+            state.apply(change)?;
+        }
+        self.state.replace(state);
+        Ok(())
+    }
+
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
+        self.state.borrow().objects.get(&id.0).copied()
+    }
+
+    fn objects(&self) -> Vec<ObjectInfo> {
+        self.state.borrow().objects.values().copied().collect()
+    }
+
+    fn document(&self, key: &str) -> Option<Bytes> {
+        self.state.borrow().documents.get(key).cloned()
+    }
+
+    fn documents(&self, prefix: &str) -> Vec<(String, Bytes)> {
+        let state = self.state.borrow();
+        let matching = state.documents.iter().filter(|(key, _)| key.starts_with(prefix));
+        matching.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    async fn unique_bytes(&self, id: ObjectId) -> Result<u64, PoolError> {
+        let state = self.state.borrow();
+        let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
+        let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(id));
+        Ok(if shared { 0 } else { info.mapped_bytes })
+    }
+
+    fn space(&self) -> PoolSpace {
+        let metadata_bytes = 64 << 20;
+        let data: u64 = self
+            .state
+            .borrow()
+            .objects
+            .values()
+            .filter(|info| info.parent.is_none())
+            .map(|info| info.mapped_bytes)
+            .sum();
+        let size_bytes = self.size_bytes.get();
+        let used_bytes = (metadata_bytes + data).min(size_bytes);
+        PoolSpace { size_bytes, used_bytes, free_bytes: size_bytes - used_bytes, metadata_bytes }
+    }
+}
+
+/// A running target that does nothing but remember.
+#[derive(Debug, Default)]
+pub struct MemoryLive {
+    /// What was published, in order.
+    pub published: RefCell<Vec<Change>>,
+    /// Sessions to report.
+    pub sessions: RefCell<Vec<SessionInfo>>,
+    /// Portals to report.
+    pub portals: RefCell<Vec<Portal>>,
+    /// Offload rows to report.
+    pub offload: RefCell<Vec<OffloadRow>>,
+    /// Refusals to report.
+    pub refusals: RefCell<Vec<Refusal>>,
+    /// Volume counters to report.
+    pub counters: RefCell<Vec<VolumeCounters>>,
+    /// Why the pool stopped.
+    pub stopped: RefCell<Option<String>>,
+}
+
+impl Live for MemoryLive {
+    fn publish(&self, change: &Change, _directory: &Directory) {
+        self.published.borrow_mut().push(change.clone());
+    }
+
+    fn sessions(&self) -> Vec<SessionInfo> {
+        self.sessions.borrow().clone()
+    }
+
+    fn drop_session(&self, id: u64) -> bool {
+        let mut sessions = self.sessions.borrow_mut();
+        let before = sessions.len();
+        sessions.retain(|session| session.id != id);
+        sessions.len() != before
+    }
+
+    fn portals(&self) -> Vec<Portal> {
+        self.portals.borrow().clone()
+    }
+
+    fn offload_statistics(&self) -> Vec<OffloadRow> {
+        self.offload.borrow().clone()
+    }
+
+    fn offload_log(&self, limit: usize) -> Vec<Refusal> {
+        let refusals = self.refusals.borrow();
+        refusals.iter().skip(refusals.len().saturating_sub(limit)).cloned().collect()
+    }
+
+    fn volume_counters(&self) -> Vec<VolumeCounters> {
+        self.counters.borrow().clone()
+    }
+
+    fn pool_stopped(&self) -> Option<String> {
+        self.stopped.borrow().clone()
+    }
+}
+
+/// A clock that moves one second with every look at it, and a counter instead of randomness.
+#[derive(Debug)]
+pub struct MemoryEnvironment {
+    seconds: Cell<i64>,
+    random: Cell<u64>,
+}
+
+impl Default for MemoryEnvironment {
+    fn default() -> Self {
+        Self { seconds: Cell::new(1_790_000_000), random: Cell::new(1) }
+    }
+}
+
+impl Environment for MemoryEnvironment {
+    fn now(&self) -> Timestamp {
+        self.seconds.set(self.seconds.get() + 1);
+        Timestamp::from_second(self.seconds.get()).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    fn fill_random(&self, bytes: &mut [u8]) {
+        for byte in bytes {
+            // SplitMix64: any fixed sequence without short cycles would do.
+            self.random.set(self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+            let mixed = (self.random.get() ^ (self.random.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            *byte = (mixed ^ (mixed >> 27)).to_le_bytes()[3];
+        }
+    }
+}

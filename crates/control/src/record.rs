@@ -1,0 +1,212 @@
+//! The documents in the pool's catalog. One JSON object per key:
+//!
+//! | key | document |
+//! |---|---|
+//! | `array` | [`ArrayRecord`] |
+//! | `volume/ID` | [`VolumeRecord`] |
+//! | `snapshot/ID` | [`SnapshotRecord`] |
+//! | `host/ID` | [`HostRecord`] |
+//! | `access/VOLUME-ID/HOST-ID`, `access/VOLUME-ID/any` | [`AccessRecord`] |
+//!
+//! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
+
+use crate::{ControlError, Naa, Secret};
+use bytes::Bytes;
+use jiff::Timestamp;
+use pool::{Catalog, CatalogChange, ObjectId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use uuid::Uuid;
+
+/// Identity of the array, made at its first start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayRecord {
+    /// Random; part of every designator.
+    pub id: Uuid,
+    /// When the array was made.
+    pub created: Timestamp,
+}
+
+/// A volume. Size, write cache and space are the pool's to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeRecord {
+    /// Identity.
+    pub id: Uuid,
+    /// The pool's object.
+    #[serde(with = "object_id")]
+    pub object: ObjectId,
+    /// Unique name.
+    pub name: String,
+    /// Designator of the logical unit.
+    pub naa: Naa,
+    /// When it was made.
+    pub created: Timestamp,
+    /// What it was cloned from.
+    pub source: Option<SourceRecord>,
+}
+
+/// What a volume was cloned from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceRecord {
+    /// A volume; it may be deleted since.
+    Volume(Uuid),
+    /// A snapshot; it may be deleted since.
+    Snapshot(Uuid),
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotRecord {
+    /// Identity.
+    pub id: Uuid,
+    /// The pool's object.
+    #[serde(with = "object_id")]
+    pub object: ObjectId,
+    /// Unique among the volume's snapshots.
+    pub name: String,
+    /// The volume.
+    pub volume: Uuid,
+    /// When it was taken.
+    pub created: Timestamp,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostRecord {
+    /// Identity.
+    pub id: Uuid,
+    /// Unique name.
+    pub name: String,
+    /// Initiator names in lower case; no other host has them.
+    pub iqns: Vec<String>,
+    /// Credentials, when CHAP is demanded.
+    pub chap: Option<Chap>,
+    /// When it was made.
+    pub created: Timestamp,
+}
+
+/// CHAP credentials of a host. CHAP needs the secret itself (RFC 1994 §4.1), so it is kept as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chap {
+    /// Name the host presents.
+    pub user: String,
+    /// The host's secret.
+    pub secret: Secret,
+    /// The array authenticates too.
+    pub mutual: Option<MutualChap>,
+}
+
+/// CHAP credentials of the array towards a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MutualChap {
+    /// Name the array presents.
+    pub user: String,
+    /// The array's secret.
+    pub secret: Secret,
+}
+
+/// A grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessRecord {
+    /// The volume.
+    pub volume: Uuid,
+    /// The host; absent: every initiator.
+    pub host: Option<Uuid>,
+    /// Logical unit number.
+    pub lun: u16,
+    /// When it was granted.
+    pub created: Timestamp,
+}
+
+/// A document that knows its key.
+pub(crate) trait Document: Serialize + DeserializeOwned {
+    /// What every key of this kind starts with.
+    const PREFIX: &'static str;
+    /// The key of this document.
+    fn key(&self) -> String;
+
+    /// The change that stores it.
+    fn put(&self) -> Result<CatalogChange, ControlError> {
+        let value = serde_json::to_vec(self).map_err(|error| ControlError::Damaged { reason: error.to_string() })?;
+        Ok(CatalogChange::PutDocument { key: self.key(), value: Bytes::from(value) })
+    }
+
+    /// The change that removes it.
+    fn delete(&self) -> CatalogChange {
+        CatalogChange::DeleteDocument { key: self.key() }
+    }
+}
+
+/// Every document of a kind, by key.
+pub(crate) fn load<D: Document>(catalog: &impl Catalog) -> Result<Vec<D>, ControlError> {
+    catalog.documents(D::PREFIX).into_iter().map(|(key, value)| parse(&key, &value)).collect()
+}
+
+/// One document from its bytes.
+fn parse<D: Document>(key: &str, value: &[u8]) -> Result<D, ControlError> {
+    let document: D = serde_json::from_slice(value)
+        .map_err(|error| ControlError::Damaged { reason: format!("document {key} cannot be read: {error}") })?;
+    if document.key() != key {
+        return Err(ControlError::Damaged { reason: format!("document {key} describes {}", document.key()) });
+    }
+    Ok(document)
+}
+
+impl Document for ArrayRecord {
+    const PREFIX: &'static str = "array";
+    fn key(&self) -> String {
+        Self::PREFIX.to_owned()
+    }
+}
+
+impl Document for VolumeRecord {
+    const PREFIX: &'static str = "volume/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
+}
+
+impl Document for SnapshotRecord {
+    const PREFIX: &'static str = "snapshot/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
+}
+
+impl Document for HostRecord {
+    const PREFIX: &'static str = "host/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
+}
+
+impl Document for AccessRecord {
+    const PREFIX: &'static str = "access/";
+    fn key(&self) -> String {
+        match self.host {
+            Some(host) => format!("{}{}/{host}", Self::PREFIX, self.volume),
+            None => format!("{}{}/any", Self::PREFIX, self.volume),
+        }
+    }
+}
+
+/// An [`ObjectId`] as a number.
+mod object_id {
+    use pool::ObjectId;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(id.0)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectId, D::Error> {
+        u64::deserialize(deserializer).map(ObjectId)
+    }
+}

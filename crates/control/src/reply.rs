@@ -1,0 +1,292 @@
+//! What an action returns: views that join the documents with what the pool and the running target know.
+
+use crate::{
+    AccessRecord, Histogram, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters,
+    VolumeRecord,
+};
+use jiff::Timestamp;
+use pool::{ObjectInfo, PoolSpace};
+use uuid::Uuid;
+
+/// The result of an [`Action`](crate::Action). `created` is false when the object was there already with the same parameters.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// Done, nothing to show.
+    Done,
+    /// The array.
+    Status(Box<StatusView>),
+    /// Counters.
+    Metrics(Box<MetricsView>),
+    /// Pools.
+    Pools(Vec<PoolView>),
+    /// One pool.
+    Pool(PoolView),
+    /// Volumes.
+    Volumes(Vec<VolumeView>),
+    /// One volume.
+    Volume {
+        /// The volume.
+        view: Box<VolumeView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Snapshots.
+    Snapshots(Vec<SnapshotView>),
+    /// One snapshot.
+    Snapshot {
+        /// The snapshot.
+        view: Box<SnapshotView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Hosts.
+    Hosts(Vec<HostView>),
+    /// One host.
+    Host {
+        /// The host.
+        view: Box<HostView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Grants.
+    Accesses(Vec<AccessView>),
+    /// One grant.
+    Access {
+        /// The grant.
+        view: Box<AccessView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Offload rows.
+    OffloadStatistics(Vec<OffloadView>),
+    /// Refusals.
+    OffloadLog(Vec<RefusalView>),
+    /// Sessions.
+    Sessions(Vec<SessionView>),
+    /// Portals and the name of the target behind them.
+    Portals {
+        /// The portals.
+        portals: Vec<Portal>,
+        /// The target's name.
+        target: String,
+    },
+}
+
+/// Whether the array serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Everything serves.
+    Healthy,
+    /// The pool is full.
+    Degraded,
+    /// The pool has stopped.
+    Failed,
+}
+
+/// Whether a pool serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolState {
+    /// Serving.
+    Healthy,
+    /// No space for new data.
+    Full,
+    /// Stopped after an error of its medium.
+    Stopped,
+}
+
+/// The array.
+#[derive(Clone, Debug)]
+pub struct StatusView {
+    /// Whether it serves.
+    pub health: Health,
+    /// Its identity.
+    pub array_id: Uuid,
+    /// Name of the iSCSI target.
+    pub target: String,
+    /// When `control` was opened.
+    pub started: Timestamp,
+    /// Seconds since then.
+    pub uptime_seconds: u64,
+    /// Portals.
+    pub portals: Vec<Portal>,
+    /// The pool.
+    pub pool: PoolView,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// Number of sessions.
+    pub sessions: u64,
+    /// Offload rows of all volumes.
+    pub offload: Vec<OffloadRow>,
+}
+
+/// A pool.
+#[derive(Clone, Debug)]
+pub struct PoolView {
+    /// Name.
+    pub name: String,
+    /// Whether it serves.
+    pub state: PoolState,
+    /// Space.
+    pub space: PoolSpace,
+    /// Sum of volume sizes.
+    pub provisioned_bytes: u64,
+    /// Sum of what volumes have mapped.
+    pub mapped_bytes: u64,
+    /// Number of volumes.
+    pub volumes: u64,
+    /// Number of snapshots.
+    pub snapshots: u64,
+}
+
+/// A volume.
+#[derive(Clone, Debug)]
+pub struct VolumeView {
+    /// Its document.
+    pub record: VolumeRecord,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// What deleting it would free.
+    pub unique_bytes: u64,
+    /// Number of its snapshots.
+    pub snapshots: u64,
+    /// What it was cloned from.
+    pub source: Option<SourceView>,
+    /// Where hosts find it, by host name, `any` first.
+    pub luns: Vec<LunView>,
+}
+
+/// What a volume was cloned from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceView {
+    /// True: a snapshot. False: a volume.
+    pub snapshot: bool,
+    /// Identity.
+    pub id: Uuid,
+    /// Name now; absent once deleted.
+    pub name: Option<String>,
+}
+
+/// A place where a volume is found. Depending on where it stands, `name` is the host's (absent: any host) or the volume's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LunView {
+    /// Host or volume.
+    pub name: Option<String>,
+    /// Logical unit number.
+    pub lun: u16,
+    /// URL at the first portal.
+    pub iscsi_url: String,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotView {
+    /// Its document.
+    pub record: SnapshotRecord,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// What deleting it would free.
+    pub unique_bytes: u64,
+    /// The volume's name.
+    pub volume: String,
+    /// Volumes cloned from it.
+    pub dependents: Vec<String>,
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct HostView {
+    /// Its document, secrets included: whoever shows it leaves them out.
+    pub record: HostRecord,
+    /// Sessions now.
+    pub sessions: u64,
+    /// Volumes granted to it.
+    pub luns: Vec<LunView>,
+    /// Secrets made by this action.
+    pub generated: Option<GeneratedSecrets>,
+}
+
+/// Secrets made by an action; to be shown once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GeneratedSecrets {
+    /// The host's.
+    pub chap: Option<crate::Secret>,
+    /// The array's.
+    pub mutual: Option<crate::Secret>,
+}
+
+/// A grant.
+#[derive(Clone, Debug)]
+pub struct AccessView {
+    /// Its document.
+    pub record: AccessRecord,
+    /// The volume's name.
+    pub volume: String,
+    /// The host's name; absent: any.
+    pub host: Option<String>,
+    /// URL at the first portal.
+    pub iscsi_url: String,
+}
+
+/// An offload row.
+#[derive(Clone, Debug)]
+pub struct OffloadView {
+    /// The volume's name; absent once deleted.
+    pub volume: Option<String>,
+    /// The row.
+    pub row: OffloadRow,
+}
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub struct RefusalView {
+    /// The volume's name; absent once deleted.
+    pub volume: Option<String>,
+    /// The initiator's host.
+    pub host: Option<String>,
+    /// The entry.
+    pub refusal: Refusal,
+}
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct SessionView {
+    /// The initiator's host.
+    pub host: Option<String>,
+    /// The session.
+    pub session: SessionInfo,
+}
+
+/// Everything a scrape needs. Bytes unique to a volume are not in it: finding them walks the volume's map.
+#[derive(Clone, Debug)]
+pub struct MetricsView {
+    /// The pool.
+    pub pool: PoolView,
+    /// Volumes.
+    pub volumes: Vec<VolumeMetrics>,
+    /// Hosts.
+    pub hosts: Vec<HostMetrics>,
+    /// Offload rows, by volume.
+    pub offload: Vec<OffloadView>,
+    /// Offload latency by primitive.
+    pub offload_latency: Vec<(crate::Primitive, Histogram)>,
+}
+
+/// A volume in a scrape.
+#[derive(Clone, Debug)]
+pub struct VolumeMetrics {
+    /// Its document.
+    pub record: VolumeRecord,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// Its counters, once it was read or written.
+    pub counters: Option<VolumeCounters>,
+}
+
+/// A host in a scrape.
+#[derive(Clone, Debug)]
+pub struct HostMetrics {
+    /// Name.
+    pub name: String,
+    /// Sessions by portal.
+    pub sessions: Vec<(String, u64)>,
+}

@@ -1,0 +1,103 @@
+//! The array as a whole, its pool, and the counters of a scrape.
+
+use crate::{
+    Control, ControlError, Health, Histogram, HostMetrics, MetricsView, Noun, PoolState, PoolView, Primitive,
+    StatusView, VolumeMetrics,
+};
+use pool::{Catalog, ObjectKind};
+use std::collections::BTreeMap;
+
+impl<C: Catalog> Control<C> {
+    pub(crate) fn status(&self) -> StatusView {
+        let pool = self.pool();
+        let directory = self.directory();
+        let uptime = self.environment.now().duration_since(self.started);
+        StatusView {
+            health: match pool.state {
+                PoolState::Healthy => Health::Healthy,
+                PoolState::Full => Health::Degraded,
+                PoolState::Stopped => Health::Failed,
+            },
+            array_id: directory.array.id,
+            target: directory.target.clone(),
+            started: self.started,
+            uptime_seconds: u64::try_from(uptime.as_secs()).unwrap_or(0),
+            portals: self.live.portals(),
+            pool,
+            hosts: count(directory.hosts.len()),
+            sessions: count(self.live.sessions().len()),
+            offload: self.live.offload_statistics(),
+        }
+    }
+
+    pub(crate) fn pool(&self) -> PoolView {
+        let space = self.catalog.space();
+        let state = if self.live.pool_stopped().is_some() {
+            PoolState::Stopped
+        } else if space.free_bytes == 0 {
+            PoolState::Full
+        } else {
+            PoolState::Healthy
+        };
+        let objects = self.catalog.objects();
+        let volumes = || objects.iter().filter(|object| object.kind == ObjectKind::Volume);
+        PoolView {
+            name: self.pool_name.clone(),
+            state,
+            space,
+            provisioned_bytes: volumes().map(|object| object.size_bytes).fold(0, u64::saturating_add),
+            mapped_bytes: volumes().map(|object| object.mapped_bytes).fold(0, u64::saturating_add),
+            volumes: count(self.directory().volumes.len()),
+            snapshots: count(self.directory().snapshots.len()),
+        }
+    }
+
+    pub(crate) fn pool_show(&self, name: &str) -> Result<PoolView, ControlError> {
+        if name == self.pool_name {
+            Ok(self.pool())
+        } else {
+            Err(ControlError::NotFound { noun: Noun::Pool, name: name.to_owned() })
+        }
+    }
+
+    pub(crate) fn metrics(&self) -> MetricsView {
+        let directory = self.directory();
+        let counters = self.live.volume_counters();
+        let mut volumes: Vec<VolumeMetrics> = directory
+            .volumes
+            .values()
+            .filter_map(|record| {
+                let object = self.catalog.object(record.object)?;
+                let counters = counters.iter().find(|counters| counters.volume == record.object).cloned();
+                Some(VolumeMetrics { record: record.clone(), object, counters })
+            })
+            .collect();
+        volumes.sort_by(|one, other| one.record.name.cmp(&other.record.name));
+        let sessions = self.live.sessions();
+        let mut hosts: Vec<HostMetrics> = directory
+            .hosts
+            .values()
+            .map(|host| {
+                let mut portals: BTreeMap<String, u64> = BTreeMap::new();
+                for session in &sessions {
+                    if host.iqns.contains(&session.initiator.to_ascii_lowercase()) {
+                        *portals.entry(session.portal.to_string()).or_default() += 1;
+                    }
+                }
+                HostMetrics { name: host.name.clone(), sessions: portals.into_iter().collect() }
+            })
+            .collect();
+        hosts.sort_by(|one, other| one.name.cmp(&other.name));
+        let offload = self.offload_statistics(None).unwrap_or_default();
+        let mut latency: BTreeMap<Primitive, Histogram> = BTreeMap::new();
+        for view in &offload {
+            latency.entry(view.row.primitive).or_default().add(&view.row.latency);
+        }
+        MetricsView { pool: self.pool(), volumes, hosts, offload, offload_latency: latency.into_iter().collect() }
+    }
+}
+
+/// A length as a number to show.
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

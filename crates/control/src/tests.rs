@@ -1,0 +1,94 @@
+//! Actions over an array in memory: what they answer, what they publish, and what is still there after a restart.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod access;
+mod hosts;
+mod offload;
+mod restart;
+mod snapshots;
+mod volumes;
+
+use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
+use crate::{
+    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, Portal, Reply, SessionInfo, VolumeCreate,
+    VolumeView,
+};
+use futures_executor::block_on;
+use jiff::Timestamp;
+use std::rc::Rc;
+
+const ESX01: &str = "iqn.1998-01.com.vmware:esx01";
+
+/// An array in memory.
+struct Array {
+    control: Control<MemoryCatalog>,
+    live: Rc<MemoryLive>,
+    catalog: Rc<MemoryCatalog>,
+}
+
+impl Array {
+    fn new() -> Self {
+        Self::over(Rc::new(MemoryCatalog::default())).unwrap()
+    }
+
+    fn over(catalog: Rc<MemoryCatalog>) -> Result<Self, ControlError> {
+        let live = Rc::new(MemoryLive::default());
+        let portal = Portal { listen: "0.0.0.0:3260".parse().unwrap(), advertised: "192.0.2.10:3260".to_owned() };
+        live.portals.replace(vec![portal]);
+        let options = ArrayOptions {
+            pool_name: "p0".to_owned(),
+            iqn_base: "iqn.2026-01.org.example".to_owned(),
+            target_name: Some("test".to_owned()),
+        };
+        let control =
+            block_on(Control::open(catalog.clone(), live.clone(), Rc::new(MemoryEnvironment::default()), options))?;
+        Ok(Self { control, live, catalog })
+    }
+
+    fn run(&self, action: Action) -> Result<Reply, ControlError> {
+        block_on(self.control.execute(action))
+    }
+
+    fn code(&self, action: Action) -> &'static str {
+        self.run(action).unwrap_err().code()
+    }
+
+    fn create(&self, name: &str) -> VolumeView {
+        let create = VolumeCreate { name: name.to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
+        volume(self.run(Action::VolumeCreate(create))).0
+    }
+
+    fn create_host(&self, name: &str, iqn: &str) {
+        let create = HostCreate { name: name.to_owned(), iqns: vec![iqn.to_owned()], chap: None };
+        self.run(Action::HostCreate(create)).unwrap();
+    }
+
+    fn grant(&self, volume: &str, host: Option<&str>, lun: Option<u16>) -> Result<u16, ControlError> {
+        let grantee = host.map_or(Grantee::Any, |host| Grantee::Host(host.to_owned()));
+        match self.run(Action::AccessGrant { volume: volume.to_owned(), grantee, lun })? {
+            Reply::Access { view, .. } => Ok(view.record.lun),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn log_in(&self, id: u64, initiator: &str) {
+        self.live.sessions.borrow_mut().push(SessionInfo {
+            id,
+            initiator: initiator.to_owned(),
+            portal: "192.0.2.10:3260".parse().unwrap(),
+            peer_address: "192.0.2.77:40000".parse().unwrap(),
+            since: Timestamp::UNIX_EPOCH,
+            last_io: None,
+            commands: 3,
+            read_bytes: 4096,
+            written_bytes: 512,
+        });
+    }
+}
+
+fn volume(reply: Result<Reply, ControlError>) -> (VolumeView, bool) {
+    match reply.unwrap() {
+        Reply::Volume { view, created } => (*view, created),
+        other => panic!("{other:?}"),
+    }
+}

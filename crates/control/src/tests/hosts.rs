@@ -1,0 +1,94 @@
+use super::{Array, ESX01};
+use crate::{Action, ChapSet, ControlError, HostCreate, HostSet, HostView, MutualChapSet, Reply, Secret};
+
+fn host(reply: Result<Reply, ControlError>) -> (HostView, bool) {
+    match reply.unwrap() {
+        Reply::Host { view, created } => (*view, created),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn create(chap: Option<ChapSet>) -> Action {
+    Action::HostCreate(HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap })
+}
+
+fn chap(secret: Option<&str>, mutual: Option<Option<&str>>) -> ChapSet {
+    let secret_of = |text: &str| Secret::new(text.to_owned());
+    let mutual = mutual.map(|secret| MutualChapSet { user: "array".to_owned(), secret: secret.map(secret_of) });
+    ChapSet { user: "esx".to_owned(), secret: secret.map(secret_of), mutual }
+}
+
+#[test]
+fn creating_twice_returns_the_same_host() {
+    let array = Array::new();
+    assert!(host(array.run(create(None))).1);
+    assert!(!host(array.run(create(None))).1);
+    assert_eq!(array.code(create(Some(chap(None, None)))), "exists");
+}
+
+#[test]
+fn an_initiator_belongs_to_one_host() {
+    let array = Array::new();
+    array.create_host("esx01", ESX01);
+    let other = HostCreate { name: "esx02".to_owned(), iqns: vec![ESX01.to_ascii_uppercase()], chap: None };
+    assert_eq!(array.code(Action::HostCreate(other)), "initiator-name-taken");
+}
+
+#[test]
+fn made_secrets_are_shown_once() {
+    let array = Array::new();
+    let (made, _) = host(array.run(create(Some(chap(None, Some(None))))));
+    let generated = made.generated.unwrap();
+    let (secret, mutual) = (generated.chap.unwrap(), generated.mutual.unwrap());
+    assert_eq!(secret.expose().len(), 16);
+    assert_ne!(secret, mutual);
+    let nexus = array.control.directory().nexus(ESX01);
+    let stored = nexus.chap.unwrap();
+    assert_eq!((stored.secret, stored.mutual.unwrap().secret), (secret, mutual));
+    let (again, created) = host(array.run(create(Some(chap(None, Some(None))))));
+    assert!(!created && again.generated.is_none());
+}
+
+#[test]
+fn the_two_directions_have_different_secrets() {
+    let array = Array::new();
+    let same = "one-secret-for-both";
+    assert_eq!(array.code(create(Some(chap(Some(same), Some(Some(same)))))), "invalid-chap");
+    assert_eq!(array.code(create(Some(chap(Some("short"), None)))), "invalid-chap");
+    host(array.run(create(Some(chap(Some(same), None)))));
+    assert_eq!(array.code(create(Some(chap(Some("another-secret"), None)))), "exists");
+}
+
+#[test]
+fn set_changes_what_is_given() {
+    let array = Array::new();
+    host(array.run(create(Some(chap(None, None)))));
+    let set = HostSet { host: "esx01".to_owned(), name: Some("esx-a".to_owned()), ..HostSet::default() };
+    let (renamed, _) = host(array.run(Action::HostSet(set)));
+    assert!(renamed.record.chap.is_some());
+    let iqn = "iqn.1998-01.com.vmware:new".to_owned();
+    let set =
+        HostSet { host: "esx-a".to_owned(), iqns: Some(vec![iqn.clone()]), chap: Some(None), ..HostSet::default() };
+    let (changed, _) = host(array.run(Action::HostSet(set)));
+    assert_eq!((changed.record.iqns, changed.record.chap), (vec![iqn], None));
+    assert!(array.control.directory().nexus(ESX01).host.is_none());
+}
+
+#[test]
+fn a_host_in_use_is_not_deleted() {
+    let array = Array::new();
+    array.create("v1");
+    array.create_host("esx01", ESX01);
+    array.grant("v1", Some("esx01"), Some(3)).unwrap();
+    array.log_in(1, ESX01);
+    let delete = || Action::HostDelete { host: "esx01".to_owned() };
+    let error = array.run(delete()).unwrap_err();
+    assert_eq!(error.users()[0].description, "volume v1, LUN 3");
+    let from = crate::Revoke::All;
+    array.run(Action::AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
+    let error = array.run(delete()).unwrap_err();
+    assert_eq!(error.help().unwrap(), "log out on esx01 first, or:  windlass session drop ID");
+    array.run(Action::SessionDrop { id: 1 }).unwrap();
+    array.run(delete()).unwrap();
+    assert_eq!(array.code(delete()), "not-found");
+}

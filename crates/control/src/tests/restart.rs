@@ -1,0 +1,74 @@
+use super::{Array, ESX01};
+use crate::{Action, ChapSet, HostCreate, Reply};
+use pool::PoolError;
+use std::rc::Rc;
+
+#[test]
+fn everything_is_there_again_after_a_restart() {
+    let array = Array::new();
+    let before = array.create("v1");
+    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    let chap = Some(ChapSet { user: "esx".to_owned(), secret: None, mutual: None });
+    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap };
+    array.run(Action::HostCreate(create)).unwrap();
+    array.grant("v1", Some("esx01"), Some(9)).unwrap();
+    let nexus = array.control.directory().nexus(ESX01);
+
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(again.control.directory().nexus(ESX01), nexus);
+    assert_eq!(again.control.directory().array(), array.control.directory().array());
+    assert_eq!(again.control.directory().volumes().next(), Some(&before.record));
+    let Reply::Snapshots(snapshots) = again.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    assert_eq!(snapshots[0].record.name, "monday");
+}
+
+#[test]
+fn a_failed_commit_changes_nothing() {
+    let array = Array::new();
+    array.catalog.fail_next.replace(Some(PoolError::Stopped("write failed".to_owned())));
+    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap: None };
+    assert_eq!(array.code(Action::HostCreate(create)), "pool-stopped");
+    assert_eq!(array.code(Action::HostShow { host: "esx01".to_owned() }), "not-found");
+    assert!(array.live.published.borrow().is_empty());
+}
+
+#[test]
+fn contradicting_documents_are_refused_with_their_name() {
+    for (key, value, word) in [
+        ("volume/x", "{", "volume/x"),
+        ("host/x", "{\"surprise\": 1}", "host/x"),
+        (
+            "volume/01997c2e-7b3c-7000-8000-000000000001",
+            r#"{"id":"01997c2e-7b3c-7000-8000-000000000001","object":77,"name":"ghost",
+                "naa":"602574c123456789800000000000002a","created":"2026-01-01T00:00:00Z","source":null}"#,
+            "ghost",
+        ),
+        (
+            "access/01997c2e-7b3c-7000-8000-000000000001/any",
+            r#"{"volume":"01997c2e-7b3c-7000-8000-000000000001","host":null,"lun":4,"created":"2026-01-01T00:00:00Z"}"#,
+            "LUN 4",
+        ),
+    ] {
+        let array = Array::new();
+        array.catalog.put_document(key, value);
+        let error = Array::over(Rc::clone(&array.catalog)).err().unwrap();
+        assert_eq!(error.code(), "damaged");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+#[test]
+fn status_tells_when_the_pool_is_full_or_stopped() {
+    let array = Array::new();
+    let health = || match array.run(Action::Status) {
+        Ok(Reply::Status(status)) => status.health,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(health(), crate::Health::Healthy);
+    array.catalog.size_bytes.set(64 << 20);
+    assert_eq!(health(), crate::Health::Degraded);
+    array.live.stopped.replace(Some("write failed".to_owned()));
+    assert_eq!(health(), crate::Health::Failed);
+    let Ok(Reply::Status(status)) = array.run(Action::Status) else { panic!() };
+    assert_eq!(status.target, "iqn.2026-01.org.example:test");
+}

@@ -1,0 +1,140 @@
+use super::{Array, ESX01, volume};
+use crate::{Action, Change, ControlError, MAX_VOLUME_BYTES, Reply, UserKind, VolumeCreate, VolumeSet};
+use pool::PoolError;
+
+fn create(name: &str, size_bytes: Option<u64>, source: Option<&str>) -> Action {
+    let source = source.map(str::to_owned);
+    Action::VolumeCreate(VolumeCreate { name: name.to_owned(), size_bytes, source, write_cache: false })
+}
+
+fn set(name: &str, change: VolumeSet) -> Action {
+    Action::VolumeSet(VolumeSet { volume: name.to_owned(), ..change })
+}
+
+#[test]
+fn creating_twice_returns_the_same_volume() {
+    let array = Array::new();
+    let (first, made) = volume(array.run(create("v1", Some(1 << 30), None)));
+    assert!(made);
+    let (second, made) = volume(array.run(create("v1", Some(1 << 30), None)));
+    assert!(!made);
+    assert_eq!((first.record.id, first.record.naa), (second.record.id, second.record.naa));
+    assert_eq!(array.code(create("v1", Some(2 << 30), None)), "exists");
+    assert_eq!(array.live.published.borrow().len(), 1);
+}
+
+#[test]
+fn names_and_ids_name_the_same_volume() {
+    let array = Array::new();
+    let made = array.create("v1");
+    let (shown, _) = volume(array.run(Action::VolumeShow { volume: made.record.id.to_string() }));
+    assert_eq!(shown.record, made.record);
+    assert_eq!(array.code(Action::VolumeShow { volume: "v2".to_owned() }), "not-found");
+}
+
+#[test]
+fn sizes_are_multiples_of_512_up_to_16_tib() {
+    let array = Array::new();
+    for size_bytes in [0, 511, 513, MAX_VOLUME_BYTES + 512, u64::MAX] {
+        assert_eq!(array.code(create("v1", Some(size_bytes), None)), "invalid-size", "{size_bytes}");
+    }
+    assert_eq!(array.code(create("v1", None, None)), "size-missing");
+    volume(array.run(create("v1", Some(MAX_VOLUME_BYTES), None)));
+    volume(array.run(create("v2", Some(512), None)));
+}
+
+#[test]
+fn designators_are_never_used_again() {
+    let array = Array::new();
+    let first = array.create("v1").record.naa;
+    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    assert_ne!(array.create("v1").record.naa, first);
+}
+
+#[test]
+fn clones_share_size_and_remember_their_source() {
+    let array = Array::new();
+    let source = array.create("template");
+    let (clone, _) = volume(array.run(create("vm1", None, Some("template"))));
+    assert_eq!(clone.object.size_bytes, source.object.size_bytes);
+    assert_eq!(clone.object.parent, Some(source.object.id));
+    assert_eq!(clone.source.unwrap().name.as_deref(), Some("template"));
+    let (larger, _) = volume(array.run(create("vm2", Some(2 << 30), Some("template"))));
+    assert_eq!(larger.object.size_bytes, 2 << 30);
+    assert_eq!(array.code(create("vm3", Some(512), Some("template"))), "would-shrink");
+    assert_eq!(array.code(create("vm3", None, Some("nothing"))), "not-found");
+    assert_eq!(array.code(create("vm1", None, Some("vm2"))), "exists");
+    array.run(Action::VolumeDelete { volume: "template".to_owned(), with_snapshots: false }).unwrap();
+    let (clone, _) = volume(array.run(Action::VolumeShow { volume: "vm1".to_owned() }));
+    assert_eq!(clone.source.unwrap().name, None);
+}
+
+#[test]
+fn a_clone_does_not_inherit_the_write_cache() {
+    let array = Array::new();
+    array.create("v1");
+    volume(array.run(set("v1", VolumeSet { write_cache: Some(true), ..VolumeSet::default() })));
+    let (clone, _) = volume(array.run(create("v2", None, Some("v1"))));
+    assert!(!clone.object.write_cache);
+}
+
+#[test]
+fn volumes_grow_and_do_not_shrink() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    let grow = |size_bytes| set("v1", VolumeSet { size_bytes: Some(size_bytes), ..VolumeSet::default() });
+    assert_eq!(volume(array.run(grow(2 << 30))).0.object.size_bytes, 2 << 30);
+    assert_eq!(array.code(grow(1 << 30)), "would-shrink");
+    assert_eq!(array.code(grow((2 << 30) + 1)), "invalid-size");
+    volume(array.run(grow(2 << 30)));
+    let resized = Change::VolumeResized { object, size_bytes: 2 << 30 };
+    assert_eq!(array.live.published.borrow()[1..], [resized]);
+}
+
+#[test]
+fn one_set_changes_everything_at_once_or_nothing() {
+    let array = Array::new();
+    array.create("v1");
+    array.create("taken");
+    let change = |name: &str| VolumeSet {
+        name: Some(name.to_owned()),
+        size_bytes: Some(4 << 30),
+        write_cache: Some(true),
+        ..VolumeSet::default()
+    };
+    assert_eq!(array.code(set("v1", change("taken"))), "exists");
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(set("v1", change("v2"))), "no-space");
+    let (unchanged, _) = volume(array.run(Action::VolumeShow { volume: "v1".to_owned() }));
+    assert_eq!((unchanged.object.size_bytes, unchanged.object.write_cache), (1 << 30, false));
+    let (changed, _) = volume(array.run(set("v1", change("v2"))));
+    assert_eq!((changed.object.size_bytes, changed.object.write_cache), (4 << 30, true));
+    assert_eq!(changed.record.name, "v2");
+    assert_eq!(changed.record.naa, unchanged.record.naa);
+}
+
+#[test]
+fn a_volume_in_use_is_not_deleted() {
+    let array = Array::new();
+    array.create("v1");
+    array.create_host("esx01", ESX01);
+    array.grant("v1", Some("esx01"), None).unwrap();
+    array.log_in(7, &ESX01.to_ascii_uppercase());
+    let error = array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: true }).unwrap_err();
+    let ControlError::InUse { users, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(users[0].kind, UserKind::Access);
+    assert_eq!(users[0].description, "host esx01, LUN 0");
+    assert_eq!(users[1].kind, UserKind::Session);
+    assert_eq!(users[1].description, "IQN.1998-01.COM.VMWARE:ESX01 from 192.0.2.77, no I/O yet (id 7)");
+    assert_eq!(error.help().unwrap(), "revoke access first:  windlass access revoke v1 --all");
+}
+
+#[test]
+fn the_list_is_by_name() {
+    let array = Array::new();
+    for name in ["b", "c", "a"] {
+        array.create(name);
+    }
+    let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
+    assert_eq!(volumes.iter().map(|volume| volume.record.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+}

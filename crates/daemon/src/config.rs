@@ -1,0 +1,236 @@
+//! What the machine decides: built-in values, then the file, then `WINDLASS_*` variables, then options.
+//!
+//! The file is TOML and never written by the array. Keys that are not known are refused with their line, so that a misspelt key is an
+//! error and not a default. Everything else an administrator decides lives in the pool.
+
+mod file;
+mod options;
+
+pub use options::ServeOptions;
+
+use crate::ServeError;
+use file::{File, Iscsi, Metrics, Pool, Server, Tls};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// Size of a new pool when nothing else is said.
+const DEFAULT_POOL_BYTES: u64 = 64 << 30;
+/// Bound of resident memory when nothing else is said.
+const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
+/// Least memory the array works with.
+const MIN_MEMORY_BYTES: u64 = 64 << 20;
+/// iSCSI's port, RFC 7143 §14.
+const ISCSI_PORT: u16 = 3260;
+
+/// The merged configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Where the pool, the socket, certificate and token are.
+    pub state_dir: PathBuf,
+    /// The administrative Unix socket.
+    pub socket: PathBuf,
+    /// Where REST is served over TLS, if anywhere.
+    pub http: Option<SocketAddr>,
+    /// Certificate for that.
+    pub tls: TlsMode,
+    /// iSCSI portals. `0.0.0.0` is every IPv4 address, `[::]` every address of both kinds.
+    pub iscsi: Vec<SocketAddr>,
+    /// `ADDRESS:PORT` that hosts are told; empty, or one for each portal.
+    pub advertise: Vec<String>,
+    /// First part of the target's name.
+    pub iqn_base: String,
+    /// Second part; made from the array's id when absent.
+    pub target_name: Option<String>,
+    /// Where `/metrics` is served without TLS and token, if anywhere.
+    pub metrics: Option<SocketAddr>,
+    /// The pool.
+    pub pool: PoolConfiguration,
+    /// Bound of resident memory.
+    pub memory_bytes: u64,
+    /// Log filter, as `tracing` understands it: `info`, `debug`, `info,control=debug`.
+    pub log: String,
+    /// Log format.
+    pub log_format: LogFormat,
+}
+
+/// Where the pool is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolConfiguration {
+    /// Name on every surface.
+    pub name: String,
+    /// File or block device.
+    pub path: PathBuf,
+    /// Size of a new pool.
+    pub size_bytes: u64,
+}
+
+/// Where the certificate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TlsMode {
+    /// Made at the first start and kept in the state directory.
+    SelfSigned,
+    /// PEM files.
+    Files {
+        /// Certificate chain.
+        certificate: PathBuf,
+        /// Private key.
+        key: PathBuf,
+    },
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Reads and checks the configuration, and returns the merged result as a configuration file.
+pub fn check_config(options: &ServeOptions) -> Result<String, ServeError> {
+    let configuration = Configuration::load(options)?;
+    toml::to_string(&configuration.to_file()).map_err(|error| ServeError::Configuration(error.to_string()))
+}
+
+impl Configuration {
+    /// Merges options and variables over the file over the built-in values.
+    pub fn load(options: &ServeOptions) -> Result<Self, ServeError> {
+        let file = match &options.config {
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| ServeError::Configuration(format!("cannot read {}: {error}", path.display())))?;
+                toml::from_str(&text).map_err(|error| {
+                    ServeError::Configuration(format!("{}: {}", path.display(), error.to_string().trim_end()))
+                })?
+            }
+            None => File::default(),
+        };
+        Self::merge(options, file)
+    }
+
+    fn merge(options: &ServeOptions, file: File) -> Result<Self, ServeError> {
+        let [pool] = <[Pool; 1]>::try_from(if file.pool.is_empty() { vec![Pool::default()] } else { file.pool })
+            .map_err(|pools| {
+                wrong(format!("there are {} [[pool]] sections, and an array has one pool", pools.len()))
+            })?;
+        if pool.backend.as_deref().is_some_and(|backend| !matches!(backend, "file" | "disk")) {
+            return Err(wrong("[[pool]] backend is \"file\" or \"disk\"".to_owned()));
+        }
+        let server = file.server;
+        let state_dir =
+            options.state_dir.clone().or(server.state_dir).unwrap_or_else(|| PathBuf::from("/var/lib/windlass"));
+        let name = pool.name.unwrap_or_else(|| "p0".to_owned());
+        let iscsi = match (options.iscsi.is_empty(), file.iscsi.listen) {
+            (false, _) => options.iscsi.clone(),
+            (true, Some(listen)) => listen,
+            (true, None) => vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), ISCSI_PORT)],
+        };
+        let configuration = Self {
+            socket: options
+                .socket
+                .clone()
+                .or(server.socket)
+                .unwrap_or_else(|| state_dir.join(crate::state_dir::SOCKET_NAME)),
+            http: options.http.or(server.listen),
+            tls: tls_mode(file.tls)?,
+            iscsi,
+            advertise: file.iscsi.advertise.unwrap_or_default(),
+            iqn_base: file.iscsi.iqn_base.unwrap_or_else(|| "iqn.2026-01.org.windlass".to_owned()),
+            target_name: file.iscsi.name,
+            metrics: file.metrics.listen,
+            pool: PoolConfiguration {
+                path: pool.path.unwrap_or_else(|| state_dir.join(format!("{name}.pool"))),
+                size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
+                name,
+            },
+            memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
+            log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
+            log_format: options.log_format.or(server.log_format).unwrap_or_default(),
+            state_dir,
+        };
+        configuration.check()?;
+        Ok(configuration)
+    }
+
+    /// What can be told without trying.
+    fn check(&self) -> Result<(), ServeError> {
+        if self.iscsi.is_empty() {
+            return Err(wrong("[iscsi] listen is empty: an array needs a portal".to_owned()));
+        }
+        if !self.advertise.is_empty() && self.advertise.len() != self.iscsi.len() {
+            let (told, portals) = (self.advertise.len(), self.iscsi.len());
+            return Err(wrong(format!("[iscsi] advertise has {told} addresses for {portals} portals")));
+        }
+        let suffix = self.target_name.as_deref().unwrap_or("0123456789ab");
+        let target = format!("{}:{suffix}", self.iqn_base).to_ascii_lowercase();
+        if let Some(reason) = control::iscsi_name_fault(&target) {
+            return Err(wrong(format!("[iscsi] iqn_base and name make {target:?}, which is no target name: {reason}")));
+        }
+        if self.memory_bytes < MIN_MEMORY_BYTES {
+            let (given, least) = (api::size::format(self.memory_bytes), api::size::format(MIN_MEMORY_BYTES));
+            return Err(wrong(format!("{given} of memory are too little: at least {least} are needed")));
+        }
+        let bad_name = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        if self.pool.name.is_empty() || self.pool.name.len() > 63 || self.pool.name.contains(bad_name) {
+            return Err(wrong(format!(
+                "[[pool]] name {:?}: 1 to 63 letters, digits, '.', '_' and '-'",
+                self.pool.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// The same as a configuration file in which nothing is left out.
+    fn to_file(&self) -> File {
+        let (mode, cert, key) = match &self.tls {
+            TlsMode::SelfSigned => ("self-signed", None, None),
+            TlsMode::Files { certificate, key } => ("files", Some(certificate.clone()), Some(key.clone())),
+        };
+        File {
+            server: Server {
+                listen: self.http,
+                socket: Some(self.socket.clone()),
+                state_dir: Some(self.state_dir.clone()),
+                memory: Some(file::Size(self.memory_bytes)),
+                log: Some(self.log.clone()),
+                log_format: Some(self.log_format),
+            },
+            tls: Tls { mode: Some(mode.to_owned()), cert, key },
+            iscsi: Iscsi {
+                listen: Some(self.iscsi.clone()),
+                advertise: Some(self.advertise.clone()),
+                iqn_base: Some(self.iqn_base.clone()),
+                name: self.target_name.clone(),
+            },
+            metrics: Metrics { listen: self.metrics },
+            pool: vec![Pool {
+                name: Some(self.pool.name.clone()),
+                backend: None,
+                path: Some(self.pool.path.clone()),
+                size: Some(file::Size(self.pool.size_bytes)),
+            }],
+        }
+    }
+}
+
+/// The TLS section as a choice.
+fn tls_mode(tls: Tls) -> Result<TlsMode, ServeError> {
+    match (tls.mode.as_deref(), tls.cert, tls.key) {
+        (None | Some("self-signed"), None, None) => Ok(TlsMode::SelfSigned),
+        (Some("files"), Some(certificate), Some(key)) => Ok(TlsMode::Files { certificate, key }),
+        (Some("files"), _, _) => Err(wrong("[tls] mode = \"files\" needs cert and key".to_owned())),
+        (None | Some("self-signed"), _, _) => Err(wrong("[tls] cert and key need mode = \"files\"".to_owned())),
+        (Some(mode), _, _) => Err(wrong(format!("[tls] mode = {mode:?} is neither \"self-signed\" nor \"files\""))),
+    }
+}
+
+fn wrong(message: String) -> ServeError {
+    ServeError::Configuration(message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! The configuration file as it is written.
+
+use crate::LogFormat;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    pub(super) server: Server,
+    pub(super) tls: Tls,
+    pub(super) iscsi: Iscsi,
+    #[serde(skip_serializing_if = "Metrics::is_empty")]
+    pub(super) metrics: Metrics,
+    pub(super) pool: Vec<Pool>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Server {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) socket: Option<PathBuf>,
+    pub(super) state_dir: Option<PathBuf>,
+    pub(super) memory: Option<Size>,
+    pub(super) log: Option<String>,
+    pub(super) log_format: Option<LogFormat>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Tls {
+    pub(super) mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cert: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Iscsi {
+    pub(super) listen: Option<Vec<SocketAddr>>,
+    pub(super) advertise: Option<Vec<String>>,
+    pub(super) iqn_base: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Metrics {
+    pub(super) listen: Option<SocketAddr>,
+}
+
+impl Metrics {
+    fn is_empty(&self) -> bool {
+        self.listen.is_none()
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Pool {
+    pub(super) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) backend: Option<String>,
+    pub(super) path: Option<PathBuf>,
+    pub(super) size: Option<Size>,
+}
+
+/// Bytes, written as `"200G"` or as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size(pub(super) u64);
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
+            .into_iter()
+            .find(|(_, shift)| self.0 != 0 && self.0.is_multiple_of(1 << shift))
+            .map_or_else(|| self.0.to_string(), |(unit, shift)| format!("{}{unit}", self.0 >> shift));
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizeVisitor;
+        impl Visitor<'_> for SizeVisitor {
+            type Value = Size;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a size such as \"200G\"")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Size, E> {
+                u64::try_from(value).map(Size).map_err(E::custom)
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Size, E> {
+                Ok(Size(value))
+            }
+            fn visit_str<E: Error>(self, value: &str) -> Result<Size, E> {
+                api::size::parse(value).map(Size).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}

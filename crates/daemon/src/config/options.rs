@@ -1,0 +1,41 @@
+//! Options of `serve`, and the variables that stand for them.
+
+use crate::LogFormat;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Options of `windlass serve`. An option wins over its variable, that over the file, that over the built-in value.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ServeOptions {
+    /// Directory of the pool, the administrative socket, certificate and token [default: /var/lib/windlass]
+    #[arg(long, value_name = "DIR", env = "WINDLASS_STATE_DIR", hide_env_values = true)]
+    pub state_dir: Option<PathBuf>,
+    /// iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]
+    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',')]
+    pub iscsi: Vec<SocketAddr>,
+    /// Serve REST over TLS here too; makes DIR/admin.token at its first use
+    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
+    pub http: Option<SocketAddr>,
+    /// The administrative Unix socket [default: DIR/windlass.sock]
+    #[arg(long, value_name = "PATH", env = "WINDLASS_SOCKET", hide_env_values = true)]
+    pub socket: Option<PathBuf>,
+    /// Size of the pool if it is made now [default: 64G, a sparse file]
+    #[arg(long, value_name = "SIZE", env = "WINDLASS_POOL_SIZE", hide_env_values = true, value_parser = parse_size)]
+    pub pool_size: Option<u64>,
+    /// Bound of resident memory [default: 512M]
+    #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE", env = "WINDLASS_CONFIG", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter such as info,iscsi=debug [default: info]
+    #[arg(long, value_name = "FILTER", env = "WINDLASS_LOG", hide_env_values = true)]
+    pub log: Option<String>,
+    /// How log lines on standard error look [default: text]
+    #[arg(long, value_name = "FORMAT", env = "WINDLASS_LOG_FORMAT", hide_env_values = true, value_enum)]
+    pub log_format: Option<LogFormat>,
+}
+
+fn parse_size(text: &str) -> Result<u64, api::size::SizeError> {
+    api::size::parse(text)
+}

@@ -1,0 +1,112 @@
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use super::{Configuration, TlsMode, check_config};
+use crate::memory::TemporaryDirectory;
+use crate::{LogFormat, ServeOptions};
+use std::path::PathBuf;
+
+/// Options that name a file with this content.
+fn with_file(content: &str) -> (ServeOptions, TemporaryDirectory) {
+    let directory = TemporaryDirectory::new();
+    let path = directory.path().join("windlass.toml");
+    std::fs::write(&path, content).unwrap();
+    (ServeOptions { config: Some(path), ..ServeOptions::default() }, directory)
+}
+
+fn refusal(content: &str) -> String {
+    let (options, _directory) = with_file(content);
+    let error = Configuration::load(&options).unwrap_err();
+    assert_eq!(error.exit_status(), 2);
+    error.to_string()
+}
+
+#[test]
+fn nothing_said_means_the_built_in_values() {
+    let configuration = Configuration::load(&ServeOptions::default()).unwrap();
+    assert_eq!(configuration.socket, PathBuf::from("/var/lib/windlass/windlass.sock"));
+    assert_eq!(configuration.pool.path, PathBuf::from("/var/lib/windlass/p0.pool"));
+    assert_eq!(configuration.pool.size_bytes, 64 << 30);
+    assert_eq!(configuration.memory_bytes, 512 << 20);
+    assert_eq!(configuration.iscsi, ["0.0.0.0:3260".parse().unwrap()]);
+    assert_eq!(configuration.http, None);
+}
+
+#[test]
+fn options_win_over_the_file() {
+    let content = r#"
+        [server]
+        listen = "127.0.0.1:8443"
+        state_dir = "/srv/array"
+        memory = "1G"
+        log_format = "json"
+        [iscsi]
+        listen = ["10.0.0.5:3260", "[fd00::5]:3260"]
+        advertise = ["array.example:3260", "[fd00::5]:3260"]
+        iqn_base = "iqn.2026-01.org.example"
+        name = "prod"
+        [tls]
+        mode = "files"
+        cert = "/etc/windlass/cert.pem"
+        key = "/etc/windlass/key.pem"
+        [metrics]
+        listen = "127.0.0.1:9101"
+        [[pool]]
+        name = "fast"
+        backend = "disk"
+        path = "/dev/disk/by-id/x"
+        size = 1099511627776
+    "#;
+    let (mut options, _directory) = with_file(content);
+    let from_file = Configuration::load(&options).unwrap();
+    assert_eq!(from_file.state_dir, PathBuf::from("/srv/array"));
+    assert_eq!(from_file.memory_bytes, 1 << 30);
+    assert_eq!(from_file.log_format, LogFormat::Json);
+    assert_eq!(from_file.pool.size_bytes, 1 << 40);
+    assert!(matches!(from_file.tls, TlsMode::Files { .. }));
+    options.state_dir = Some("/tmp/x".into());
+    options.iscsi = vec!["127.0.0.1:3261".parse().unwrap(), "127.0.0.2:3261".parse().unwrap()];
+    options.memory = Some(1 << 31);
+    let merged = Configuration::load(&options).unwrap();
+    assert_eq!(merged.socket, PathBuf::from("/tmp/x/windlass.sock"));
+    assert_eq!(merged.iscsi.len(), 2);
+    assert_eq!(merged.memory_bytes, 1 << 31);
+    assert_eq!(merged.http, from_file.http);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_their_line() {
+    let message = refusal("[iscsi]\nlisten = [\"0.0.0.0:3260\"]\nlissen = []\n");
+    assert!(message.contains("line 3") && message.contains("lissen"), "{message}");
+    assert!(refusal("[nfs]\n").contains("nfs"));
+}
+
+#[test]
+fn bad_values_are_refused_in_a_sentence() {
+    for (content, word) in [
+        ("[iscsi]\nlisten = []\n", "portal"),
+        ("[iscsi]\nlisten = [\"3260\"]\n", "line 2"),
+        ("[iscsi]\nadvertise = [\"a:1\", \"b:2\"]\n", "2 addresses for 1 portals"),
+        ("[iscsi]\niqn_base = \"my array\"\n", "target name"),
+        ("[server]\nmemory = \"1M\"\n", "too little"),
+        ("[server]\nmemory = \"1GB\"\n", "ambiguous"),
+        ("[tls]\nmode = \"files\"\n", "cert and key"),
+        ("[tls]\nmode = \"none\"\n", "neither"),
+        ("[[pool]]\nbackend = \"rados\"\n", "backend"),
+        ("[[pool]]\n[[pool]]\n", "2 [[pool]] sections"),
+        ("[[pool]]\nname = \"a/b\"\n", "a/b"),
+    ] {
+        let message = refusal(content);
+        assert!(message.contains(word), "{content}: {message}");
+    }
+    let missing = ServeOptions { config: Some("/nonexistent.toml".into()), ..ServeOptions::default() };
+    assert!(Configuration::load(&missing).unwrap_err().to_string().contains("/nonexistent.toml"));
+}
+
+#[test]
+fn what_check_config_prints_is_a_file_that_says_the_same() {
+    let (options, _directory) = with_file("[iscsi]\nname = \"prod\"\n[server]\nlisten = \"127.0.0.1:8443\"\n");
+    let printed = check_config(&options).unwrap();
+    let (again, _directory) = with_file(&printed);
+    assert_eq!(Configuration::load(&again).unwrap(), Configuration::load(&options).unwrap());
+    assert!(printed.contains("memory = \"512MiB\""), "{printed}");
+}

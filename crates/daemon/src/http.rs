@@ -1,0 +1,82 @@
+//! The management plane: REST under `/api/v1`, `/health`, `/metrics`.
+//!
+//! Every handler turns a request into one `control::Action`, sends it to the reactor and turns the reply into a type of `api`. What
+//! goes wrong becomes a problem document in [`problem`], and nowhere else.
+
+mod access;
+mod convert;
+mod extract;
+mod hosts;
+mod listener;
+mod offload;
+mod openapi;
+mod peer;
+mod pools;
+mod problem;
+mod sessions;
+mod snapshots;
+mod system;
+#[cfg(test)]
+mod tests;
+mod volumes;
+
+pub(crate) use listener::{Listener, Listeners};
+pub use openapi::openapi_json;
+
+use crate::ArrayHandle;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use problem::Fault;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Largest request body in bytes.
+const MAX_BODY_BYTES: usize = 64 << 10;
+
+/// Every resource, with its description.
+fn resources() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::with_openapi(openapi::frame())
+        .routes(routes!(system::show))
+        .routes(routes!(system::health))
+        .routes(routes!(system::metrics))
+        .routes(routes!(pools::list))
+        .routes(routes!(pools::show))
+        .routes(routes!(volumes::list, volumes::create))
+        .routes(routes!(volumes::show, volumes::set, volumes::delete))
+        .routes(routes!(volumes::offload))
+        .routes(routes!(snapshots::list_of, snapshots::create))
+        .routes(routes!(snapshots::list))
+        .routes(routes!(snapshots::show, snapshots::delete))
+        .routes(routes!(hosts::list, hosts::create))
+        .routes(routes!(hosts::show, hosts::set, hosts::delete))
+        .routes(routes!(access::list, access::grant))
+        .routes(routes!(access::revoke_all))
+        .routes(routes!(access::revoke))
+        .routes(routes!(offload::statistics))
+        .routes(routes!(offload::log))
+        .routes(routes!(sessions::portals))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::delete))
+}
+
+/// The whole of the management plane.
+pub(crate) fn router(array: ArrayHandle) -> Router {
+    let (router, _description) = resources().split_for_parts();
+    finish(router.route("/api/v1/openapi.json", axum::routing::get(openapi::show)), array)
+}
+
+/// `/metrics` and `/health` alone, for a listener without TLS.
+pub(crate) fn metrics_router(array: ArrayHandle) -> Router {
+    let router = OpenApiRouter::new().routes(routes!(system::health)).routes(routes!(system::metrics));
+    finish(router.into(), array)
+}
+
+/// What every router has: problem documents instead of empty errors, limits, a line in the log.
+fn finish(router: Router<ArrayHandle>, array: ArrayHandle) -> Router {
+    router
+        .fallback(async || Fault::NoSuchResource)
+        .method_not_allowed_fallback(async || Fault::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn(peer::log_and_limit))
+        .with_state(array)
+}

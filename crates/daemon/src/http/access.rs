@@ -1,0 +1,95 @@
+//! `/api/v1/access`.
+
+use crate::ArrayHandle;
+use crate::http::convert;
+use crate::http::extract::{Body, Path, Query, made};
+use crate::http::problem::Fault;
+use api::{ANY_HOST, Access, AccessGrant, AccessList, List};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use control::{Action, Grantee, Reply, Revoke};
+
+/// Who sees what, by volume and host.
+#[utoipa::path(
+    get,
+    path = "/api/v1/access",
+    tag = "access",
+    params(AccessList),
+    responses((status = 200, body = List<Access>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(query): Query<AccessList>,
+) -> Result<Json<List<Access>>, Fault> {
+    let action = Action::AccessList { volume: query.volume, grantee: query.host.map(grantee) };
+    let Reply::Accesses(accesses) = array.call(action).await? else { return Err(Fault::UnexpectedReply) };
+    Ok(Json(List { items: accesses.into_iter().map(convert::access).collect() }))
+}
+
+/// Lets a host, or any host, see a volume. The same request twice grants once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/access",
+    tag = "access",
+    request_body = AccessGrant,
+    responses(
+        (status = 201, description = "Granted", body = Access),
+        (status = 200, description = "It was granted already", body = Access)
+    )
+)]
+pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<AccessGrant>) -> Result<Response, Fault> {
+    let grantee = match (body.host, body.any) {
+        (Some(host), false) => Grantee::Host(host),
+        (None, true) => Grantee::Any,
+        (Some(_), true) | (None, false) => {
+            let detail = "exactly one of host and any is needed".to_owned();
+            return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
+        }
+    };
+    let reply = array.call(Action::AccessGrant { volume: body.volume, grantee, lun: body.lun }).await?;
+    let Reply::Access { view, created } = reply else { return Err(Fault::UnexpectedReply) };
+    let access = convert::access(*view);
+    Ok(made(created, &format!("/api/v1/access/{}/{}", access.volume, access.host), access))
+}
+
+/// Takes every grant of a volume back.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/access/{volume}",
+    tag = "access",
+    params(("volume" = String, Path, description = "Name or id")),
+    responses((status = 204, description = "Revoked"))
+)]
+pub(super) async fn revoke_all(
+    State(array): State<ArrayHandle>,
+    Path(volume): Path<String>,
+) -> Result<StatusCode, Fault> {
+    array.call(Action::AccessRevoke { volume, from: Revoke::All }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes one grant back.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/access/{volume}/{host}",
+    tag = "access",
+    params(
+        ("volume" = String, Path, description = "Name or id"),
+        ("host" = String, Path, description = "Name or id, or `any`")
+    ),
+    responses((status = 204, description = "Revoked"))
+)]
+pub(super) async fn revoke(
+    State(array): State<ArrayHandle>,
+    Path((volume, host)): Path<(String, String)>,
+) -> Result<StatusCode, Fault> {
+    array.call(Action::AccessRevoke { volume, from: Revoke::From(grantee(host)) }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A host's name, or the word for any host.
+fn grantee(host: String) -> Grantee {
+    if host == ANY_HOST { Grantee::Any } else { Grantee::Host(host) }
+}

@@ -1,0 +1,54 @@
+//! `/api/v1/offload`.
+
+use crate::ArrayHandle;
+use crate::http::convert;
+use crate::http::extract::Query;
+use crate::http::problem::Fault;
+use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, RefusalQuery};
+use axum::Json;
+use axum::extract::State;
+use control::{Action, Reply};
+
+/// Refusals returned when no limit is given.
+const DEFAULT_LIMIT: usize = 100;
+/// Most refusals returned.
+const MAX_LIMIT: usize = 10_000;
+
+/// What each primitive did for each volume since the array started.
+#[utoipa::path(
+    get,
+    path = "/api/v1/offload/stats",
+    tag = "offload",
+    params(OffloadQuery),
+    responses((status = 200, body = List<OffloadStatistics>))
+)]
+pub(super) async fn statistics(
+    State(array): State<ArrayHandle>,
+    Query(query): Query<OffloadQuery>,
+) -> Result<Json<List<OffloadStatistics>>, Fault> {
+    rows(&array, query.volume).await
+}
+
+/// Commands that were refused and why, oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/offload/log",
+    tag = "offload",
+    params(RefusalQuery),
+    responses((status = 200, body = List<OffloadRefusal>))
+)]
+pub(super) async fn log(
+    State(array): State<ArrayHandle>,
+    Query(query): Query<RefusalQuery>,
+) -> Result<Json<List<OffloadRefusal>>, Fault> {
+    let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
+    let reply = array.call(Action::OffloadLog { volume: query.volume, limit }).await?;
+    let Reply::OffloadLog(refusals) = reply else { return Err(Fault::UnexpectedReply) };
+    Ok(Json(List { items: refusals.into_iter().map(convert::refusal).collect() }))
+}
+
+pub(super) async fn rows(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<OffloadStatistics>>, Fault> {
+    let reply = array.call(Action::OffloadStatistics { volume }).await?;
+    let Reply::OffloadStatistics(rows) = reply else { return Err(Fault::UnexpectedReply) };
+    Ok(Json(List { items: rows.into_iter().map(convert::offload).collect() }))
+}

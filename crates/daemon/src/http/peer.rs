@@ -1,0 +1,72 @@
+//! Who is asking, whether they may, and a line in the log about it.
+
+use crate::http::problem::Fault;
+use crate::token::{Denied, TokenGate};
+use axum::extract::{Request, State};
+use axum::http::{Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A request that takes longer, body included, is given up. Longer than the reactor may take to answer.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peer {
+    /// A process that may open the administrative socket: the owner of the array.
+    Local,
+    /// A machine.
+    Remote(SocketAddr),
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => formatter.write_str("local"),
+            Self::Remote(address) => write!(formatter, "{address}"),
+        }
+    }
+}
+
+/// Lets a request through when it carries the token; `/health` needs none.
+pub(super) async fn authenticate(State(gate): State<Arc<TokenGate>>, request: Request, next: Next) -> Response {
+    if request.uri().path() == "/health" {
+        return next.run(request).await;
+    }
+    let Some(Peer::Remote(address)) = request.extensions().get::<Peer>() else {
+        return Fault::Unauthorized.into_response();
+    };
+    let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    match gate.check(authorization, address.ip(), Instant::now()) {
+        Ok(()) => next.run(request).await,
+        Err(denied) => {
+            tracing::warn!(peer = %address, path = request.uri().path(), ?denied, "a request without the right token");
+            match denied {
+                Denied::Unauthorized => Fault::Unauthorized.into_response(),
+                Denied::Wait { seconds } => Fault::TooManyFailures { seconds }.into_response(),
+            }
+        }
+    }
+}
+
+/// Bounds the time of a request and logs it: changes and failures as `info`, reads as `debug`.
+pub(super) async fn log_and_limit(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let peer = request.extensions().get::<Peer>().map_or_else(String::new, Peer::to_string);
+    let start = Instant::now();
+    let response = match tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await {
+        Ok(response) => response,
+        Err(_elapsed) => Fault::TooSlow { seconds: REQUEST_TIMEOUT.as_secs() }.into_response(),
+    };
+    let (status, duration_us) = (response.status().as_u16(), start.elapsed().as_micros());
+    if method == Method::GET && response.status().is_success() {
+        tracing::debug!(peer, %method, path, status, duration_us, "request");
+    } else {
+        tracing::info!(peer, %method, path, status, duration_us, "request");
+    }
+    response
+}

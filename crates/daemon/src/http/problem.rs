@@ -1,0 +1,146 @@
+//! Where errors become HTTP statuses and problem documents (RFC 9457). No `_` arm: a new condition has to choose.
+
+use api::{Problem, User};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use control::ControlError;
+
+/// Why a request was not carried out.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The array says no.
+    Control(ControlError),
+    /// The request cannot be understood.
+    InvalidRequest {
+        /// Status that the framework found.
+        status: StatusCode,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// No such path.
+    NoSuchResource,
+    /// The path does not take this method.
+    MethodNotAllowed,
+    /// No token or a wrong one.
+    Unauthorized,
+    /// Too many wrong ones.
+    TooManyFailures {
+        /// How long to wait.
+        seconds: u64,
+    },
+    /// The request's body did not come in time.
+    TooSlow {
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The reactor's reply does not belong to the action: a fault of ours.
+    UnexpectedReply,
+}
+
+impl From<ControlError> for Fault {
+    fn from(error: ControlError) -> Self {
+        Self::Control(error)
+    }
+}
+
+/// The HTTP status of a condition.
+fn control_status(error: &ControlError) -> StatusCode {
+    match error {
+        ControlError::NotFound { .. } => StatusCode::NOT_FOUND,
+        ControlError::AmbiguousName { .. }
+        | ControlError::Exists { .. }
+        | ControlError::InUse { .. }
+        | ControlError::HasSnapshots { .. }
+        | ControlError::LunTaken { .. }
+        | ControlError::AlreadyGranted { .. }
+        | ControlError::NoFreeLun { .. }
+        | ControlError::InitiatorNameTaken { .. } => StatusCode::CONFLICT,
+        ControlError::InvalidName { .. }
+        | ControlError::InvalidInitiatorName { .. }
+        | ControlError::InvalidChap { .. }
+        | ControlError::InvalidLun { .. }
+        | ControlError::InvalidSize { .. }
+        | ControlError::SizeMissing { .. }
+        | ControlError::WouldShrink { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ControlError::NoSpace { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        ControlError::PoolStopped { .. } | ControlError::Damaged { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        ControlError::NotRunning | ControlError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        ControlError::TimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
+    }
+}
+
+impl Fault {
+    fn problem(&self) -> Problem {
+        let (status, code, detail, help) = match self {
+            Self::Control(error) => (control_status(error), error.code(), error.to_string(), error.help()),
+            Self::InvalidRequest { status, detail } => (*status, "invalid-request", detail.clone(), None),
+            Self::NoSuchResource => {
+                let help = Some("the resources are listed in /api/v1/openapi.json".to_owned());
+                (StatusCode::NOT_FOUND, "no-such-resource", "there is no such resource".to_owned(), help)
+            }
+            Self::MethodNotAllowed => {
+                let detail = "the resource does not take this method".to_owned();
+                (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail, None)
+            }
+            Self::Unauthorized => {
+                let help = Some("send the token in STATE_DIR/admin.token as  Authorization: Bearer TOKEN".to_owned());
+                (StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is needed".to_owned(), help)
+            }
+            Self::TooManyFailures { seconds } => {
+                let detail = format!("too many wrong tokens came from this address: wait {seconds} s");
+                (StatusCode::TOO_MANY_REQUESTS, "too-many-failures", detail, None)
+            }
+            Self::TooSlow { seconds } => {
+                let detail = format!("the request was not complete after {seconds} s");
+                (StatusCode::REQUEST_TIMEOUT, "too-slow", detail, None)
+            }
+            Self::UnexpectedReply => {
+                let detail = "the array answered something else than what was asked".to_owned();
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal", detail, None)
+            }
+        };
+        let (users, available_bytes) = match self {
+            Self::Control(ControlError::NoSpace { available_bytes }) => (Vec::new(), Some(*available_bytes)),
+            Self::Control(error) => (error.users().iter().map(user).collect(), None),
+            _ => (Vec::new(), None),
+        };
+        Problem {
+            kind: format!("urn:windlass:problem:{code}"),
+            title: code.replace('-', " "),
+            status: status.as_u16(),
+            detail,
+            code: code.to_owned(),
+            help,
+            users,
+            needed_bytes: None,
+            available_bytes,
+        }
+    }
+}
+
+fn user(user: &control::User) -> User {
+    User { kind: user.kind.name().to_owned(), description: user.description.clone() }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let problem = self.problem();
+        if problem.status >= 500 {
+            tracing::error!(code = problem.code, detail = problem.detail, "request failed");
+        }
+        let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, axum::Json(problem)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        match self {
+            Self::Unauthorized => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::TooManyFailures { seconds } => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            _ => {}
+        }
+        response
+    }
+}

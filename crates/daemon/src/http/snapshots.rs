@@ -1,0 +1,99 @@
+//! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
+
+use crate::ArrayHandle;
+use crate::http::convert;
+use crate::http::extract::{Body, Path, made};
+use crate::http::problem::Fault;
+use api::{List, Snapshot, SnapshotCreate};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use control::{Action, Reply};
+
+/// Every snapshot, by volume and name.
+#[utoipa::path(get, path = "/api/v1/snapshots", tag = "snapshots", responses((status = 200, body = List<Snapshot>)))]
+pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Snapshot>>, Fault> {
+    many(&array, None).await
+}
+
+/// The snapshots of one volume.
+#[utoipa::path(
+    get,
+    path = "/api/v1/volumes/{volume}/snapshots",
+    tag = "snapshots",
+    params(("volume" = String, Path, description = "Name or id")),
+    responses((status = 200, body = List<Snapshot>))
+)]
+pub(super) async fn list_of(
+    State(array): State<ArrayHandle>,
+    Path(volume): Path<String>,
+) -> Result<Json<List<Snapshot>>, Fault> {
+    many(&array, Some(volume)).await
+}
+
+/// Takes a snapshot. The same request twice takes one.
+#[utoipa::path(
+    post,
+    path = "/api/v1/volumes/{volume}/snapshots",
+    tag = "snapshots",
+    params(("volume" = String, Path, description = "Name or id")),
+    request_body = SnapshotCreate,
+    responses(
+        (status = 201, description = "Taken", body = Snapshot),
+        (status = 200, description = "The volume had a snapshot of that name", body = Snapshot)
+    )
+)]
+pub(super) async fn create(
+    State(array): State<ArrayHandle>,
+    Path(volume): Path<String>,
+    Body(body): Body<SnapshotCreate>,
+) -> Result<Response, Fault> {
+    let (snapshot, created) = one(array.call(Action::SnapshotCreate { volume, name: body.name }).await?)?;
+    Ok(made(created, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
+}
+
+/// One snapshot.
+#[utoipa::path(
+    get,
+    path = "/api/v1/snapshots/{snapshot}",
+    tag = "snapshots",
+    params(("snapshot" = String, Path, description = "`volume@name`, id, or a name that is unique")),
+    responses((status = 200, body = Snapshot))
+)]
+pub(super) async fn show(
+    State(array): State<ArrayHandle>,
+    Path(snapshot): Path<String>,
+) -> Result<Json<Snapshot>, Fault> {
+    Ok(Json(one(array.call(Action::SnapshotShow { snapshot }).await?)?.0))
+}
+
+/// Deletes a snapshot. Volumes cloned from it stay as they are.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/snapshots/{snapshot}",
+    tag = "snapshots",
+    params(("snapshot" = String, Path, description = "`volume@name`, id, or a name that is unique")),
+    responses((status = 204, description = "Deleted"))
+)]
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    Path(snapshot): Path<String>,
+) -> Result<StatusCode, Fault> {
+    array.call(Action::SnapshotDelete { snapshot }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn many(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<Snapshot>>, Fault> {
+    let reply = array.call(Action::SnapshotList { volume }).await?;
+    let Reply::Snapshots(snapshots) = reply else { return Err(Fault::UnexpectedReply) };
+    Ok(Json(List { items: snapshots.into_iter().map(convert::snapshot).collect() }))
+}
+
+/// The snapshot in a reply, and whether it is new.
+fn one(reply: Reply) -> Result<(Snapshot, bool), Fault> {
+    match reply {
+        Reply::Snapshot { view, created } => Ok((convert::snapshot(*view), created)),
+        _ => Err(Fault::UnexpectedReply),
+    }
+}

@@ -1,0 +1,46 @@
+//! `/api/v1/system`, `/health`, `/metrics`.
+
+use crate::http::convert;
+use crate::http::problem::Fault;
+use crate::{ArrayHandle, metrics::encode};
+use api::{Health, Status};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use control::{Action, Reply};
+use serde_json::json;
+
+/// The array on one screen.
+#[utoipa::path(get, path = "/api/v1/system", tag = "system", responses((status = 200, body = Status)))]
+pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status>, Fault> {
+    let Reply::Status(status) = array.call(Action::Status).await? else { return Err(Fault::UnexpectedReply) };
+    Ok(Json(convert::status(*status)))
+}
+
+/// For probes: 200 when the array serves, 503 when its pool has stopped. Needs no token.
+#[utoipa::path(
+    get,
+    path = "/health",
+    tag = "system",
+    responses((status = 200, description = "The array serves"), (status = 503, description = "The pool has stopped"))
+)]
+pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
+    let Reply::Status(status) = array.call(Action::Status).await? else { return Err(Fault::UnexpectedReply) };
+    let health = convert::health(status.health);
+    let status = if health == Health::Failed { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    Ok((status, Json(json!({ "health": health }))).into_response())
+}
+
+/// Counters in the OpenMetrics text format.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "system",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"))
+)]
+pub(super) async fn metrics(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
+    let Reply::Metrics(metrics) = array.call(Action::Metrics).await? else { return Err(Fault::UnexpectedReply) };
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, content_type)], encode(*metrics)).into_response())
+}

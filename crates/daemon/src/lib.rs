@@ -1,0 +1,41 @@
+//! The running array around its reactor: configuration, logs, the management plane over HTTP, metrics, and the life cycle of the process.
+//!
+//! Two threads matter. The *reactor* owns the pool, the targets and `control`; it runs in a thread of its own and is given to this
+//! crate as a [`ReactorStarter`]. The *management plane* runs on the main thread and reaches the reactor only through a bounded
+//! queue of [`Request`]s, so that a slow HTTP client can never hold up a host's I/O.
+//!
+//! [`serve`] runs an array until it is told to stop; [`demo`] runs a temporary one with something in it.
+#![forbid(unsafe_code)]
+
+mod array;
+mod config;
+mod demo;
+mod environment;
+mod error;
+mod http;
+mod lifecycle;
+mod logging;
+#[cfg(any(test, feature = "memory"))]
+pub mod memory;
+mod metrics;
+mod notify;
+mod portal;
+mod reactor;
+mod starter;
+mod state_dir;
+mod tls;
+mod token;
+
+pub use array::{ArrayHandle, Request, answer};
+pub use config::{Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config};
+pub use demo::{DemoOptions, demo};
+pub use environment::SystemEnvironment;
+pub use error::ServeError;
+pub use http::openapi_json;
+pub use lifecycle::serve;
+pub use portal::advertised;
+pub use reactor::run_reactor;
+pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
+
+/// Version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,230 @@
+//! From the command line to the exit status: start the reactor, open the listeners, say `ready`, wait for a signal, stop cleanly.
+
+use crate::http::{Listener, Listeners};
+use crate::state_dir::{StateDir, clear_socket};
+use crate::{
+    ArrayHandle, Configuration, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError, ServeOptions,
+};
+use anyhow::{Context, anyhow};
+use control::ArrayOptions;
+use rustix::fs::Mode;
+use std::io::Write;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+/// Runs an array until SIGTERM, SIGINT or SIGHUP. A second signal stops it at once.
+///
+/// Standard output gets one line, once the portals accept connections and the administrative socket listens:
+/// `ready iscsi=ADDRESS:PORT[,…] target=IQN api=unix:PATH [http=https://ADDRESS:PORT]`.
+pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
+    let configuration = Configuration::load(&options)?;
+    crate::logging::start(&configuration.log, configuration.log_format)?;
+    run(&configuration, starter, async |serving: Serving| {
+        say(&serving.line());
+        Ok(())
+    })
+}
+
+/// What is known once the array serves.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    pub(crate) array: ArrayHandle,
+    pub(crate) ready: Ready,
+    pub(crate) socket: std::path::PathBuf,
+    pub(crate) http: Option<std::net::SocketAddr>,
+}
+
+impl Serving {
+    /// The `ready` line.
+    fn line(&self) -> String {
+        let portals: Vec<String> = self.ready.portals.iter().map(|portal| portal.listen.to_string()).collect();
+        let http = self.http.map(|address| format!(" http=https://{address}")).unwrap_or_default();
+        let socket = self.socket.display();
+        format!("ready iscsi={} target={} api=unix:{socket}{http}", portals.join(","), self.ready.target)
+    }
+}
+
+/// Runs an array; `on_ready` is called once, when it serves. An error of `on_ready` stops the array.
+pub(crate) fn run(
+    configuration: &Configuration,
+    starter: impl ReactorStarter,
+    on_ready: impl AsyncFnOnce(Serving) -> Result<(), ServeError>,
+) -> Result<(), ServeError> {
+    // Everything made from here on is the owner's alone: the pool, the socket, the token.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    let state_dir = StateDir::open(&configuration.state_dir)?;
+    clear_socket(&configuration.socket)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
+    let result = runtime.block_on(supervise(configuration, &state_dir, starter, on_ready));
+    match &result {
+        Ok(()) => tracing::info!("stopped"),
+        Err(error) => tracing::error!(%error, "stopped"),
+    }
+    result
+}
+
+async fn supervise(
+    configuration: &Configuration,
+    state_dir: &StateDir,
+    starter: impl ReactorStarter,
+    on_ready: impl AsyncFnOnce(Serving) -> Result<(), ServeError>,
+) -> Result<(), ServeError> {
+    let mut signals = Signals::listen()?;
+    // Bound before the reactor starts, so that a port in use is told at once; clients wait in the backlog until it serves.
+    let listeners = bind(configuration, state_dir).await?;
+    let http = listeners.http_address();
+    let (array, requests) = ArrayHandle::channel();
+    let (ready_sender, ready_receiver) = oneshot::channel();
+    let (shutdown, shutdown_receiver) = oneshot::channel();
+    let channels = ReactorChannels { requests, ready: ready_sender, shutdown: shutdown_receiver };
+    let mut reactor = Reactor::start(configuration, state_dir, starter, channels)?;
+    tracing::info!(state_dir = %configuration.state_dir.display(), pool = %configuration.pool.path.display(), "starting");
+
+    let ready = tokio::select! {
+        ready = ready_receiver => match ready {
+            Ok(ready) => ready,
+            Err(_dropped) => {
+                return reactor.ended().await.and_then(|()| Err(anyhow!("the reactor ended before it served").into()));
+            }
+        },
+        () = signals.next() => {
+            tracing::info!("told to stop while starting");
+            let _reactor_gone = shutdown.send(());
+            return stop(&mut reactor, &mut signals).await;
+        }
+    };
+    let running = listeners.run(&array);
+    let socket = configuration.socket.clone();
+    let serving = Serving { array: array.clone(), ready, socket, http };
+    let status = serving.line();
+    tracing::info!("{status}");
+    let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
+    drop(array);
+    let mut outcome = Ok(());
+    tokio::select! {
+        prepared = async { on_ready(serving).await } => {
+            outcome = prepared;
+            if outcome.is_ok() {
+                crate::notify::ready(&status);
+                tokio::select! {
+                    () = signals.next() => tracing::info!("told to stop"),
+                    ended = reactor.ended() => outcome = ended.and_then(|()| Err(anyhow!("the reactor ended by itself").into())),
+                }
+            }
+        }
+        () = signals.next() => tracing::info!("told to stop"),
+    }
+    crate::notify::stopping();
+    watchdog.abort();
+    running.stop().await;
+    let _removed_by_hand = std::fs::remove_file(&configuration.socket);
+    let _reactor_gone = shutdown.send(());
+    let stopped = stop(&mut reactor, &mut signals).await;
+    // When both failed, the reactor's error is the cause.
+    stopped.and(outcome)
+}
+
+/// Binds the administrative socket and, as configured, the HTTPS and metrics listeners.
+async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Listeners, ServeError> {
+    let mut listeners = Listeners::default();
+    listeners.add(Listener::unix(&configuration.socket)?);
+    if let Some(address) = configuration.http {
+        let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), address.ip())?;
+        let gate = crate::token::TokenGate::open(state_dir.path())?;
+        listeners.add(Listener::https(address, tls, gate).await?);
+    }
+    if let Some(address) = configuration.metrics {
+        listeners.add(Listener::metrics(address).await?);
+    }
+    Ok(listeners)
+}
+
+/// Waits for the reactor, unless a signal says not to.
+async fn stop(reactor: &mut Reactor, signals: &mut Signals) -> Result<(), ServeError> {
+    tokio::select! {
+        ended = reactor.ended() => ended,
+        () = signals.next() => Err(ServeError::Forced),
+    }
+}
+
+/// The reactor's thread.
+struct Reactor {
+    ended: oneshot::Receiver<Result<(), ServeError>>,
+    told: bool,
+}
+
+impl Reactor {
+    fn start(
+        configuration: &Configuration,
+        state_dir: &StateDir,
+        starter: impl ReactorStarter,
+        channels: ReactorChannels,
+    ) -> Result<Self, ServeError> {
+        let reactor_configuration = ReactorConfiguration {
+            state_dir: state_dir.path().to_owned(),
+            pool_path: configuration.pool.path.clone(),
+            pool_size_bytes: configuration.pool.size_bytes,
+            memory_bytes: configuration.memory_bytes,
+            portals: configuration.iscsi.clone(),
+            advertise: configuration.advertise.clone(),
+            array: ArrayOptions {
+                pool_name: configuration.pool.name.clone(),
+                iqn_base: configuration.iqn_base.clone(),
+                target_name: configuration.target_name.clone(),
+            },
+        };
+        let (sender, ended) = oneshot::channel();
+        let body = move || {
+            let _nobody_waits = sender.send(starter.run(reactor_configuration, channels));
+        };
+        std::thread::Builder::new()
+            .name("reactor".to_owned())
+            .spawn(body)
+            .context("cannot start the reactor's thread")?;
+        Ok(Self { ended, told: false })
+    }
+
+    /// Completes when the thread has ended. A panic is an error. Its result is told once; after that it is success.
+    async fn ended(&mut self) -> Result<(), ServeError> {
+        if self.told {
+            return Ok(());
+        }
+        let result = (&mut self.ended).await;
+        self.told = true;
+        result.unwrap_or_else(|_panicked| Err(anyhow!("the reactor panicked; the log has the message").into()))
+    }
+}
+
+/// The signals that stop the array.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, ServeError> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// Writes a line to standard output.
+pub(crate) fn say(line: &str) {
+    let mut output = std::io::stdout().lock();
+    if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
+        tracing::warn!(%error, "standard output is closed");
+    }
+}

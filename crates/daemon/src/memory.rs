@@ -1,0 +1,82 @@
+//! A reactor over an array in memory, for tests: everything above the reactor is real. Never part of the shipped binary.
+
+use crate::{ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer};
+use anyhow::Context;
+use control::memory::{MemoryCatalog, MemoryLive};
+use control::{Control, Portal};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A reactor starter over memory; `prepare` sees the array before it serves.
+pub fn starter(
+    prepare: impl FnOnce(&Control<MemoryCatalog>, &MemoryLive, &MemoryCatalog) + Send + 'static,
+) -> impl FnOnce(ReactorConfiguration, ReactorChannels) -> Result<(), ServeError> + Send + 'static {
+    move |configuration, channels| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async move {
+            let catalog = Rc::new(MemoryCatalog::default());
+            let live = Rc::new(MemoryLive::default());
+            let portals: Vec<Portal> = configuration
+                .portals
+                .iter()
+                .map(|listen| Portal { listen: *listen, advertised: crate::advertised(*listen) })
+                .collect();
+            live.portals.replace(portals.clone());
+            let opened =
+                Control::open(catalog.clone(), live.clone(), Rc::new(SystemEnvironment), configuration.array).await;
+            let control = Rc::new(opened.context("state")?);
+            prepare(&control, &live, &catalog);
+            let target = control.directory().target().to_owned();
+            let _gone = channels.ready.send(Ready { portals, target });
+            let written = catalog.clone();
+            let write = async move |object: pool::ObjectId, offset_bytes: u64, data: bytes::Bytes| {
+                let end = offset_bytes + u64::try_from(data.len()).unwrap_or(u64::MAX);
+                written.set_mapped(object, end);
+                Ok(())
+            };
+            tokio::select! {
+                () = answer(control, channels.requests, write) => {}
+                _ = channels.shutdown => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A directory that goes away with this.
+#[derive(Clone, Debug)]
+pub struct TemporaryDirectory {
+    path: PathBuf,
+    _owner: Arc<Removal>,
+}
+
+#[derive(Debug)]
+struct Removal(PathBuf);
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl TemporaryDirectory {
+    /// A new directory under the system's temporary directory.
+    #[expect(clippy::new_without_default, reason = "it is not a plain value")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("windlass-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        if let Err(error) = std::fs::create_dir_all(&path) {
+            panic!("{}: {error}", path.display());
+        }
+        Self { path: path.clone(), _owner: Arc::new(Removal(path)) }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

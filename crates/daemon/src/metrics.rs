@@ -1,0 +1,245 @@
+//! Prometheus metrics in the OpenMetrics text format, made from the array's counters at each scrape.
+//!
+//! One prefix, base units in the names, counters end in `_total`, states are one series per state with 0 or 1. Labels are volumes,
+//! hosts, portals, primitives and reasons, never commands.
+
+use crate::VERSION;
+use control::{Histogram, MetricsView, PoolState};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use std::fmt;
+
+/// The metrics as text.
+pub(crate) fn encode(view: MetricsView) -> String {
+    let mut registry = Registry::with_prefix("windlass");
+    registry.register_collector(Box::new(Scrape(view)));
+    let mut text = String::new();
+    match text::encode(&mut text, &registry) {
+        Ok(()) => text,
+        Err(fmt::Error) => String::from("# EOF\n"),
+    }
+}
+
+#[derive(Debug)]
+struct Scrape(MetricsView);
+
+/// Label names and values.
+type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        self.info(&mut encoder)?;
+        self.pool(&mut encoder)?;
+        self.volumes(&mut encoder)?;
+        self.io(&mut encoder)?;
+        self.offload(&mut encoder)?;
+        self.sessions(&mut encoder)
+    }
+}
+
+impl Scrape {
+    fn info(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = vec![(vec![("version", VERSION)], 1)];
+        gauge(encoder, "build_info", "Version of the program, always 1", rows)?;
+        let pool = self.0.pool.name.as_str();
+        let naas: Vec<String> = self.0.volumes.iter().map(|volume| volume.record.naa.to_string()).collect();
+        let ids: Vec<String> = self.0.volumes.iter().map(|volume| volume.record.id.to_string()).collect();
+        let rows = self.0.volumes.iter().zip(naas.iter().zip(&ids)).map(|(volume, (naa, id))| {
+            let name = volume.record.name.as_str();
+            (vec![("volume", name), ("id", id.as_str()), ("naa", naa.as_str()), ("pool", pool)], 1)
+        });
+        gauge(encoder, "volume_info", "Names of a volume, always 1", rows.collect())?;
+        let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], 1));
+        gauge(encoder, "host_info", "A known host, always 1", rows.collect())
+    }
+
+    fn pool(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let pool = &self.0.pool;
+        let row = |value| vec![(vec![("pool", pool.name.as_str())], value)];
+        gauge(encoder, "pool_size_bytes", "Size of the pool", row(pool.space.size_bytes))?;
+        gauge(encoder, "pool_used_bytes", "Space that cannot take new data", row(pool.space.used_bytes))?;
+        gauge(encoder, "pool_free_bytes", "Space that new data can use", row(pool.space.free_bytes))?;
+        gauge(encoder, "pool_metadata_bytes", "Log, space map and tree pages", row(pool.space.metadata_bytes))?;
+        gauge(encoder, "pool_provisioned_bytes", "Sum of the volumes' sizes", row(pool.provisioned_bytes))?;
+        gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
+        let states = [("healthy", PoolState::Healthy), ("full", PoolState::Full), ("stopped", PoolState::Stopped)];
+        let rows = states
+            .into_iter()
+            .map(|(name, state)| (vec![("pool", pool.name.as_str()), ("state", name)], u64::from(pool.state == state)));
+        gauge(encoder, "pool_state", "1 for the state the pool is in", rows.collect())
+    }
+
+    fn volumes(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = |value: fn(&control::VolumeMetrics) -> u64| -> Vec<(Labels<'_>, u64)> {
+            let row = |volume| (label(volume), value(volume));
+            self.0.volumes.iter().map(row).collect()
+        };
+        let size = rows(|volume| volume.object.size_bytes);
+        gauge(encoder, "volume_provisioned_bytes", "Size that hosts see", size)?;
+        let mapped = rows(|volume| volume.object.mapped_bytes);
+        gauge(encoder, "volume_mapped_bytes", "Bytes written and not unmapped", mapped)?;
+        let cache = rows(|volume| u64::from(volume.object.write_cache));
+        gauge(encoder, "volume_write_cache", "1 when the write cache is on", cache)
+    }
+
+    fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let used = || self.0.volumes.iter().filter_map(|volume| Some((volume, volume.counters.as_ref()?)));
+        let labels = |volume, op| {
+            let mut labels: Labels<'_> = label(volume);
+            labels.push(("op", op));
+            labels
+        };
+        let with_protocol = |volume, op| {
+            let mut labels = labels(volume, op);
+            labels.push(("protocol", "iscsi"));
+            labels
+        };
+        let rows = used().flat_map(|(volume, counters)| {
+            [(with_protocol(volume, "read"), counters.reads), (with_protocol(volume, "write"), counters.writes)]
+        });
+        counter(encoder, "io_operations", "Read and write commands", rows.collect())?;
+        let rows = used().flat_map(|(volume, counters)| {
+            [
+                (with_protocol(volume, "read"), counters.read_bytes),
+                (with_protocol(volume, "write"), counters.written_bytes),
+            ]
+        });
+        counter(encoder, "io_bytes", "Bytes read and written", rows.collect())?;
+        let rows = used().flat_map(|(volume, counters)| {
+            [(labels(volume, "read"), &counters.read_latency), (labels(volume, "write"), &counters.write_latency)]
+        });
+        histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", rows.collect())?;
+        let rows = used().map(|(volume, counters)| (label(volume), counters.queue_depth));
+        gauge(encoder, "queue_depth", "Commands in flight", rows.collect())
+    }
+
+    fn offload(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let labels = |view: &'_ control::OffloadView| -> Vec<(&'static str, String)> {
+            let volume = view.volume.clone().unwrap_or_else(|| "(deleted)".to_owned());
+            vec![("volume", volume), ("primitive", view.row.primitive.name().to_owned())]
+        };
+        let owned: Vec<_> = self.0.offload.iter().map(|view| (labels(view), &view.row)).collect();
+        let mut rows = Vec::new();
+        for (labels, row) in &owned {
+            let outcomes =
+                [("ok", row.ok), ("refused", row.refused), ("error", row.errors), ("miscompare", row.miscompares)];
+            for (outcome, count) in outcomes {
+                let mut labels = labels.clone();
+                labels.push(("outcome", outcome.to_owned()));
+                rows.push((labels, count));
+            }
+        }
+        counter(encoder, "offload_commands", "Offload commands by outcome", rows)?;
+        let mut reasons = std::collections::BTreeMap::new();
+        for (_, row) in &owned {
+            for refusal in &row.refusals {
+                *reasons.entry((row.primitive.name(), refusal.reason_code)).or_insert(0_u64) += refusal.count;
+            }
+        }
+        let rows = reasons
+            .into_iter()
+            .map(|((primitive, reason), count)| (vec![("primitive", primitive), ("reason", reason)], count));
+        counter(encoder, "offload_refusals", "Refused offload commands by reason", rows.collect())?;
+        let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.bytes));
+        counter(encoder, "offload_bytes", "Bytes that offload commands were about", rows.collect())?;
+        let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.host_bytes_avoided));
+        counter(encoder, "offload_host_bytes_avoided", "Bytes that hosts did not have to move", rows.collect())?;
+        let rows =
+            self.0.offload_latency.iter().map(|(primitive, latency)| (vec![("primitive", primitive.name())], latency));
+        histogram(
+            encoder,
+            "offload_duration_seconds",
+            "From an offload command's arrival to its status",
+            rows.collect(),
+        )?;
+        let rows = owned.iter().filter(|(_, row)| row.primitive == control::Primitive::Ats).map(|(labels, row)| {
+            let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
+            (vec![("volume", volume), ("kind", "ats".to_owned())], row.miscompares)
+        });
+        counter(encoder, "lock_conflicts", "Lost races for a lock", rows.collect())
+    }
+
+    fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = self.0.hosts.iter().flat_map(|host| {
+            let row = |(portal, count): &'_ (String, u64)| {
+                (vec![("host", host.name.clone()), ("portal", portal.clone())], *count)
+            };
+            host.sessions.iter().map(row).collect::<Vec<_>>()
+        });
+        gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())
+    }
+}
+
+fn label(volume: &control::VolumeMetrics) -> Labels<'_> {
+    vec![("volume", volume.record.name.as_str())]
+}
+
+/// A family of gauges.
+fn gauge<V: LabelValue>(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+) -> fmt::Result {
+    family(encoder, name, help, MetricType::Gauge, rows, |mut row, value| row.encode_gauge(&value))
+}
+
+/// A family of counters; the encoder adds `_total`.
+fn counter<V: LabelValue>(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+) -> fmt::Result {
+    family(encoder, name, help, MetricType::Counter, rows, |mut row, value| {
+        row.encode_counter::<NoLabelSet, _, u64>(&value, None)
+    })
+}
+
+/// A family of latency histograms in seconds.
+fn histogram<V: LabelValue>(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    rows: Vec<(Vec<(&'static str, V)>, &Histogram)>,
+) -> fmt::Result {
+    family(encoder, name, help, MetricType::Histogram, rows, |mut row, histogram| {
+        let mut buckets: Vec<(f64, u64)> =
+            histogram.buckets.iter().map(|bucket| (seconds(bucket.upper_us), bucket.count)).collect();
+        buckets.push((f64::MAX, histogram.above));
+        row.encode_histogram::<NoLabelSet>(seconds(histogram.sum_us), histogram.count(), &buckets, None)
+    })
+}
+
+/// A family without rows is left out.
+fn family<V: LabelValue, T>(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    metric_type: MetricType,
+    rows: Vec<(Vec<(&'static str, V)>, T)>,
+    encode: impl Fn(MetricEncoder<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut family = encoder.encode_descriptor(name, help, None, metric_type)?;
+    for (labels, value) in rows {
+        encode(family.encode_family(&labels)?, value)?;
+    }
+    Ok(())
+}
+
+/// Text that can be a label's value.
+trait LabelValue: prometheus_client::encoding::EncodeLabelValue {}
+impl LabelValue for &str {}
+impl LabelValue for String {}
+
+/// Microseconds as seconds; exact up to 2^53 µs, which is 285 years.
+#[expect(clippy::cast_precision_loss, reason = "a latency sum that large has other problems")]
+fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}

@@ -1,0 +1,36 @@
+//! Telling systemd how it goes (sd_notify(3)). Without systemd nothing happens.
+
+use crate::ArrayHandle;
+use control::Action;
+use sd_notify::NotifyState;
+use std::time::Duration;
+
+/// The array serves.
+pub(crate) fn ready(status: &str) {
+    send(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// The array is stopping.
+pub(crate) fn stopping() {
+    send(&[NotifyState::Stopping]);
+}
+
+/// Tells the watchdog that all is well, as long as the reactor answers. Returns at once when there is no watchdog.
+pub(crate) async fn feed_watchdog(array: ArrayHandle) {
+    let Some(deadline) = sd_notify::watchdog_enabled() else { return };
+    let mut ticks = tokio::time::interval((deadline / 3).max(Duration::from_millis(100)));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        match array.call(Action::Ping).await {
+            Ok(_) => send(&[NotifyState::Watchdog]),
+            Err(error) => tracing::warn!(%error, "the reactor did not answer the watchdog"),
+        }
+    }
+}
+
+fn send(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::warn!(%error, "systemd could not be notified");
+    }
+}

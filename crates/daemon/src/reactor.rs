@@ -1,0 +1,196 @@
+//! The reactor: the one thread that owns the pool, the SCSI target, `control` and every iSCSI connection.
+//!
+//! A command runs to completion here: the connection's task reads the PDU, runs the device server and the pool core, and queues the response;
+//! one pump after each batch of such work commits the log and completes what waited. Nothing is handed to another thread on the way.
+
+mod connection;
+mod directory;
+mod live;
+mod pump;
+mod registry;
+mod store;
+
+use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
+use crate::{ServeError, SystemEnvironment, advertised};
+use anyhow::Context;
+use block::{BlockDevice, BlockError, Durability, Extent};
+use control::{Control, ControlError, Portal};
+use live::LiveArray;
+use pool::{Catalog, CatalogChange, ObjectId, Pool, Volume};
+use registry::Registry;
+use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use store::Store;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+pub(crate) type ArrayPool = Pool<Store>;
+pub(crate) type ArrayTarget = ScsiTarget<Volume<Store>>;
+
+/// Seconds that initiators are given to log out at shutdown.
+const LOGOUT_SECONDS: u16 = 3;
+/// Time between checkpoints of a pool that is being written.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
+
+/// What the tasks of the reactor share.
+pub(crate) struct Reactor {
+    pub pool: ArrayPool,
+    pub target: ArrayTarget,
+    pub registry: Registry,
+    pub portals: Vec<Portal>,
+    /// What `control` last published.
+    pub directory: RefCell<Option<control::Directory>>,
+}
+
+struct SystemClock(Instant);
+
+impl scsi_target::Clock for SystemClock {
+    fn monotonic_ns(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+    fn unix_ms(&self) -> u64 {
+        u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
+    }
+}
+
+/// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
+pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
+    let pool = store::open(&configuration)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, serve(configuration, channels, pool))
+}
+
+async fn serve(
+    configuration: ReactorConfiguration,
+    channels: ReactorChannels,
+    pool: ArrayPool,
+) -> Result<(), ServeError> {
+    let ReactorChannels { requests, ready, mut shutdown } = channels;
+    let (listeners, portals) = listen(&configuration)?;
+    let work = Rc::new(Notify::new());
+    pool.on_work({
+        let work = work.clone();
+        move || work.notify_one()
+    });
+    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work));
+
+    let reactor = Rc::new(Reactor {
+        target: ScsiTarget::new(target_options(&pool, portals.len())),
+        pool: pool.clone(),
+        registry: Registry::default(),
+        portals: portals.clone(),
+        directory: RefCell::new(None),
+    });
+    let live = Rc::new(LiveArray::new(reactor.clone()));
+    let catalog = Rc::new(pool.clone());
+    let control = Control::open(catalog, live.clone(), Rc::new(SystemEnvironment), configuration.array.clone())
+        .await
+        .map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    let target_name = control.directory().target().to_owned();
+    reactor.target.set_name(&target_name);
+    live.load(&control.directory());
+    let control = Rc::new(control);
+
+    let answering = tokio::task::spawn_local(crate::answer(control, requests, {
+        let pool = pool.clone();
+        async move |object: ObjectId, offset_bytes: u64, data: bytes::Bytes| {
+            let extent = Extent::new(offset_bytes / 512, data.len() as u64 / 512);
+            pool.volume(object).write(extent, data, Durability::Forced).await.map_err(write_error)
+        }
+    }));
+    let accepting: Vec<_> = listeners
+        .into_iter()
+        .enumerate()
+        .map(|(index, listener)| tokio::task::spawn_local(accept(reactor.clone(), listener, index)))
+        .collect();
+    let _manager_gone = ready.send(Ready { portals, target: target_name });
+
+    // Told to stop, or the manager is gone: both mean stop.
+    let _told = (&mut shutdown).await;
+    for task in &accepting {
+        task.abort();
+    }
+    reactor.registry.shut_down(LOGOUT_SECONDS).await;
+    let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
+    pumping.abort();
+    let _ended = pumping.await;
+    let stopped = pool.with_core(|core| core.checkpoint());
+    stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
+}
+
+fn write_error(error: BlockError) -> ControlError {
+    match error {
+        BlockError::PoolStopped { reason } => ControlError::PoolStopped { reason },
+        other => ControlError::Damaged { reason: other.to_string() },
+    }
+}
+
+fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {
+    let ports = (1..=portals)
+        .filter_map(|n| u16::try_from(n).ok())
+        .map(|n| TargetPort { relative_identifier: n, portal_group_tag: n })
+        .collect();
+    let pool = pool.clone();
+    TargetOptions {
+        identity: TargetIdentity { name: String::new(), target_port_group: 1, ports },
+        limits: Limits::default(),
+        clock: Rc::new(SystemClock(Instant::now())),
+        set_write_cache: Rc::new(move |volume, enabled| {
+            let pool = pool.clone();
+            Box::pin(async move {
+                let change = CatalogChange::SetWriteCache { id: ObjectId(volume.0), enabled };
+                pool.commit(vec![change])
+                    .await
+                    .map_err(|e| BlockError::PoolStopped { reason: e.to_string() })
+            })
+        }),
+        refusal_log_entries: 1024,
+    }
+}
+
+fn listen(configuration: &ReactorConfiguration) -> Result<(Vec<TcpListener>, Vec<Portal>), ServeError> {
+    let mut listeners = Vec::new();
+    let mut portals = Vec::new();
+    for (index, address) in configuration.portals.iter().enumerate() {
+        let listener = bind(*address).map_err(|e| ServeError::bind(*address, e))?;
+        let listen = listener.local_addr().map_err(|e| ServeError::bind(*address, e))?;
+        let advertised = configuration.advertise.get(index).cloned().unwrap_or_else(|| advertised(listen));
+        listeners.push(listener);
+        portals.push(Portal { listen, advertised });
+    }
+    Ok((listeners, portals))
+}
+
+fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(256)
+}
+
+/// Connections at once; more are closed as soon as they are accepted.
+const MAX_CONNECTIONS: usize = 1024;
+
+async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                if reactor.registry.connections() >= MAX_CONNECTIONS {
+                    tracing::warn!(%peer, "connection refused: {MAX_CONNECTIONS} are open");
+                    continue;
+                }
+                let _no_delay = stream.set_nodelay(true);
+                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, peer, portal));
+            }
+            Err(error) => {
+                // Out of descriptors, most likely; others may be closed soon.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the iSCSI layer asks about targets, hosts and data lengths, answered from `control`'s directory.
+
+use super::Reactor;
+use iscsi::chap::{Algorithm, Credentials};
+use iscsi::pdu::LoginStatus;
+use iscsi::target::{Admission, Authentication, Directory, Refusal, TargetRecord};
+use scsi_target::NexusId;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// The directory as one connection sees it.
+pub(crate) struct PortalDirectory {
+    pub reactor: Rc<Reactor>,
+    /// Index of the portal it came in through.
+    pub portal: usize,
+    /// The portal's own address on this connection.
+    pub local: Option<SocketAddr>,
+    /// Its I_T nexus, once the session is open.
+    pub nexus: Option<NexusId>,
+}
+
+/// Target portal group tag of a portal: each is a target port of its own.
+pub(crate) fn portal_group_tag(portal: usize) -> u16 {
+    u16::try_from(portal + 1).unwrap_or(u16::MAX)
+}
+
+impl PortalDirectory {
+    fn authentication(&self, nexus: &control::Nexus) -> Authentication {
+        match &nexus.chap {
+            None => Authentication::None,
+            Some(chap) => Authentication::Chap {
+                accepted: vec![Credentials::new(chap.user.clone(), chap.secret.expose().as_bytes())],
+                own: chap.mutual.as_ref().map(|m| Credentials::new(m.user.clone(), m.secret.expose().as_bytes())),
+                algorithms: Algorithm::ALL.to_vec(),
+            },
+        }
+    }
+}
+
+impl Directory for PortalDirectory {
+    fn targets(&self, initiator_name: &str) -> Vec<TargetRecord> {
+        let directory = self.reactor.directory.borrow();
+        let Some(directory) = &*directory else { return Vec::new() };
+        let nexus = directory.nexus(initiator_name);
+        if nexus.host.is_none() && nexus.logical_units.is_empty() {
+            return Vec::new();
+        }
+        let addresses = self
+            .reactor
+            .portals
+            .iter()
+            .enumerate()
+            .filter_map(|(index, portal)| {
+                let tag = portal_group_tag(index);
+                let unspecified = portal.listen.ip().is_unspecified();
+                match self.local {
+                    // A portal on every address is reached at the one this connection came to.
+                    Some(local) if unspecified => {
+                        let address = SocketAddr::new(local.ip().to_canonical(), portal.listen.port());
+                        Some(format!("{address},{tag}"))
+                    }
+                    // A host that came from elsewhere cannot reach the loopback interface.
+                    Some(local) if portal.listen.ip().is_loopback() && !local.ip().to_canonical().is_loopback() => None,
+                    _ => Some(format!("{},{tag}", portal.advertised)),
+                }
+            })
+            .collect();
+        vec![TargetRecord { name: directory.target().to_owned(), addresses }]
+    }
+
+    fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
+        let directory = self.reactor.directory.borrow();
+        let Some(directory) = &*directory else { return Err(Refusal::Status(LoginStatus::SERVICE_UNAVAILABLE)) };
+        let nexus = directory.nexus(initiator_name);
+        if let Some(target) = target_name {
+            if !directory.target().eq_ignore_ascii_case(target) {
+                return Err(Refusal::Status(LoginStatus::TARGET_NOT_FOUND));
+            }
+            if nexus.host.is_none() && nexus.logical_units.is_empty() {
+                return Err(Refusal::Status(LoginStatus::AUTHORIZATION_FAILURE));
+            }
+        }
+        Ok(Admission {
+            authentication: self.authentication(&nexus),
+            target_portal_group_tag: portal_group_tag(self.portal),
+            target_alias: None,
+        })
+    }
+
+    fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
+        match self.nexus {
+            Some(nexus) => self.reactor.target.data_out_bytes(nexus, lun, cdb, expected),
+            None => 0,
+        }
+    }
+}

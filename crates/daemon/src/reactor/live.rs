@@ -1,0 +1,238 @@
+//! The running target as `control` sees it: what was changed goes to the SCSI target, what is running comes back as plain numbers.
+
+use super::Reactor;
+use super::registry::Order;
+use block::VolumeId;
+use control::{
+    Bucket, Change, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount, SessionInfo, VolumeCounters,
+};
+use iscsi::target::SessionType;
+use jiff::Timestamp;
+use pool::ObjectId;
+use scsi_target::{Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The reactor's side of [`Live`].
+pub(crate) struct LiveArray {
+    reactor: Rc<Reactor>,
+}
+
+impl LiveArray {
+    pub fn new(reactor: Rc<Reactor>) -> Self {
+        Self { reactor }
+    }
+
+    /// Everything in the directory, at the start.
+    pub fn load(&self, directory: &Directory) {
+        for volume in directory.volumes() {
+            self.add(directory, volume.object);
+        }
+        self.grant(directory);
+        *self.reactor.directory.borrow_mut() = Some(directory.clone());
+    }
+
+    fn add(&self, directory: &Directory, object: ObjectId) {
+        let Some(record) = directory.volume_of(object) else { return };
+        self.reactor.target.add_logical_unit(LogicalUnitConfig {
+            device: self.reactor.pool.volume(object),
+            naa: *record.naa.as_bytes(),
+            serial: record.naa.serial(),
+            name: record.name.clone(),
+            profile: Profile::default(),
+        });
+    }
+
+    /// Makes the target's grants those of the directory.
+    fn grant(&self, directory: &Directory) {
+        let target = &self.reactor.target;
+        let mut wanted: BTreeMap<VolumeId, BTreeMap<Option<String>, u16>> = BTreeMap::new();
+        for (object, host, lun) in directory.grants() {
+            let volume = wanted.entry(VolumeId(object.0)).or_default();
+            match host {
+                None => {
+                    volume.insert(None, lun);
+                }
+                Some(host) => volume.extend(host.iqns.iter().map(|iqn| (Some(iqn.clone()), lun))),
+            }
+        }
+        let volumes: Vec<VolumeId> = directory.volumes().map(|v| VolumeId(v.object.0)).collect();
+        // What goes first: a number may have moved from one volume to another.
+        for &volume in &volumes {
+            for grant in target.grants(volume) {
+                let kept = wanted.get(&volume).and_then(|w| w.get(&grant.initiator)) == Some(&grant.lun);
+                if !kept {
+                    target.revoke(volume, grant.initiator.as_deref());
+                }
+            }
+        }
+        for (volume, grants) in wanted {
+            let existing = target.grants(volume);
+            for (initiator, lun) in grants {
+                let grant = Grant { initiator, lun };
+                if !existing.contains(&grant)
+                    && let Err(error) = target.set_access(volume, grant)
+                {
+                    tracing::error!(volume = volume.0, %error, "a grant could not be made");
+                }
+            }
+        }
+    }
+}
+
+impl Live for LiveArray {
+    fn publish(&self, change: &Change, directory: &Directory) {
+        let target = &self.reactor.target;
+        match change {
+            Change::VolumeAdded { object } => self.add(directory, *object),
+            Change::VolumeRemoved { object } => {
+                target.remove_logical_unit(VolumeId(object.0));
+            }
+            Change::VolumeResized { object, .. } => target.resized(VolumeId(object.0)),
+            Change::WriteCacheChanged { object, .. } => target.mode_parameters_changed(VolumeId(object.0)),
+            Change::AccessGranted { .. }
+            | Change::AccessRevoked { .. }
+            | Change::HostChanged { .. }
+            | Change::HostRemoved { .. } => self.grant(directory),
+        }
+        *self.reactor.directory.borrow_mut() = Some(directory.clone());
+    }
+
+    fn sessions(&self) -> Vec<SessionInfo> {
+        let mut sessions = Vec::new();
+        for member in self.reactor.registry.members() {
+            let session = member.session.borrow();
+            let (Some(identity), Some(since)) = (&*session, member.since.get()) else { continue };
+            if identity.session_type != SessionType::Normal {
+                continue;
+            }
+            sessions.push(SessionInfo {
+                id: member.id,
+                initiator: identity.initiator_name.to_string(),
+                portal: member.portal,
+                peer_address: member.peer,
+                since,
+                last_io: member.last_io.get(),
+                commands: member.commands.get(),
+                read_bytes: member.read_bytes.get(),
+                written_bytes: member.written_bytes.get(),
+            });
+        }
+        sessions
+    }
+
+    fn drop_session(&self, id: u64) -> bool {
+        let members = self.reactor.registry.members();
+        let found = members.iter().find(|m| m.id == id && m.session.borrow().is_some());
+        if let Some(member) = found {
+            member.order(Order::Close);
+        }
+        found.is_some()
+    }
+
+    fn portals(&self) -> Vec<Portal> {
+        self.reactor.portals.clone()
+    }
+
+    fn offload_statistics(&self) -> Vec<OffloadRow> {
+        let log = self.reactor.target.refusals(0);
+        self.reactor
+            .target
+            .offload_statistics()
+            .into_iter()
+            .filter(|row| row.statistics.commands > 0)
+            .map(|row| {
+                let mut refusals: BTreeMap<&'static str, RefusalCount> = BTreeMap::new();
+                for entry in log.iter().filter(|e| e.volume == row.volume && e.primitive == row.primitive) {
+                    let count = refusals.entry(entry.reason.code()).or_insert(RefusalCount {
+                        reason_code: entry.reason.code(),
+                        reason: entry.reason.words(),
+                        count: 0,
+                    });
+                    count.count += 1;
+                }
+                OffloadRow {
+                    volume: ObjectId(row.volume.0),
+                    primitive: primitive(row.primitive),
+                    commands: row.statistics.commands,
+                    ok: row.statistics.ok,
+                    refused: row.statistics.refused,
+                    miscompares: row.statistics.miscompares,
+                    errors: row.statistics.errors,
+                    bytes: row.statistics.bytes,
+                    host_bytes_avoided: row.statistics.host_bytes_avoided,
+                    cloned_bytes: row.statistics.cloned_bytes,
+                    copied_bytes: row.statistics.copied_bytes,
+                    latency: histogram(&row.statistics.latency),
+                    refusals: refusals.into_values().collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn offload_log(&self, limit: usize) -> Vec<Refusal> {
+        let mut entries = self.reactor.target.refusals(0);
+        let surplus = entries.len().saturating_sub(limit);
+        entries.drain(..surplus);
+        entries
+            .into_iter()
+            .map(|entry| Refusal {
+                sequence: entry.sequence,
+                time: i64::try_from(entry.unix_ms)
+                    .ok()
+                    .and_then(|ms| Timestamp::from_millisecond(ms).ok())
+                    .unwrap_or(Timestamp::UNIX_EPOCH),
+                volume: ObjectId(entry.volume.0),
+                initiator: entry.initiator,
+                primitive: primitive(entry.primitive),
+                reason_code: entry.reason.code(),
+                reason: entry.reason.words(),
+                detail: entry.detail,
+            })
+            .collect()
+    }
+
+    fn volume_counters(&self) -> Vec<VolumeCounters> {
+        let directory = self.reactor.directory.borrow();
+        let Some(directory) = &*directory else { return Vec::new() };
+        directory
+            .volumes()
+            .filter_map(|volume| {
+                let io = self.reactor.target.io_statistics(VolumeId(volume.object.0))?;
+                (io.reads + io.writes > 0).then(|| VolumeCounters {
+                    volume: volume.object,
+                    reads: io.reads,
+                    writes: io.writes,
+                    read_bytes: io.read_bytes,
+                    written_bytes: io.written_bytes,
+                    queue_depth: 0,
+                    read_latency: Histogram::default(),
+                    write_latency: Histogram::default(),
+                })
+            })
+            .collect()
+    }
+
+    fn pool_stopped(&self) -> Option<String> {
+        self.reactor.pool.with_core(|core| core.stopped().map(str::to_owned))
+    }
+}
+
+fn primitive(primitive: Primitive) -> control::Primitive {
+    match primitive {
+        Primitive::Ats => control::Primitive::Ats,
+        Primitive::Xcopy => control::Primitive::Xcopy,
+        Primitive::Zero => control::Primitive::Zero,
+        Primitive::Unmap => control::Primitive::Unmap,
+    }
+}
+
+fn histogram(latency: &LatencyHistogram) -> Histogram {
+    // The last bucket has no upper bound.
+    let (above, bounded) = latency.buckets.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
+    let buckets = (0u32..)
+        .zip(bounded)
+        .map(|(i, count)| Bucket { upper_us: LatencyHistogram::upper_bound_us(i), count: *count })
+        .collect();
+    Histogram { buckets, above, sum_us: latency.sum_ns / 1000 }
+}

@@ -1,0 +1,65 @@
+//! Moves the pool forward: after each batch of commands, when the medium completes something, and now and then for a checkpoint.
+
+use super::{ArrayPool, CHECKPOINT_INTERVAL};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+
+/// Pages of detached sub-trees given back in one pump.
+const BACKGROUND_PAGES: usize = 32;
+
+/// Pumps until it is dropped.
+pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>) {
+    let descriptor: Option<OwnedFd> =
+        pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
+    #[expect(deprecated, reason = "an OwnedFd neither closes nor changes its descriptor; the new form needs unsafe code")]
+    let wake = descriptor.and_then(|fd| AsyncFd::with_interest(fd, tokio::io::Interest::READABLE).ok());
+    let mut checkpointed = Instant::now();
+    let mut sequence = pool.with_core(|core| core.next_sequence());
+    let mut told = false;
+    loop {
+        let more = pool.pump(BACKGROUND_PAGES);
+        if !told && let Some(reason) = pool.with_core(|core| core.stopped().map(str::to_owned)) {
+            tracing::error!(reason, "the pool stopped: nothing is acknowledged any more until the array is restarted");
+            told = true;
+        }
+        if checkpointed.elapsed() >= CHECKPOINT_INTERVAL {
+            checkpointed = Instant::now();
+            let now = pool.with_core(|core| core.next_sequence());
+            if now != sequence {
+                sequence = now;
+                pool.with_core(|core| core.request_checkpoint());
+                continue;
+            }
+        }
+        if more && !told {
+            // Background work goes on, but hosts come first.
+            tokio::task::yield_now().await;
+            if wake.is_none() {
+                continue;
+            }
+        }
+        let idle = if more { Duration::from_millis(1) } else { Duration::from_secs(1) };
+        tokio::select! {
+            biased;
+            () = work.notified() => {}
+            ready = readable(&wake) => {
+                if let Some(Ok(mut guard)) = ready {
+                    guard.clear_ready();
+                }
+            }
+            () = tokio::time::sleep(idle) => {}
+        }
+    }
+}
+
+async fn readable(
+    wake: &Option<AsyncFd<OwnedFd>>,
+) -> Option<std::io::Result<tokio::io::unix::AsyncFdReadyGuard<'_, OwnedFd>>> {
+    match wake {
+        Some(wake) => Some(wake.readable().await),
+        None => std::future::pending().await,
+    }
+}

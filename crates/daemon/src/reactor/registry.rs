@@ -1,0 +1,169 @@
+//! Every connection of the array: who is logged in, and how one connection reaches another's tasks.
+
+use block::VolumeId;
+use iscsi::target::SessionIdentity;
+use jiff::Timestamp;
+use scsi_target::NexusId;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::{Notify, oneshot};
+
+/// What a connection is asked to do by others.
+pub(crate) enum Order {
+    /// Close; session reinstatement or an administrator.
+    Close,
+    /// Ask the initiator to log out within so many seconds.
+    Leave(u16),
+    /// End all tasks on the volume (`None`: all tasks) without a response, and say when none can have an effect any more. The reply says
+    /// whether there were any.
+    Abort(Option<VolumeId>, oneshot::Sender<bool>),
+}
+
+/// One connection, as others see it.
+pub(crate) struct Member {
+    pub id: u64,
+    pub portal: SocketAddr,
+    pub peer: SocketAddr,
+    pub session: RefCell<Option<SessionIdentity>>,
+    pub nexus: Cell<Option<NexusId>>,
+    pub since: Cell<Option<Timestamp>>,
+    pub last_io: Cell<Option<Timestamp>>,
+    pub commands: Cell<u64>,
+    pub read_bytes: Cell<u64>,
+    pub written_bytes: Cell<u64>,
+    pub orders: RefCell<Vec<Order>>,
+    pub wake: Notify,
+    /// Notified when the connection's last task is done and its nexus is gone.
+    pub ended: Notify,
+    pub gone: Cell<bool>,
+}
+
+impl Member {
+    /// Gives an order.
+    pub fn order(&self, order: Order) {
+        self.orders.borrow_mut().push(order);
+        self.wake.notify_one();
+    }
+
+    /// Waits until the connection is gone.
+    pub async fn wait_gone(&self) {
+        loop {
+            let ended = self.ended.notified();
+            if self.gone.get() {
+                return;
+            }
+            ended.await;
+        }
+    }
+}
+
+/// All connections.
+#[derive(Default)]
+pub(crate) struct Registry {
+    members: RefCell<BTreeMap<u64, Rc<Member>>>,
+    next_id: Cell<u64>,
+    next_tsih: Cell<u16>,
+}
+
+impl Registry {
+    /// Number of connections.
+    pub fn connections(&self) -> usize {
+        self.members.borrow().len()
+    }
+
+    /// A new connection.
+    pub fn join(&self, portal: SocketAddr, peer: SocketAddr) -> Rc<Member> {
+        let id = self.next_id.get() + 1;
+        self.next_id.set(id);
+        let member = Rc::new(Member {
+            id,
+            portal,
+            peer,
+            session: RefCell::new(None),
+            nexus: Cell::new(None),
+            since: Cell::new(None),
+            last_io: Cell::new(None),
+            commands: Cell::new(0),
+            read_bytes: Cell::new(0),
+            written_bytes: Cell::new(0),
+            orders: RefCell::new(Vec::new()),
+            wake: Notify::new(),
+            ended: Notify::new(),
+            gone: Cell::new(false),
+        });
+        self.members.borrow_mut().insert(id, member.clone());
+        member
+    }
+
+    /// The connection is over.
+    pub fn leave(&self, member: &Member) {
+        self.members.borrow_mut().remove(&member.id);
+        member.gone.set(true);
+        member.ended.notify_waiters();
+    }
+
+    /// Every connection.
+    pub fn members(&self) -> Vec<Rc<Member>> {
+        self.members.borrow().values().cloned().collect()
+    }
+
+    /// Sessions other than `but` of the same initiator port and target port: what a new login reinstates.
+    pub fn same_nexus(&self, identity: &SessionIdentity, but: u64) -> Vec<Rc<Member>> {
+        self.members()
+            .into_iter()
+            .filter(|m| m.id != but)
+            .filter(|m| {
+                m.session.borrow().as_ref().is_some_and(|s| {
+                    s.initiator_name == identity.initiator_name
+                        && s.isid == identity.isid
+                        && s.session_type == identity.session_type
+                        && s.target_name == identity.target_name
+                        && s.target_portal_group_tag == identity.target_portal_group_tag
+                })
+            })
+            .collect()
+    }
+
+    /// True when the session exists.
+    pub fn has_session(&self, tsih: u16) -> bool {
+        self.members().iter().any(|m| m.session.borrow().as_ref().is_some_and(|s| s.tsih == tsih))
+    }
+
+    /// A TSIH that no session has.
+    pub fn new_tsih(&self) -> u16 {
+        loop {
+            let tsih = self.next_tsih.get().wrapping_add(1);
+            self.next_tsih.set(tsih);
+            if tsih != 0 && !self.has_session(tsih) {
+                return tsih;
+            }
+        }
+    }
+
+    /// Asks every initiator to log out, waits for that time, then closes what is left and waits for it.
+    pub async fn shut_down(&self, seconds: u16) {
+        for member in self.members() {
+            member.order(Order::Leave(seconds));
+        }
+        let all_gone = async {
+            for member in self.members() {
+                member.wait_gone().await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(u64::from(seconds) + 1), all_gone).await.is_ok() {
+            return;
+        }
+        for member in self.members() {
+            member.order(Order::Close);
+        }
+        let rest = async {
+            for member in self.members() {
+                member.wait_gone().await;
+            }
+        };
+        let _stuck = tokio::time::timeout(Duration::from_secs(5), rest).await;
+    }
+}

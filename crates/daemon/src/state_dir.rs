@@ -1,0 +1,146 @@
+//! The state directory: one array at a time, one user.
+
+use crate::ServeError;
+use anyhow::Context;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The administrative socket's name in the state directory.
+pub(crate) const SOCKET_NAME: &str = "windlass.sock";
+/// The lock file's name.
+const LOCK_NAME: &str = "windlass.lock";
+/// Longest path of a Unix socket in bytes (`sun_path`, unix(7)).
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+
+/// A state directory that belongs to this process as long as this lives.
+#[derive(Debug)]
+pub(crate) struct StateDir {
+    path: PathBuf,
+    /// Locked with flock(2): the kernel lets go when the process ends, however it ends.
+    _lock: File,
+}
+
+impl StateDir {
+    /// Makes the directory if needed (for its owner only) and locks it.
+    pub(crate) fn open(path: &Path) -> Result<Self, ServeError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.with_context(|| format!("cannot make the state directory {}", path.display()))?;
+        let lock_path = path.join(LOCK_NAME);
+        let opened =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&lock_path);
+        let mut lock = opened.with_context(|| format!("cannot open {}", lock_path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let read = (&lock).take(32).read_to_string(&mut owner);
+                let owner = read.ok().map_or("unknown", |_| owner.trim()).to_owned();
+                return Err(ServeError::Locked { state_dir: path.to_owned(), owner });
+            }
+            Err(TryLockError::Error(error)) => {
+                let error = anyhow::Error::new(error).context(format!("cannot lock {}", lock_path.display()));
+                return Err(ServeError::Failed(error));
+            }
+        }
+        let written =
+            lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| writeln!(lock, "{}", std::process::id()));
+        written.with_context(|| format!("cannot write {}", lock_path.display()))?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Clears the way for a Unix socket: removes one that nobody answers at, refuses when somebody does or when something else is there.
+pub(crate) fn clear_socket(path: &Path) -> Result<(), ServeError> {
+    let length = path.as_os_str().len();
+    if length > MAX_SOCKET_PATH_BYTES {
+        let message = format!(
+            "the socket's path {} has {length} bytes, and at most {MAX_SOCKET_PATH_BYTES} are possible: choose a shorter \
+             --state-dir or --socket",
+            path.display()
+        );
+        return Err(ServeError::Configuration(message));
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(ServeError::SocketInUse { path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            let removed = std::fs::remove_file(path);
+            Ok(removed.with_context(|| format!("cannot remove the stale socket {}", path.display()))?)
+        }
+        Err(error) => {
+            Err(ServeError::Failed(anyhow::Error::new(error).context(format!("{} is in the way", path.display()))))
+        }
+    }
+}
+
+/// Writes a file that only its owner can read, replacing what was there as a whole.
+pub(crate) fn write_private(path: &Path, content: &str) -> anyhow::Result<()> {
+    let partial = path.with_extension("partial");
+    let write = || -> std::io::Result<()> {
+        match std::fs::remove_file(&partial) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&partial, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+    use super::{StateDir, clear_socket, write_private};
+    use crate::ServeError;
+    use crate::memory::TemporaryDirectory;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn one_daemon_at_a_time() {
+        let directory = TemporaryDirectory::new();
+        let path = directory.path().join("state");
+        let first = StateDir::open(&path).unwrap();
+        let error = StateDir::open(&path).unwrap_err();
+        assert!(matches!(&error, ServeError::Locked { owner, .. } if *owner == std::process::id().to_string()));
+        assert_eq!(error.exit_status(), 4);
+        drop(first);
+        StateDir::open(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_stale_socket_is_removed_and_a_live_one_is_not() {
+        let directory = TemporaryDirectory::new();
+        let path = directory.path().join("s.sock");
+        clear_socket(&path).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        assert!(matches!(clear_socket(&path), Err(ServeError::SocketInUse { .. })));
+        drop(listener);
+        assert!(path.exists());
+        clear_socket(&path).unwrap();
+        assert!(!path.exists());
+        let long = directory.path().join("x".repeat(120));
+        assert!(matches!(clear_socket(&long), Err(ServeError::Configuration(_))));
+    }
+
+    #[test]
+    fn private_files_are_private() {
+        let directory = TemporaryDirectory::new();
+        let path = directory.path().join("secret");
+        write_private(&path, "one").unwrap();
+        write_private(&path, "two").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

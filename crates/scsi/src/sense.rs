@@ -1,0 +1,257 @@
+//! Sense data in fixed format, SPC-4 §4.5.3, with sense-key specific field pointers (§4.5.2.4).
+//!
+//! Descriptor format is left out on purpose: D_SENSE stays 0, fixed format is what every initiator has met.
+
+/// A sense key, SPC-4 §4.5.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SenseKey(pub u8);
+
+impl SenseKey {
+    /// Nothing to report.
+    pub const NO_SENSE: Self = Self(0x0);
+    /// The logical unit cannot be accessed.
+    pub const NOT_READY: Self = Self(0x2);
+    /// The medium failed.
+    pub const MEDIUM_ERROR: Self = Self(0x3);
+    /// The device failed.
+    pub const HARDWARE_ERROR: Self = Self(0x4);
+    /// The CDB or a parameter is wrong.
+    pub const ILLEGAL_REQUEST: Self = Self(0x5);
+    /// Something happened that the I_T nexus must know first.
+    pub const UNIT_ATTENTION: Self = Self(0x6);
+    /// The block is protected, or cannot be given space.
+    pub const DATA_PROTECT: Self = Self(0x7);
+    /// A third-party copy stopped after it started.
+    pub const COPY_ABORTED: Self = Self(0xa);
+    /// The device aborted the command.
+    pub const ABORTED_COMMAND: Self = Self(0xb);
+    /// The data differs from the medium.
+    pub const MISCOMPARE: Self = Self(0xe);
+}
+
+/// An additional sense code and its qualifier: ASC in the high byte, ASCQ in the low. SPC-4 annex F.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AdditionalSense(pub u16);
+
+impl AdditionalSense {
+    /// 00/00.
+    pub const NO_ADDITIONAL_SENSE_INFORMATION: Self = Self(0x0000);
+    /// 00/16.
+    pub const OPERATION_IN_PROGRESS: Self = Self(0x0016);
+    /// 0D/01.
+    pub const THIRD_PARTY_DEVICE_FAILURE: Self = Self(0x0d01);
+    /// 0D/02.
+    pub const COPY_TARGET_DEVICE_NOT_REACHABLE: Self = Self(0x0d02);
+    /// 0D/03.
+    pub const INCORRECT_COPY_TARGET_DEVICE_TYPE: Self = Self(0x0d03);
+    /// 0E/03.
+    pub const INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT: Self = Self(0x0e03);
+    /// 11/00.
+    pub const UNRECOVERED_READ_ERROR: Self = Self(0x1100);
+    /// 1A/00.
+    pub const PARAMETER_LIST_LENGTH_ERROR: Self = Self(0x1a00);
+    /// 1D/00.
+    pub const MISCOMPARE_DURING_VERIFY_OPERATION: Self = Self(0x1d00);
+    /// 20/00.
+    pub const INVALID_COMMAND_OPERATION_CODE: Self = Self(0x2000);
+    /// 21/00.
+    pub const LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE: Self = Self(0x2100);
+    /// 24/00.
+    pub const INVALID_FIELD_IN_CDB: Self = Self(0x2400);
+    /// 25/00.
+    pub const LOGICAL_UNIT_NOT_SUPPORTED: Self = Self(0x2500);
+    /// 26/00.
+    pub const INVALID_FIELD_IN_PARAMETER_LIST: Self = Self(0x2600);
+    /// 26/06.
+    pub const TOO_MANY_TARGET_DESCRIPTORS: Self = Self(0x2606);
+    /// 26/07.
+    pub const UNSUPPORTED_TARGET_DESCRIPTOR_TYPE_CODE: Self = Self(0x2607);
+    /// 26/08.
+    pub const TOO_MANY_SEGMENT_DESCRIPTORS: Self = Self(0x2608);
+    /// 26/09.
+    pub const UNSUPPORTED_SEGMENT_DESCRIPTOR_TYPE_CODE: Self = Self(0x2609);
+    /// 26/0B.
+    pub const INLINE_DATA_LENGTH_EXCEEDED: Self = Self(0x260b);
+    /// 26/0D.
+    pub const COPY_SEGMENT_GRANULARITY_VIOLATION: Self = Self(0x260d);
+    /// 27/00.
+    pub const WRITE_PROTECTED: Self = Self(0x2700);
+    /// 27/02.
+    pub const LOGICAL_UNIT_SOFTWARE_WRITE_PROTECTED: Self = Self(0x2702);
+    /// 27/07.
+    pub const SPACE_ALLOCATION_FAILED_WRITE_PROTECT: Self = Self(0x2707);
+    /// 28/00.
+    pub const NOT_READY_TO_READY_CHANGE: Self = Self(0x2800);
+    /// 29/00.
+    pub const POWER_ON_RESET_OR_BUS_DEVICE_RESET_OCCURRED: Self = Self(0x2900);
+    /// 29/03.
+    pub const BUS_DEVICE_RESET_FUNCTION_OCCURRED: Self = Self(0x2903);
+    /// 2A/01.
+    pub const MODE_PARAMETERS_CHANGED: Self = Self(0x2a01);
+    /// 2A/09.
+    pub const CAPACITY_DATA_HAS_CHANGED: Self = Self(0x2a09);
+    /// 2F/00.
+    pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Self = Self(0x2f00);
+    /// 39/00.
+    pub const SAVING_PARAMETERS_NOT_SUPPORTED: Self = Self(0x3900);
+    /// 3A/00.
+    pub const MEDIUM_NOT_PRESENT: Self = Self(0x3a00);
+    /// 3F/03.
+    pub const INQUIRY_DATA_HAS_CHANGED: Self = Self(0x3f03);
+    /// 3F/0E.
+    pub const REPORTED_LUNS_DATA_HAS_CHANGED: Self = Self(0x3f0e);
+    /// 44/00.
+    pub const INTERNAL_TARGET_FAILURE: Self = Self(0x4400);
+    /// 4B/00.
+    pub const DATA_PHASE_ERROR: Self = Self(0x4b00);
+    /// 53/02.
+    pub const MEDIUM_REMOVAL_PREVENTED: Self = Self(0x5302);
+
+    /// The additional sense code.
+    pub const fn code(self) -> u8 {
+        self.0.to_be_bytes()[0]
+    }
+
+    /// The additional sense code qualifier.
+    pub const fn qualifier(self) -> u8 {
+        self.0.to_be_bytes()[1]
+    }
+}
+
+/// What a field pointer counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldArea {
+    /// Bytes of the CDB.
+    Cdb,
+    /// Bytes of the parameter list.
+    ParameterList,
+    /// Bytes of the segment descriptor that failed (COPY ABORTED only, SPC-4 §4.5.2.4.4).
+    SegmentDescriptor,
+}
+
+/// The byte, and perhaps the bit, in error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldPointer {
+    /// What `byte` counts in.
+    pub area: FieldArea,
+    /// First byte of the field in error.
+    pub byte: u16,
+    /// Most significant bit of the field in error, 7 to 0.
+    pub bit: Option<u8>,
+}
+
+impl FieldPointer {
+    /// A byte of the CDB.
+    pub const fn cdb(byte: u16) -> Self {
+        Self { area: FieldArea::Cdb, byte, bit: None }
+    }
+
+    /// A bit of the CDB.
+    pub const fn cdb_bit(byte: u16, bit: u8) -> Self {
+        Self { area: FieldArea::Cdb, byte, bit: Some(bit) }
+    }
+
+    /// A byte of the parameter list; an offset above 65 535 is reported as 65 535.
+    pub fn parameter_list(byte: usize) -> Self {
+        Self { area: FieldArea::ParameterList, byte: u16::try_from(byte).unwrap_or(u16::MAX), bit: None }
+    }
+
+    /// A byte of the segment descriptor.
+    pub const fn segment(byte: u16) -> Self {
+        Self { area: FieldArea::SegmentDescriptor, byte, bit: None }
+    }
+
+    fn encode(&self) -> [u8; 3] {
+        const VALID: u8 = 0x80;
+        let area = match self.area {
+            FieldArea::Cdb => 0x40,
+            FieldArea::ParameterList => 0,
+            FieldArea::SegmentDescriptor => 0x20,
+        };
+        let bit = self.bit.map_or(0, |bit| 0x08 | (bit & 0x07));
+        let [high, low] = self.byte.to_be_bytes();
+        [VALID | area | bit, high, low]
+    }
+}
+
+/// Current sense data in fixed format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedSense {
+    /// What kind of condition.
+    pub key: SenseKey,
+    /// Which condition.
+    pub additional: AdditionalSense,
+    /// INFORMATION field; a value that does not fit its 32 bits is left out (VALID = 0).
+    pub information: Option<u64>,
+    /// COMMAND-SPECIFIC INFORMATION field.
+    pub command_specific: [u8; 4],
+    /// Sense-key specific field pointer.
+    pub field: Option<FieldPointer>,
+    /// Appended after byte 17: the status byte and sense data of a copy source or destination (SPC-4 §6.4, "EXTENDED COPY
+    /// considerations"); `command_specific` points at it.
+    pub forwarded: Vec<u8>,
+}
+
+impl FixedSense {
+    /// Bytes of the fixed part.
+    pub const BYTES: usize = 18;
+
+    /// Sense data with key and code only.
+    pub const fn new(key: SenseKey, additional: AdditionalSense) -> Self {
+        Self { key, additional, information: None, command_specific: [0; 4], field: None, forwarded: Vec::new() }
+    }
+
+    /// The sense data bytes: 18, and the forwarded ones. At most 252.
+    pub fn encode(&self) -> Vec<u8> {
+        let forwarded = self.forwarded.get(..self.forwarded.len().min(252 - Self::BYTES)).unwrap_or_default();
+        let information = self.information.and_then(|value| u32::try_from(value).ok());
+        let mut bytes = Vec::with_capacity(Self::BYTES + forwarded.len());
+        bytes.push(if information.is_some() { 0xf0 } else { 0x70 });
+        bytes.push(0);
+        bytes.push(self.key.0);
+        bytes.extend_from_slice(&information.unwrap_or(0).to_be_bytes());
+        bytes.push(u8::try_from(Self::BYTES - 8 + forwarded.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(&self.command_specific);
+        bytes.push(self.additional.code());
+        bytes.push(self.additional.qualifier());
+        bytes.push(0);
+        bytes.extend_from_slice(&self.field.map_or([0; 3], |field| field.encode()));
+        bytes.extend_from_slice(forwarded);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn miscompare_carries_the_offset_of_the_first_difference() {
+        let mut sense = FixedSense::new(SenseKey::MISCOMPARE, AdditionalSense::MISCOMPARE_DURING_VERIFY_OPERATION);
+        sense.information = Some(0x1e5);
+        assert_eq!(sense.encode(), hex!("f0 00 0e 00 00 01 e5 0a 00 00 00 00 1d 00 00 00 00 00"));
+    }
+
+    #[test]
+    fn field_pointer_names_byte_and_bit_of_the_cdb() {
+        let mut sense = FixedSense::new(SenseKey::ILLEGAL_REQUEST, AdditionalSense::INVALID_FIELD_IN_CDB);
+        sense.field = Some(FieldPointer::cdb_bit(1, 7));
+        assert_eq!(sense.encode(), hex!("70 00 05 00 00 00 00 0a 00 00 00 00 24 00 00 cf 00 01"));
+    }
+
+    #[test]
+    fn information_above_32_bits_is_left_out() {
+        let mut sense = FixedSense::new(SenseKey::MEDIUM_ERROR, AdditionalSense::UNRECOVERED_READ_ERROR);
+        sense.information = Some(1 << 32);
+        assert_eq!(sense.encode().first(), Some(&0x70));
+    }
+
+    #[test]
+    fn forwarded_sense_follows_the_fixed_part() {
+        let mut sense = FixedSense::new(SenseKey::COPY_ABORTED, AdditionalSense::THIRD_PARTY_DEVICE_FAILURE);
+        sense.forwarded = vec![0x18];
+        let bytes = sense.encode();
+        assert_eq!((bytes.len(), bytes[7], bytes[18]), (19, 11, 0x18));
+    }
+}

@@ -1,0 +1,52 @@
+//! COMPARE AND WRITE (89h), SBC-3 §5.2. VMware calls it Atomic Test and Set (ATS).
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::offload::{OffloadWork, Primitive};
+use crate::sense::Fault;
+use block::{BlockDevice, CompareOutcome, Durability};
+use hex_literal::hex;
+use scsi::FieldPointer;
+
+pub(super) const COMMAND: Command = Command {
+    name: "COMPARE AND WRITE",
+    operation: Operation::CompareAndWrite,
+    opcode: scsi::opcode::COMPARE_AND_WRITE,
+    service_action: None,
+    cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: Some(Primitive::Ats),
+};
+
+/// Compares the medium with the first half of Data-Out and, if equal, writes the second half.
+///
+/// * Data-Out: 2 × NUMBER OF LOGICAL BLOCKS blocks, the verify half first; the transport has to announce exactly as many.
+/// * Atomic against every other access to the blocks: the device does it at one instant.
+/// * `Fault::Miscompare`: offset in bytes of the first difference; nothing was written.
+/// * `Fault::AboveLimit`: above MAXIMUM COMPARE AND WRITE LENGTH (VPD page B0h).
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    const COUNT_AT: FieldPointer = FieldPointer::cdb(13);
+    let count = u64::from(call.cdb.byte::<13>());
+    let limit = u64::from(call.target.limits.compare_and_write_blocks);
+    if count > limit {
+        return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });
+    }
+    let extent = call.unit.checked_range(call.cdb.be64::<2>(), count)?;
+    let half_bytes = count * BLOCK;
+    let data = call.exact_data_out(2 * half_bytes, COUNT_AT)?;
+    if count == 0 {
+        return Ok(Reply::good());
+    }
+    let half = data.len() / 2;
+    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let device = call.unit.device();
+    match device.compare_and_write(extent, data.slice(..half), data.slice(half..), durability).await? {
+        CompareOutcome::Written => {
+            Ok(Reply::took(2 * half_bytes).offloaded(OffloadWork { bytes: half_bytes, ..OffloadWork::default() }))
+        }
+        CompareOutcome::Miscompare { offset_bytes } => Err(Fault::Miscompare { offset_bytes: u64::from(offset_bytes) }),
+    }
+}

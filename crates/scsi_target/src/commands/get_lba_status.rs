@@ -1,0 +1,45 @@
+//! GET LBA STATUS (9Eh/12h), SBC-3 §5.4.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::{BlockDevice, Lba};
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::provisioning::{DEALLOCATED, LbaStatusDescriptor, MAPPED, lba_status_data};
+
+pub(super) const COMMAND: Command = Command {
+    name: "GET LBA STATUS",
+    operation: Operation::GetLbaStatus,
+    opcode: scsi::opcode::SERVICE_ACTION_IN_16,
+    service_action: Some(service_action::GET_LBA_STATUS),
+    cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),
+    data: DataDirection::In,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Descriptors in one answer, at most; an initiator asks on from the end of the last.
+const DESCRIPTORS: usize = 256;
+
+/// Returns runs of mapped and deallocated blocks from the starting LBA on, as many as fit the allocation length.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let lba = call.cdb.be64::<2>();
+    call.unit.checked_range(lba, 1)?;
+    let allocation_length = call.cdb.be32::<10>();
+    let room = usize::try_from(allocation_length.saturating_sub(8) / 16).unwrap_or(usize::MAX);
+    let runs = call.unit.device().provisioning(Lba(lba), room.clamp(1, DESCRIPTORS)).await?;
+    let descriptors: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            let count = u32::try_from(run.extent.count).unwrap_or(u32::MAX);
+            LbaStatusDescriptor::new(run.extent.lba.0, count, if run.mapped { MAPPED } else { DEALLOCATED })
+        })
+        .collect();
+    // A run that does not fit its 32-bit count is cut, and what follows it would leave a gap.
+    let whole = runs.iter().take_while(|run| u32::try_from(run.extent.count).is_ok()).count();
+    let reported = descriptors.get(..(whole + 1).min(descriptors.len())).unwrap_or_default();
+    Ok(Reply::parameter_data(lba_status_data(reported), allocation_length))
+}

@@ -1,0 +1,75 @@
+//! INQUIRY (12h), SPC-4 §6.6: standard data and, with EVPD, vital product data pages.
+
+mod vpd;
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::logical_unit::{PRODUCT, VENDOR};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::inquiry::{NO_LOGICAL_UNIT, StandardInquiry, ascii_field};
+use scsi::{Cdb, FieldPointer};
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::U16;
+
+pub(super) const COMMAND: Command = Command {
+    name: "INQUIRY",
+    operation: Operation::Inquiry,
+    opcode: scsi::opcode::INQUIRY,
+    service_action: None,
+    cdb_usage: &hex!("12 01 ff ffff 00"),
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Kept,
+    offload: None,
+};
+
+/// SAM-5, SPC-4, SBC-3, iSCSI.
+const VERSION_DESCRIPTORS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
+
+/// Returns the data, cut to the allocation length.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let page_code = call.cdb.byte::<2>();
+    let data = if call.cdb.bit::<1>(0x01) {
+        vpd::page(call, page_code)?
+    } else if page_code != 0 {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
+    } else {
+        standard(call).as_bytes().to_vec()
+    };
+    Ok(Reply::parameter_data(data, call.cdb.be16::<3>()))
+}
+
+/// The answer where there is no logical unit: peripheral qualifier 011b. VPD pages do not exist.
+pub(super) fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
+    if cdb.bit::<1>(0x01) || cdb.byte::<2>() != 0 {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
+    }
+    let mut data = base();
+    data.peripheral = NO_LOGICAL_UNIT;
+    Ok(Reply::parameter_data(data.as_bytes().to_vec(), cdb.be16::<3>()))
+}
+
+/// What is the same for every logical unit and where there is none.
+fn base() -> StandardInquiry {
+    let mut data = StandardInquiry::empty();
+    data.version = 0x06;
+    data.flags7 = 0x02; // CMDQUE
+    data.vendor = ascii_field(VENDOR);
+    data.product = ascii_field(PRODUCT);
+    data.revision = ascii_field(env!("CARGO_PKG_VERSION"));
+    for (slot, descriptor) in data.version_descriptors.iter_mut().zip(VERSION_DESCRIPTORS) {
+        *slot = U16::new(descriptor);
+    }
+    data
+}
+
+fn standard<D: BlockDevice>(call: &Invocation<'_, D>) -> StandardInquiry {
+    let mut data = base();
+    data.removable = if call.unit.profile.removable { 0x80 } else { 0 };
+    data.flags5 = 0x10 | 0x08; // TPGS: implicit; 3PC
+    data.flags6 = if call.target.identity.borrow().ports.len() > 1 { 0x10 } else { 0 }; // MULTIP
+    data
+}

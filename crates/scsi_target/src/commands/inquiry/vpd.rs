@@ -1,0 +1,137 @@
+//! Vital product data pages: SPC-4 §7.8, SBC-3 §6.6. Limits come from the same place that enforces them; the third-party copy page
+//! lists the rows of the command table.
+
+use crate::commands::COMMANDS;
+use crate::invocation::Invocation;
+use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
+use crate::sense::Fault;
+use block::BlockDevice;
+use scsi::FieldPointer;
+use scsi::inquiry::{self, Association, BlockLimitsPage, CodeSet, DesignatorType};
+use scsi::opcode::{THIRD_PARTY_COPY_IN, THIRD_PARTY_COPY_OUT};
+use scsi::third_party_copy::CSCD_RECEIVING_LOGICAL_UNIT;
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::{U16, U32, U64};
+
+/// Every page, ascending.
+const PAGES: [u8; 8] = [
+    inquiry::SUPPORTED_PAGES,
+    inquiry::UNIT_SERIAL_NUMBER,
+    inquiry::DEVICE_IDENTIFICATION,
+    inquiry::EXTENDED_INQUIRY,
+    inquiry::THIRD_PARTY_COPY,
+    inquiry::BLOCK_LIMITS,
+    inquiry::BLOCK_DEVICE_CHARACTERISTICS,
+    inquiry::LOGICAL_BLOCK_PROVISIONING,
+];
+
+/// The page's bytes.
+pub(super) fn page<D: BlockDevice>(call: &Invocation<'_, D>, page_code: u8) -> Result<Vec<u8>, Fault> {
+    Ok(match page_code {
+        inquiry::SUPPORTED_PAGES => inquiry::supported_pages(&PAGES),
+        inquiry::UNIT_SERIAL_NUMBER => inquiry::unit_serial_number(&call.unit.serial),
+        inquiry::DEVICE_IDENTIFICATION => device_identification(call),
+        inquiry::EXTENDED_INQUIRY => inquiry::extended_inquiry(call.unit.device().write_cache()),
+        inquiry::THIRD_PARTY_COPY => third_party_copy(call),
+        inquiry::BLOCK_LIMITS => block_limits(call),
+        inquiry::BLOCK_DEVICE_CHARACTERISTICS => inquiry::block_device_characteristics(),
+        inquiry::LOGICAL_BLOCK_PROVISIONING => inquiry::logical_block_provisioning(),
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2))),
+    })
+}
+
+fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
+    let port = Association::TARGET_PORT;
+    let identity = call.target.identity.borrow();
+    let relative = call.nexus.relative_target_port;
+    let [relative_high, relative_low] = relative.to_be_bytes();
+    let [group_high, group_low] = identity.target_port_group.to_be_bytes();
+    let mut designators = call.unit.designators().to_vec();
+    designators.push(inquiry::designator(
+        CodeSet::BINARY,
+        port,
+        DesignatorType::RELATIVE_TARGET_PORT,
+        &[0, 0, relative_high, relative_low],
+    ));
+    designators.push(inquiry::designator(
+        CodeSet::BINARY,
+        port,
+        DesignatorType::TARGET_PORT_GROUP,
+        &[0, 0, group_high, group_low],
+    ));
+    if let Some(this) = identity.ports.iter().find(|port| port.relative_identifier == relative) {
+        let name = format!("{},t,0x{:04x}", identity.name, this.portal_group_tag);
+        let value = inquiry::scsi_name_string(&name);
+        designators.push(inquiry::designator(CodeSet::UTF_8, port, DesignatorType::SCSI_NAME_STRING, &value));
+    }
+    let device = inquiry::scsi_name_string(&identity.name);
+    designators.push(inquiry::designator(
+        CodeSet::UTF_8,
+        Association::TARGET_DEVICE,
+        DesignatorType::SCSI_NAME_STRING,
+        &device,
+    ));
+    inquiry::device_identification(&designators)
+}
+
+fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
+    const UGAVALID: u32 = 0x8000_0000;
+    let limits = &call.target.limits;
+    let mapping_unit = u16::try_from(MAPPING_UNIT_BLOCKS).unwrap_or(u16::MAX);
+    let mut page = BlockLimitsPage::empty();
+    page.wsnz = u8::from(!call.unit.profile.write_same_to_end);
+    page.maximum_compare_and_write_length = limits.compare_and_write_blocks;
+    page.optimal_transfer_length_granularity = U16::new(mapping_unit);
+    page.maximum_transfer_length = U32::new(limits.transfer_blocks);
+    page.optimal_transfer_length = U32::new(OPTIMAL_TRANSFER_BLOCKS.min(limits.transfer_blocks));
+    page.maximum_unmap_lba_count = U32::new(limits.unmap_blocks);
+    page.maximum_unmap_block_descriptor_count = U32::new(limits.unmap_descriptors);
+    page.optimal_unmap_granularity = U32::new(u32::from(mapping_unit));
+    page.unmap_granularity_alignment = U32::new(UGAVALID);
+    page.maximum_write_same_length = U64::new(u64::from(limits.write_same_blocks));
+    page.as_bytes().to_vec()
+}
+
+fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
+    let copy = &call.target.limits.copy;
+    let mut commands = Vec::new();
+    for opcode in [THIRD_PARTY_COPY_OUT, THIRD_PARTY_COPY_IN] {
+        let rows = COMMANDS.iter().filter(|row| row.opcode == opcode);
+        let mut service_actions: Vec<u8> = rows.filter_map(|row| row.service_action).collect();
+        service_actions.sort_unstable();
+        commands.push(opcode);
+        commands.push(u8::try_from(service_actions.len()).unwrap_or(u8::MAX));
+        commands.extend_from_slice(&service_actions);
+    }
+    let supported_commands = with_length(&commands);
+
+    let mut parameters = vec![0; 4];
+    parameters.extend_from_slice(&copy.maximum_cscd_count.to_be_bytes());
+    parameters.extend_from_slice(&copy.maximum_segment_count.to_be_bytes());
+    parameters.extend_from_slice(&copy.maximum_descriptor_list_length.to_be_bytes());
+    parameters.resize(0x1c, 0);
+
+    let [high, low] = CSCD_RECEIVING_LOGICAL_UNIT.to_be_bytes();
+    let cscd_ids = [0, 2, high, low];
+
+    let mut general = u32::from(copy.total_concurrent_copies).to_be_bytes().to_vec();
+    general.extend_from_slice(&u32::from(copy.maximum_concurrent_copies).to_be_bytes());
+    general.extend_from_slice(&copy.maximum_segment_length.to_be_bytes());
+    general.push(copy.data_segment_granularity);
+    general.resize(0x20, 0);
+
+    inquiry::third_party_copy(&[
+        inquiry::third_party_copy_descriptor(0x0001, &supported_commands),
+        inquiry::third_party_copy_descriptor(0x0004, &parameters),
+        inquiry::third_party_copy_descriptor(0x0008, &with_length(copy.implemented_descriptors)),
+        inquiry::third_party_copy_descriptor(0x000c, &cscd_ids),
+        inquiry::third_party_copy_descriptor(0x8001, &general),
+    ])
+}
+
+/// A list after its one-byte length.
+fn with_length(list: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![u8::try_from(list.len()).unwrap_or(u8::MAX)];
+    bytes.extend_from_slice(list);
+    bytes
+}

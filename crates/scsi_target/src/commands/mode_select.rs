@@ -1,0 +1,140 @@
+//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. Two bits can be changed: WCE of the caching page and SWP of the control page.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
+use hex_literal::hex;
+use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
+use scsi::{AdditionalSense, Cdb, FieldPointer};
+use zerocopy::FromBytes;
+
+pub(super) const MODE_SELECT_6: Command = Command {
+    name: "MODE SELECT (6)",
+    operation: Operation::ModeSelect,
+    opcode: scsi::opcode::MODE_SELECT_6,
+    service_action: None,
+    cdb_usage: &hex!("15 10 0000 ff 00"), // SP is not looked at: nothing can be saved
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const MODE_SELECT_10: Command = Command {
+    name: "MODE SELECT (10)",
+    opcode: scsi::opcode::MODE_SELECT_10,
+    cdb_usage: &hex!("55 10 0000000000 ffff 00"),
+    ..MODE_SELECT_6
+};
+
+pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
+    if command.cdb_usage.len() == 6 { u64::from(cdb.byte::<4>()) } else { u64::from(cdb.be16::<7>()) }
+}
+
+/// What a valid parameter list asks for.
+#[derive(Default)]
+struct Changes {
+    write_cache: Option<bool>,
+    software_write_protect: Option<bool>,
+}
+
+/// Changes mode parameters. The whole list is checked first; every other nexus learns of a change.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = parameter_list_length(call.command, &call.cdb);
+    if length == 0 {
+        return Ok(Reply::good());
+    }
+    let list = call.parameter_list(length)?;
+    let changes = parse(call, &list)?;
+    let device = call.unit.device();
+    let write_cache = changes.write_cache.filter(|enabled| *enabled != device.write_cache());
+    let protect = changes.software_write_protect.filter(|protect| *protect != call.unit.software_write_protect());
+    if let Some(enabled) = write_cache {
+        (call.target.set_write_cache)(call.volume(), enabled).await?;
+    }
+    if let Some(protect) = protect {
+        call.unit.set_software_write_protect(protect);
+    }
+    if write_cache.is_some() || protect.is_some() {
+        let this = call.nexus.id;
+        call.target.raise_where(call.volume(), AdditionalSense::MODE_PARAMETERS_CHANGED, |nexus| nexus != this);
+    }
+    Ok(Reply::took(length))
+}
+
+fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Changes, Fault> {
+    let short =
+        |needed: usize| Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes: needed as u64 };
+    // Header: the mode data length is reserved, medium type and WP are ignored.
+    let (mut at, descriptor_length) = if call.command.cdb_usage.len() == 6 {
+        let (header, _) = ModeParameterHeader6::read_from_prefix(list).map_err(|_| short(4))?;
+        (4, usize::from(header.block_descriptor_length))
+    } else {
+        let (header, _) = ModeParameterHeader10::read_from_prefix(list).map_err(|_| short(8))?;
+        if header.flags & 0x01 != 0 {
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(4)));
+        }
+        (8, usize::from(header.block_descriptor_length.get()))
+    };
+    if descriptor_length != 0 {
+        if descriptor_length != size_of::<BlockDescriptor>() {
+            let length_at = if at == 4 { 3 } else { 6 };
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(length_at)));
+        }
+        let bytes = list.get(at..at + descriptor_length).ok_or(short(at + descriptor_length))?;
+        let descriptor = BlockDescriptor::read_from_bytes(bytes).map_err(|_| short(at + descriptor_length))?;
+        check_block_descriptor(call, &descriptor, at)?;
+        at += descriptor_length;
+    }
+    let mut changes = Changes::default();
+    while at < list.len() {
+        let page = list.get(at..).unwrap_or_default();
+        let [page_code, page_length, ..] = page else { return Err(short(at + 2)) };
+        const SPF: u8 = 0x40;
+        if page_code & SPF != 0 {
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
+        }
+        let code = page_code & 0x3f;
+        let current = call.unit.mode_page(code, PageControl::Current);
+        let changeable = call.unit.mode_page(code, PageControl::Changeable);
+        let (Some(current), Some(changeable)) = (current, changeable) else {
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
+        };
+        let length = 2 + usize::from(*page_length);
+        if length != current.len() {
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + 1)));
+        }
+        let new = page.get(..length).ok_or(short(at + length))?;
+        for (offset, ((new, current), changeable)) in new.iter().zip(&current).zip(&changeable).enumerate().skip(2) {
+            if (new ^ current) & !changeable != 0 {
+                return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + offset)));
+            }
+        }
+        match code {
+            mode::CACHING => changes.write_cache = new.get(2).map(|flags| flags & mode::WCE != 0),
+            mode::CONTROL => changes.software_write_protect = new.get(4).map(|flags| flags & mode::SWP != 0),
+            _ => {}
+        }
+        at += length;
+    }
+    Ok(changes)
+}
+
+/// The block descriptor can only repeat what is (or leave it open): neither capacity nor block length can be changed.
+fn check_block_descriptor<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    descriptor: &BlockDescriptor,
+    at: usize,
+) -> Result<(), Fault> {
+    let blocks = u32::try_from(call.unit.block_count()).unwrap_or(u32::MAX);
+    let count = descriptor.block_count.get();
+    if count != 0 && count != u32::MAX && count != blocks {
+        return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
+    }
+    if !matches!(descriptor.block_length.get() & 0x00ff_ffff, 0 | LOGICAL_BLOCK_BYTES) {
+        return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + 5)));
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! MODE SENSE (1Ah, 5Ah), SPC-4 §6.13 and §6.14.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::U32;
+
+pub(super) const MODE_SENSE_6: Command = Command {
+    name: "MODE SENSE (6)",
+    operation: Operation::ModeSense,
+    opcode: scsi::opcode::MODE_SENSE_6,
+    service_action: None,
+    cdb_usage: &hex!("1a 08 ff ff ff 00"),
+    data: DataDirection::In,
+    access: Access::Read,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const MODE_SENSE_10: Command = Command {
+    name: "MODE SENSE (10)",
+    opcode: scsi::opcode::MODE_SENSE_10,
+    cdb_usage: &hex!("5a 18 ff ff 000000 ffff 00"),
+    ..MODE_SENSE_6
+};
+
+/// The pages of this logical unit, ascending. None has subpages.
+const PAGES: [u8; 3] = [mode::CACHING, mode::CONTROL, mode::INFORMATIONAL_EXCEPTIONS_CONTROL];
+
+/// Returns header, block descriptor (unless DBD) and pages. LLBAA allows a long block descriptor, but the short one is returned.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let control = PageControl::from_bits(call.cdb.byte::<2>() >> 6);
+    if control == PageControl::Saved {
+        return Err(Fault::SavingNotSupported);
+    }
+    let pages = pages(call, control)?;
+    let descriptor = if call.cdb.bit::<1>(0x08) { Vec::new() } else { block_descriptor(call) };
+    let device_specific = call.unit.device_specific_parameter();
+    let body_length = descriptor.len() + pages.len();
+    let descriptor_length = descriptor.len();
+    let (header, allocation_length) = if call.command.cdb_usage.len() == 6 {
+        let header = ModeParameterHeader6 {
+            data_length: u8::try_from(body_length + 3).unwrap_or(u8::MAX),
+            medium_type: 0,
+            device_specific,
+            block_descriptor_length: u8::try_from(descriptor_length).unwrap_or(u8::MAX),
+        };
+        (header.as_bytes().to_vec(), u16::from(call.cdb.byte::<4>()))
+    } else {
+        let header = ModeParameterHeader10::new(
+            u16::try_from(body_length + 6).unwrap_or(u16::MAX),
+            device_specific,
+            u16::try_from(descriptor_length).unwrap_or(u16::MAX),
+        );
+        (header.as_bytes().to_vec(), call.cdb.be16::<7>())
+    };
+    Ok(Reply::parameter_data([header, descriptor, pages].concat(), allocation_length))
+}
+
+fn pages<D: BlockDevice>(call: &Invocation<'_, D>, control: PageControl) -> Result<Vec<u8>, Fault> {
+    let page_code = call.cdb.byte::<2>() & 0x3f;
+    if !matches!(call.cdb.byte::<3>(), 0 | mode::ALL_SUBPAGES) {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(3)));
+    }
+    if page_code == mode::ALL_PAGES {
+        return Ok(PAGES.into_iter().filter_map(|page| call.unit.mode_page(page, control)).flatten().collect());
+    }
+    call.unit.mode_page(page_code, control).ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 5)))
+}
+
+/// Short LBA block descriptor: ESXi compares its block length with that of READ CAPACITY.
+fn block_descriptor<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
+    let descriptor = BlockDescriptor {
+        block_count: U32::new(u32::try_from(call.unit.block_count()).unwrap_or(u32::MAX)),
+        block_length: U32::new(LOGICAL_BLOCK_BYTES),
+    };
+    descriptor.as_bytes().to_vec()
+}

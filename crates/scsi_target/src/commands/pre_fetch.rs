@@ -1,0 +1,35 @@
+//! PRE-FETCH (34h, 90h), SBC-3 §5.8 and §5.9.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+
+pub(super) const PRE_FETCH_10: Command = Command {
+    name: "PRE-FETCH (10)",
+    operation: Operation::PreFetch,
+    opcode: scsi::opcode::PRE_FETCH_10,
+    service_action: None,
+    cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),
+    data: DataDirection::None,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const PRE_FETCH_16: Command = Command {
+    name: "PRE-FETCH (16)",
+    opcode: scsi::opcode::PRE_FETCH_16,
+    cdb_usage: &hex!("90 02 ffffffffffffffff ffffffff 3f 00"),
+    ..PRE_FETCH_10
+};
+
+/// Checks the range; a count of 0 means to the end. GOOD, not CONDITION MET: blocks are not held in a cache for a later READ, which
+/// is the status for a cache that cannot take them all.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let range = call.range();
+    call.unit.checked_range(range.lba, range.count)?;
+    Ok(Reply::good())
+}

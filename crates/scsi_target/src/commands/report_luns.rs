@@ -1,0 +1,37 @@
+//! REPORT LUNS (A0h), SPC-4 §6.33.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::Reply;
+use crate::nexus::Nexus;
+use crate::sense::Fault;
+use hex_literal::hex;
+use scsi::{AdditionalSense, Cdb, FieldPointer};
+
+pub(super) const COMMAND: Command = Command {
+    name: "REPORT LUNS",
+    operation: Operation::ReportLuns,
+    opcode: scsi::opcode::REPORT_LUNS,
+    service_action: None,
+    cdb_usage: &hex!("a0 00 ff 000000 ffffffff 00 00"),
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Kept,
+    offload: None,
+};
+
+/// Lists the LUNs that the nexus sees, and takes REPORTED LUNS DATA HAS CHANGED back everywhere: it was heard. Of the values of SELECT
+/// REPORT, 00h and 02h list all, 01h lists well-known logical units, of which there are none.
+pub(super) fn execute<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
+    let view = nexus.view();
+    let listed = match cdb.byte::<2>() {
+        0x00 | 0x02 => view.as_slice(),
+        0x01 => &[],
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2))),
+    };
+    let data = scsi::report::luns(listed.iter().map(|path| path.lun));
+    for path in &view {
+        path.clear(AdditionalSense::REPORTED_LUNS_DATA_HAS_CHANGED);
+    }
+    Ok(Reply::parameter_data(data, cdb.be32::<6>()))
+}

@@ -1,0 +1,33 @@
+//! REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (A3h/0Dh), SPC-4 §6.36.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::report;
+
+pub(super) const COMMAND: Command = Command {
+    name: "REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS",
+    operation: Operation::ReportSupportedTaskManagementFunctions,
+    opcode: scsi::opcode::MAINTENANCE_IN,
+    service_action: Some(service_action::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS),
+    cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// The functions that the transport and [`crate::task_management`] carry out. REPD asks for the extended form.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let functions = report::ABORT_TASK
+        | report::ABORT_TASK_SET
+        | report::CLEAR_TASK_SET
+        | report::LOGICAL_UNIT_RESET
+        | report::TARGET_RESET;
+    let data = report::task_management_functions(functions, call.cdb.bit::<2>(0x80));
+    Ok(Reply::parameter_data(data, call.cdb.be32::<6>()))
+}

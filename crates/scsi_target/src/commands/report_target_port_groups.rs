@@ -1,0 +1,36 @@
+//! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. One group with every port, active/optimized: all paths lead to the same thread.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::opcode::service_action;
+
+pub(super) const COMMAND: Command = Command {
+    name: "REPORT TARGET PORT GROUPS",
+    operation: Operation::ReportTargetPortGroups,
+    opcode: scsi::opcode::MAINTENANCE_IN,
+    service_action: Some(service_action::REPORT_TARGET_PORT_GROUPS),
+    cdb_usage: &hex!("a3 ea 00000000 ffffffff 00 00"),
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Returns the same data through every port: ESXi takes the whole answer from any port as current. PARAMETER DATA FORMAT 001b adds a
+/// header extension.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let extended = match call.cdb.byte::<1>() >> 5 {
+        0b000 => false,
+        0b001 => true,
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 7))),
+    };
+    let identity = call.target.identity.borrow();
+    let ports: Vec<u16> = identity.ports.iter().map(|port| port.relative_identifier).collect();
+    let data = scsi::report::target_port_group(identity.target_port_group, &ports, extended);
+    Ok(Reply::parameter_data(data, call.cdb.be32::<6>()))
+}

@@ -1,0 +1,36 @@
+//! REQUEST SENSE (03h), SPC-4 §6.39. Sense data goes out with the status that it belongs to, so little is left to ask for.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::{self, Fault};
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::{AdditionalSense, Cdb, FixedSense, SenseKey};
+
+pub(super) const COMMAND: Command = Command {
+    name: "REQUEST SENSE",
+    operation: Operation::RequestSense,
+    opcode: scsi::opcode::REQUEST_SENSE,
+    service_action: None,
+    cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is not looked at: sense data has fixed format
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Kept,
+    offload: None,
+};
+
+/// Returns NO SENSE, or that the medium is ejected. Unit attentions stay pending (SAM-5 §5.14.3 leaves the choice).
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let data = match call.unit.check_present() {
+        Ok(()) => FixedSense::new(SenseKey::NO_SENSE, AdditionalSense::NO_ADDITIONAL_SENSE_INFORMATION).encode(),
+        Err(fault) => sense::outcome(&fault).sense_bytes(),
+    };
+    Ok(Reply::parameter_data(data, call.cdb.byte::<4>()))
+}
+
+/// The answer where there is no logical unit: LOGICAL UNIT NOT SUPPORTED as parameter data, with GOOD status.
+pub(super) fn without_logical_unit(cdb: &Cdb) -> Reply {
+    let data = sense::outcome(&Fault::LogicalUnitNotSupported).sense_bytes();
+    Reply::parameter_data(data, cdb.byte::<4>())
+}

@@ -1,0 +1,55 @@
+//! START STOP UNIT (1Bh), SBC-3 §5.25.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::{AdditionalSense, FieldPointer};
+
+pub(super) const COMMAND: Command = Command {
+    name: "START STOP UNIT",
+    operation: Operation::StartStopUnit,
+    opcode: scsi::opcode::START_STOP_UNIT,
+    service_action: None,
+    cdb_usage: &hex!("1b 01 00 0f f7 00"),
+    data: DataDirection::None,
+    access: Access::Read,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Loads or ejects the medium of a removable logical unit. Stopping makes the write cache durable (unless NO_FLUSH) and nothing else:
+/// there is no spindle, and other initiators share the logical unit. Power conditions are accepted and change nothing.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    const NO_FLUSH: u8 = 0x04;
+    const LOEJ: u8 = 0x02;
+    const START: u8 = 0x01;
+    let start = call.cdb.bit::<4>(START);
+    match call.cdb.byte::<4>() >> 4 {
+        0x0 => {}
+        0x1 | 0x2 | 0x3 | 0x7 | 0xa | 0xb => return Ok(Reply::good()),
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(4, 7))),
+    }
+    let load_or_eject = call.cdb.bit::<4>(LOEJ);
+    if load_or_eject && !call.unit.profile.removable {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(4, 1)));
+    }
+    if load_or_eject && call.unit.is_removal_prevented() {
+        return Err(Fault::MediumRemovalPrevented);
+    }
+    if !start && !call.cdb.bit::<4>(NO_FLUSH) {
+        call.unit.device().flush().await?;
+    }
+    if load_or_eject {
+        let loaded_before = call.unit.is_loaded();
+        call.unit.set_loaded(start);
+        if start && !loaded_before {
+            let this = call.nexus.id;
+            let attention = AdditionalSense::NOT_READY_TO_READY_CHANGE;
+            call.target.raise_where(call.volume(), attention, |nexus| nexus != this);
+        }
+    }
+    Ok(Reply::good())
+}

@@ -1,0 +1,35 @@
+//! SYNCHRONIZE CACHE (35h, 91h), SBC-3 §5.26 and §5.27.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+
+pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
+    name: "SYNCHRONIZE CACHE (10)",
+    operation: Operation::SynchronizeCache,
+    opcode: scsi::opcode::SYNCHRONIZE_CACHE_10,
+    service_action: None,
+    cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
+    data: DataDirection::None,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const SYNCHRONIZE_CACHE_16: Command = Command {
+    name: "SYNCHRONIZE CACHE (16)",
+    opcode: scsi::opcode::SYNCHRONIZE_CACHE_16,
+    cdb_usage: &hex!("91 06 ffffffffffffffff ffffffff 3f 00"),
+    ..SYNCHRONIZE_CACHE_10
+};
+
+/// Makes every acknowledged write durable, not only those of the range. IMMED may return early but need not: it does not.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let range = call.range();
+    call.unit.checked_range(range.lba, range.count)?;
+    call.unit.device().flush().await?;
+    Ok(Reply::good())
+}

@@ -1,0 +1,26 @@
+//! TEST UNIT READY (00h), SPC-4 §6.47.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+
+pub(super) const COMMAND: Command = Command {
+    name: "TEST UNIT READY",
+    operation: Operation::TestUnitReady,
+    opcode: scsi::opcode::TEST_UNIT_READY,
+    service_action: None,
+    cdb_usage: &hex!("00 00 0000 00 00"),
+    data: DataDirection::None,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Reservation, unit attention and medium are checked on admission; nothing is left to do. ESXi probes with the R bit and an expected
+/// length set: the answer is GOOD with everything as residual.
+pub(super) fn execute<D: BlockDevice>(_call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    Ok(Reply::good())
+}

@@ -1,0 +1,97 @@
+//! UNMAP (42h), SBC-3 §5.28.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::limits::MAPPING_UNIT_BLOCKS;
+use crate::offload::{OffloadWork, Primitive, Reason};
+use crate::sense::Fault;
+use block::{BlockDevice, Extent};
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::provisioning::{UnmapBlockDescriptor, UnmapParameterListHeader};
+use zerocopy::FromBytes;
+
+pub(super) const COMMAND: Command = Command {
+    name: "UNMAP",
+    operation: Operation::Unmap,
+    opcode: scsi::opcode::UNMAP,
+    service_action: None,
+    cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is not looked at: ANC_SUP is 0
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: Some(Primitive::Unmap),
+};
+
+/// Deallocates ranges; every block of them reads as zeros afterwards.
+///
+/// * A parameter list of 0 bytes, no descriptors, and descriptors of 0 blocks are successes that do nothing.
+/// * All descriptors are checked before the first takes effect.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = u64::from(call.cdb.be16::<7>());
+    if length == 0 {
+        return Ok(Reply::good());
+    }
+    let list = call.parameter_list(length)?;
+    let (header, rest) = UnmapParameterListHeader::read_from_prefix(&list)
+        .map_err(|_| Fault::ParameterListLength { given_bytes: length, needed_bytes: 8 })?;
+    let descriptor_bytes = usize::from(header.block_descriptor_data_length.get()) / 16 * 16;
+    let descriptors = rest
+        .get(..descriptor_bytes)
+        .and_then(|bytes| <[UnmapBlockDescriptor]>::ref_from_bytes(bytes).ok())
+        .ok_or(Fault::ParameterListLength { given_bytes: length, needed_bytes: 8 + descriptor_bytes as u64 })?;
+
+    let limits = &call.target.limits;
+    let count = descriptors.len() as u64;
+    if count > u64::from(limits.unmap_descriptors) {
+        let at = FieldPointer::parameter_list(2);
+        return Err(Fault::AboveLimit { requested: count, limit: u64::from(limits.unmap_descriptors), at });
+    }
+    let blocks: u64 = descriptors.iter().map(|descriptor| u64::from(descriptor.block_count.get())).sum();
+    if blocks > u64::from(limits.unmap_blocks) {
+        let at = FieldPointer::parameter_list(16);
+        return Err(Fault::AboveLimit { requested: blocks, limit: u64::from(limits.unmap_blocks), at });
+    }
+    let mut extents = Vec::with_capacity(descriptors.len());
+    let mut whole_units = 0;
+    for descriptor in descriptors {
+        let extent = call.unit.checked_range(descriptor.lba.get(), u64::from(descriptor.block_count.get()))?;
+        if extent.count > 0 {
+            whole_units += whole_unit_blocks(extent);
+            extents.push(extent);
+        }
+    }
+    if !extents.is_empty() {
+        call.unit.device().unmap(&extents).await?;
+    }
+    let not_offloaded = (blocks > 0 && whole_units == 0)
+        .then(|| (Reason::BelowGrain, format!("{} ranges, {blocks} blocks in all", extents.len())));
+    Ok(Reply::took(length).offloaded(OffloadWork {
+        bytes: blocks * BLOCK,
+        deallocated_bytes: whole_units * BLOCK,
+        unaligned_bytes: blocks.saturating_sub(whole_units) * BLOCK,
+        not_offloaded,
+        ..OffloadWork::default()
+    }))
+}
+
+/// Blocks of the extent that lie in mapping units which it covers whole.
+fn whole_unit_blocks(extent: Extent) -> u64 {
+    let first = extent.lba.0.next_multiple_of(MAPPING_UNIT_BLOCKS);
+    let end = (extent.lba.0 + extent.count) / MAPPING_UNIT_BLOCKS * MAPPING_UNIT_BLOCKS;
+    end.saturating_sub(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_units_leave_the_edges_out() {
+        assert_eq!(whole_unit_blocks(Extent::new(0, 7)), 0);
+        assert_eq!(whole_unit_blocks(Extent::new(7, 10)), 8);
+        assert_eq!(whole_unit_blocks(Extent::new(8, 16)), 16);
+        assert_eq!(whole_unit_blocks(Extent::new(9, 6)), 0);
+    }
+}

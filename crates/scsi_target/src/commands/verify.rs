@@ -1,0 +1,108 @@
+//! VERIFY (2Fh, AFh, 8Fh), SBC-3 §5.29 and §5.30.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
+use crate::logical_unit::LogicalUnit;
+use crate::sense::Fault;
+use block::{BlockDevice, Extent};
+use hex_literal::hex;
+use scsi::{Cdb, FieldPointer};
+
+pub(super) const VERIFY_10: Command = Command {
+    name: "VERIFY (10)",
+    operation: Operation::Verify,
+    opcode: scsi::opcode::VERIFY_10,
+    service_action: None,
+    cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
+    data: DataDirection::Out,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const VERIFY_12: Command = Command {
+    name: "VERIFY (12)",
+    opcode: scsi::opcode::VERIFY_12,
+    cdb_usage: &hex!("af 16 ffffffff ffffffff 3f 00"),
+    ..VERIFY_10
+};
+
+pub(super) const VERIFY_16: Command = Command {
+    name: "VERIFY (16)",
+    opcode: scsi::opcode::VERIFY_16,
+    cdb_usage: &hex!("8f 16 ffffffffffffffff ffffffff 3f 00"),
+    ..VERIFY_10
+};
+
+/// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out, 10b is reserved.
+pub(super) fn byte_check(cdb: &Cdb) -> u8 {
+    cdb.byte::<1>() >> 1 & 0b11
+}
+
+/// Verifies the blocks, at most 1 MiB in memory at a time.
+///
+/// * `Fault::Miscompare`: offset in bytes of the first difference from the first block.
+/// * When the initiator announces less Data-Out than BYTCHK = 01b needs, the blocks that it sends are compared.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let (data, needed_bytes, blocks) = match byte_check(&call.cdb) {
+        0b00 => (None, 0, extent.count),
+        0b01 => {
+            let needed_bytes = extent.count * BLOCK;
+            let data = call.block_data_out(needed_bytes)?;
+            let blocks = blocks_in(&data);
+            (Some(data), needed_bytes, blocks)
+        }
+        0b11 if extent.count == 0 => (None, 0, 0),
+        0b11 => (Some(call.block_data_out(BLOCK)?), BLOCK, extent.count),
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 2))),
+    };
+    let every_block_same = byte_check(&call.cdb) == 0b11;
+    let device = call.unit.device();
+    let mut done = 0;
+    while done < blocks {
+        let count = (blocks - done).min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
+        let medium = device.read(Extent::new(extent.lba.0 + done, count)).await?;
+        if let Some(data) = &data {
+            let offset_bytes = done * BLOCK;
+            let compared = if every_block_same {
+                compare_repeated(&medium, data)
+            } else {
+                let start = usize::try_from(offset_bytes).unwrap_or(usize::MAX).min(data.len());
+                let end = start.saturating_add(medium.len()).min(data.len());
+                compare(&medium, data.get(start..end).unwrap_or_default())
+            };
+            compared.map_err(|fault| shifted(fault, offset_bytes))?;
+        }
+        done += count;
+    }
+    Ok(Reply::took(needed_bytes))
+}
+
+/// Compares what was read with what was expected, of the same length.
+pub(super) fn compare(medium: &[u8], expected: &[u8]) -> Result<(), Fault> {
+    if medium == expected {
+        return Ok(());
+    }
+    let common = medium.len().min(expected.len());
+    let at = medium.iter().zip(expected).position(|(found, wanted)| found != wanted).unwrap_or(common);
+    Err(Fault::Miscompare { offset_bytes: at as u64 })
+}
+
+/// Compares every block of `medium` with the one block `expected`.
+fn compare_repeated(medium: &[u8], expected: &[u8]) -> Result<(), Fault> {
+    for (index, block) in (0u64..).zip(medium.chunks(expected.len().max(1))) {
+        compare(block, expected).map_err(|fault| shifted(fault, index * BLOCK))?;
+    }
+    Ok(())
+}
+
+fn shifted(fault: Fault, by_bytes: u64) -> Fault {
+    match fault {
+        Fault::Miscompare { offset_bytes } => Fault::Miscompare { offset_bytes: offset_bytes + by_bytes },
+        other => other,
+    }
+}

@@ -1,0 +1,61 @@
+//! WRITE (0Ah, 2Ah, AAh, 8Ah), SBC-3 §5.31 to §5.34.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::logical_unit::LogicalUnit;
+use crate::sense::Fault;
+use block::{BlockDevice, Durability, Extent};
+use hex_literal::hex;
+
+const WRITE: Command = Command {
+    name: "WRITE (6)",
+    operation: Operation::Write,
+    opcode: scsi::opcode::WRITE_6,
+    service_action: None,
+    cdb_usage: &hex!("0a 1fffff ff 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const WRITE_6: Command = WRITE;
+
+pub(super) const WRITE_10: Command = Command {
+    name: "WRITE (10)",
+    opcode: scsi::opcode::WRITE_10,
+    cdb_usage: &hex!("2a 18 ffffffff 3f ffff 00"),
+    ..WRITE
+};
+
+pub(super) const WRITE_12: Command = Command {
+    name: "WRITE (12)",
+    opcode: scsi::opcode::WRITE_12,
+    cdb_usage: &hex!("aa 18 ffffffff ffffffff 3f 00"),
+    ..WRITE
+};
+
+pub(super) const WRITE_16: Command = Command {
+    name: "WRITE (16)",
+    opcode: scsi::opcode::WRITE_16,
+    cdb_usage: &hex!("8a 18 ffffffffffffffff ffffffff 3f 00"),
+    ..WRITE
+};
+
+/// Stores Data-Out. When the initiator announces fewer bytes than the CDB names, the blocks that it sends are stored.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let needed_bytes = extent.count * BLOCK;
+    let data = call.block_data_out(needed_bytes)?;
+    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let stored = Extent { count: blocks_in(&data), ..extent };
+    let stored_bytes = data.len() as u64;
+    call.unit.device().write(stored, data, durability).await?;
+    call.unit.count(|io| {
+        io.writes += 1;
+        io.written_bytes += stored_bytes;
+    });
+    Ok(Reply::took(needed_bytes))
+}

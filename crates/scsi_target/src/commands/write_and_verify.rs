@@ -1,0 +1,57 @@
+//! WRITE AND VERIFY (2Eh, AEh, 8Eh), SBC-3 §5.35 to §5.37.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::logical_unit::LogicalUnit;
+use crate::sense::Fault;
+use block::{BlockDevice, Durability, Extent};
+use hex_literal::hex;
+
+pub(super) const WRITE_AND_VERIFY_10: Command = Command {
+    name: "WRITE AND VERIFY (10)",
+    operation: Operation::WriteAndVerify,
+    opcode: scsi::opcode::WRITE_AND_VERIFY_10,
+    service_action: None,
+    cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const WRITE_AND_VERIFY_12: Command = Command {
+    name: "WRITE AND VERIFY (12)",
+    opcode: scsi::opcode::WRITE_AND_VERIFY_12,
+    cdb_usage: &hex!("ae 12 ffffffff ffffffff 3f 00"),
+    ..WRITE_AND_VERIFY_10
+};
+
+pub(super) const WRITE_AND_VERIFY_16: Command = Command {
+    name: "WRITE AND VERIFY (16)",
+    opcode: scsi::opcode::WRITE_AND_VERIFY_16,
+    cdb_usage: &hex!("8e 12 ffffffffffffffff ffffffff 3f 00"),
+    ..WRITE_AND_VERIFY_10
+};
+
+/// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved: bit 2 of byte 1
+/// is not in the usage data.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let needed_bytes = extent.count * BLOCK;
+    let data = call.block_data_out(needed_bytes)?;
+    let stored = Extent { count: blocks_in(&data), ..extent };
+    let stored_bytes = data.len() as u64;
+    let device = call.unit.device();
+    device.write(stored, data.clone(), Durability::Forced).await?;
+    let medium = device.read(stored).await?;
+    if call.cdb.bit::<1>(0x02) {
+        super::verify::compare(&medium, &data)?;
+    }
+    call.unit.count(|io| {
+        io.writes += 1;
+        io.written_bytes += stored_bytes;
+    });
+    Ok(Reply::took(needed_bytes))
+}

@@ -1,0 +1,93 @@
+//! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
+use crate::offload::{OffloadWork, Primitive};
+use crate::sense::Fault;
+use block::{BlockDevice, Durability, Extent};
+use bytes::Bytes;
+use hex_literal::hex;
+use scsi::{Cdb, FieldPointer};
+
+// Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is not looked at, because ANC_SUP is 0: a CDB that sets it is refused.
+
+pub(super) const WRITE_SAME_10: Command = Command {
+    name: "WRITE SAME (10)",
+    operation: Operation::WriteSame,
+    opcode: scsi::opcode::WRITE_SAME_10,
+    service_action: None,
+    cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: Some(Primitive::Zero),
+};
+
+pub(super) const WRITE_SAME_16: Command = Command {
+    name: "WRITE SAME (16)",
+    opcode: scsi::opcode::WRITE_SAME_16,
+    cdb_usage: &hex!("93 09 ffffffffffffffff ffffffff 3f 00"),
+    ..WRITE_SAME_10
+};
+
+/// NDOB of the 16-byte form: there is no Data-Out, the block is all zeros.
+pub(super) fn no_data_out(command: &Command, cdb: &Cdb) -> bool {
+    command.cdb_usage.len() == 16 && cdb.bit::<1>(0x01)
+}
+
+/// Writes one block over a range.
+///
+/// * Data-Out: exactly one block; none with NDOB.
+/// * A block of zeros, with or without UNMAP, deallocates the range as a metadata operation: LBPRZ = 1, so it reads as zeros.
+/// * Any other block is written, also with UNMAP = 1: a read has to return what was given (SBC-3 §4.7.3.4).
+/// * A count of 0 is refused (WSNZ = 1), or means to the end of the medium, as the logical unit's profile says.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let range = call.range();
+    let count_at = FieldPointer::cdb(range.count_at);
+    let limit = u64::from(call.target.limits.write_same_blocks);
+    let count = if range.count > 0 {
+        range.count
+    } else if call.unit.profile.write_same_to_end {
+        let start = call.unit.checked_range(range.lba, 0)?;
+        call.unit.block_count().saturating_sub(start.lba.0)
+    } else {
+        call.unit.checked_range(range.lba, 0)?;
+        return Err(Fault::InvalidFieldInCdb(count_at));
+    };
+    if count > limit {
+        return Err(Fault::AboveLimit { requested: count, limit, at: count_at });
+    }
+    let extent = call.unit.checked_range(range.lba, count)?;
+    let no_data_out = no_data_out(call.command, &call.cdb);
+    let payload_bytes = if no_data_out { 0 } else { BLOCK };
+    let payload = call.exact_data_out(payload_bytes, FieldPointer::cdb(1))?;
+    if payload.iter().all(|byte| *byte == 0) {
+        call.unit.device().zero(extent, Durability::AsConfigured).await?;
+    } else {
+        write_pattern(call, extent, &payload).await?;
+    }
+    let bytes = count * BLOCK;
+    Ok(Reply::took(payload_bytes).offloaded(OffloadWork {
+        bytes,
+        host_bytes_avoided: bytes.saturating_sub(payload_bytes),
+        ..OffloadWork::default()
+    }))
+}
+
+/// Writes `block` over the extent, at most 1 MiB a call.
+async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent, block: &Bytes) -> Result<(), Fault> {
+    let chunk_blocks = extent.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
+    let repeated = Bytes::from(block.repeat(usize::try_from(chunk_blocks).unwrap_or(1)));
+    let device = call.unit.device();
+    let mut done = 0;
+    while done < extent.count {
+        let count = (extent.count - done).min(chunk_blocks);
+        let bytes = usize::try_from(count * BLOCK).unwrap_or(usize::MAX).min(repeated.len());
+        let part = Extent::new(extent.lba.0 + done, count);
+        device.write(part, repeated.slice(..bytes), Durability::AsConfigured).await?;
+        done += count;
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! A command on its way through the device server: what comes in, what goes out, and what a command's code can reach.
+
+use crate::command::Command;
+use crate::logical_unit::{BlockRange, LogicalUnit};
+use crate::nexus::Nexus;
+use crate::offload::OffloadWork;
+use crate::sense::Fault;
+use crate::target::ScsiTarget;
+use block::{LOGICAL_BLOCK_BYTES, VolumeId};
+use bytes::Bytes;
+use scsi::{Cdb, FieldPointer};
+
+/// Bytes in a logical block, for sums.
+pub(crate) const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
+
+/// A command as the transport received it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The CDB; bytes after a shorter CDB are ignored.
+    pub cdb: [u8; 16],
+    /// Data-Out, as much as [`ScsiTarget::data_out_bytes`] asked for.
+    pub data_out: Bytes,
+    /// Bytes of Data-In that the initiator expects at most (R bit and Expected Data Transfer Length, RFC 7143 §11.3).
+    pub expected_data_in: u32,
+    /// Bytes of Data-Out that the initiator announced.
+    pub expected_data_out: u32,
+}
+
+/// What the transport answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Status code, SAM-5 §5.3.1.
+    pub status: u8,
+    /// Sense data in fixed format; empty when the status carries none.
+    pub sense: Vec<u8>,
+    /// Data-In. It may exceed what the initiator expects; the transport cuts it.
+    pub data_in: Bytes,
+    /// Bytes that the command wanted to move in its one direction. The residual count is its difference from the expected length:
+    /// larger is an overflow, smaller an underflow. For a command that failed: 0, or the Data-Out that its CDB asked for.
+    pub transfer_bytes: u64,
+}
+
+/// What a command that completed with GOOD status returns.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    pub data_in: Bytes,
+    pub transfer_bytes: u64,
+    pub offload: Option<Box<OffloadWork>>,
+}
+
+impl Reply {
+    /// Nothing to return, nothing moved.
+    pub fn good() -> Self {
+        Self::default()
+    }
+
+    /// Parameter data, cut to the allocation length.
+    pub fn parameter_data(data: Vec<u8>, allocation_length: impl Into<u64>) -> Self {
+        let allocation_length = usize::try_from(allocation_length.into()).unwrap_or(usize::MAX);
+        let data_in = Bytes::from(scsi::truncate(data, allocation_length));
+        let transfer_bytes = data_in.len() as u64;
+        Self { data_in, transfer_bytes, offload: None }
+    }
+
+    /// Block data; the command's full length is `transfer_bytes`.
+    pub fn blocks(data_in: Bytes, transfer_bytes: u64) -> Self {
+        Self { data_in, transfer_bytes, offload: None }
+    }
+
+    /// Data-Out of this length was taken.
+    pub fn took(transfer_bytes: u64) -> Self {
+        Self { data_in: Bytes::new(), transfer_bytes, offload: None }
+    }
+
+    /// With what an offload did.
+    pub fn offloaded(mut self, work: OffloadWork) -> Self {
+        self.offload = Some(Box::new(work));
+        self
+    }
+}
+
+/// A command that was admitted: reserved bits, reservation and medium are checked.
+pub(crate) struct Invocation<'a, D> {
+    pub target: &'a ScsiTarget<D>,
+    pub nexus: &'a Nexus<D>,
+    pub unit: &'a LogicalUnit<D>,
+    pub command: &'static Command,
+    pub cdb: Cdb,
+    pub request: Request,
+}
+
+impl<D> Invocation<'_, D> {
+    /// LBA and count where READ, WRITE and their kin have them.
+    pub fn range(&self) -> BlockRange {
+        BlockRange::decode(&self.cdb, self.command.cdb_usage.len())
+    }
+
+    pub fn volume(&self) -> VolumeId {
+        self.unit.volume
+    }
+
+    /// FUA of a READ, WRITE or COMPARE AND WRITE (bit 3 of byte 1; 6-byte CDBs have none).
+    pub fn force_unit_access(&self) -> bool {
+        self.command.cdb_usage.len() > 6 && self.cdb.bit::<1>(0x08)
+    }
+
+    /// Exactly `needed_bytes` of Data-Out. The transport has to expect exactly as many: a command that is atomic or describes itself
+    /// is not executed on a part. `at` is the CDB field that the length follows from.
+    pub fn exact_data_out(&self, needed_bytes: u64, at: FieldPointer) -> Result<Bytes, Fault> {
+        let expected_bytes = u64::from(self.request.expected_data_out);
+        if expected_bytes != needed_bytes {
+            return Err(Fault::DataOutLength { expected_bytes, needed_bytes, at });
+        }
+        self.arrived(needed_bytes)
+    }
+
+    /// Data-Out of a medium access that needs `needed_bytes`. When the transport expects less, the command works on what it expects
+    /// (RFC 7143 §11.4.5.1 reports the rest as overflow); a part of a block is refused.
+    pub fn block_data_out(&self, needed_bytes: u64) -> Result<Bytes, Fault> {
+        let expected_bytes = u64::from(self.request.expected_data_out);
+        if expected_bytes >= needed_bytes {
+            return self.arrived(needed_bytes);
+        }
+        if !expected_bytes.is_multiple_of(BLOCK) {
+            return Err(Fault::PartialBlock { expected_bytes });
+        }
+        self.arrived(expected_bytes)
+    }
+
+    /// A parameter list of the length that the CDB gives.
+    pub fn parameter_list(&self, length: impl Into<u64>) -> Result<Bytes, Fault> {
+        let needed_bytes = length.into();
+        let given_bytes = u64::from(self.request.expected_data_out);
+        if given_bytes < needed_bytes {
+            return Err(Fault::ParameterListLength { given_bytes, needed_bytes });
+        }
+        self.arrived(needed_bytes)
+    }
+
+    fn arrived(&self, needed_bytes: u64) -> Result<Bytes, Fault> {
+        let data = &self.request.data_out;
+        match usize::try_from(needed_bytes) {
+            Ok(needed) if needed <= data.len() => Ok(data.slice(..needed)),
+            _ => Err(Fault::DataOutMissing { arrived_bytes: data.len() as u64, needed_bytes }),
+        }
+    }
+}
+
+/// Blocks in `bytes`, a multiple of the block length.
+pub(crate) fn blocks_in(data: &Bytes) -> u64 {
+    data.len() as u64 / BLOCK
+}

@@ -1,0 +1,51 @@
+//! What the device server announces as its limits and enforces: one set of numbers, read by VPD pages B0h and 8Fh, by RECEIVE COPY
+//! OPERATING PARAMETERS and by the commands.
+
+use scsi::third_party_copy::{
+    CSCD_IDENTIFICATION, OperatingParameters, SEGMENT_BLOCK_TO_BLOCK, SEGMENT_BLOCK_TO_BLOCK_OFFSET,
+};
+
+/// Blocks in the mapping unit of the array, 4 KiB: granularity of UNMAP and of cheap copies.
+pub(crate) const MAPPING_UNIT_BLOCKS: u64 = 8;
+
+/// OPTIMAL TRANSFER LENGTH, blocks (1 MiB).
+pub(crate) const OPTIMAL_TRANSFER_BLOCKS: u32 = 0x800;
+
+/// Limits of every logical unit of a target.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// MAXIMUM COMPARE AND WRITE LENGTH, blocks. VMFS uses 1.
+    pub compare_and_write_blocks: u8,
+    /// MAXIMUM TRANSFER LENGTH, blocks.
+    pub transfer_blocks: u32,
+    /// MAXIMUM WRITE SAME LENGTH, blocks.
+    pub write_same_blocks: u32,
+    /// MAXIMUM UNMAP LBA COUNT, blocks of one command.
+    pub unmap_blocks: u32,
+    /// MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT.
+    pub unmap_descriptors: u32,
+    /// Limits of the copy manager.
+    pub copy: OperatingParameters,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            compare_and_write_blocks: 1,
+            transfer_blocks: 0x8000,
+            write_same_blocks: 0xffff,
+            unmap_blocks: 0x10_0000,
+            unmap_descriptors: 256,
+            copy: OperatingParameters {
+                maximum_cscd_count: 64,
+                maximum_segment_count: 64,
+                maximum_descriptor_list_length: 64 * 32 + 64 * 28,
+                maximum_segment_length: 0x01e0_0000,
+                total_concurrent_copies: 0x00ff,
+                maximum_concurrent_copies: 0xff,
+                data_segment_granularity: 9,
+                implemented_descriptors: &[SEGMENT_BLOCK_TO_BLOCK, SEGMENT_BLOCK_TO_BLOCK_OFFSET, CSCD_IDENTIFICATION],
+            },
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! A logical unit: a block device with its identity, mode parameters, medium state, SPC-2 reservation and counters.
+
+use crate::in_flight::InFlight;
+use crate::limits::Limits;
+use crate::nexus::NexusId;
+use crate::offload::{OffloadStatistics, Primitive};
+use crate::sense::Fault;
+use block::{BlockDevice, Extent, VolumeId};
+use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
+use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl};
+use scsi::{Cdb, FieldPointer};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use zerocopy::IntoBytes;
+
+/// T10 VENDOR IDENTIFICATION of every logical unit.
+pub(crate) const VENDOR: &str = "WINDLASS";
+/// PRODUCT IDENTIFICATION of every logical unit: hosts use third-party copy only between logical units with equal ones.
+pub(crate) const PRODUCT: &str = "VOLUME";
+
+/// What a new logical unit is.
+#[derive(Debug)]
+pub struct LogicalUnitConfig<D> {
+    /// The device that holds its blocks. Its [`VolumeId`] names the logical unit in every call.
+    pub device: D,
+    /// NAA designator (type 6), stable for the life of the volume and never reused.
+    pub naa: [u8; 16],
+    /// Unit serial number, printable ASCII; make the first 8 characters unique.
+    pub serial: String,
+    /// The volume's name, for counters and the refusal log.
+    pub name: String,
+    /// Geometry and medium.
+    pub profile: Profile,
+}
+
+/// How a logical unit presents itself, where initiators differ in what they like. The default is right for ESXi, Linux and QEMU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// RMB: the medium can be ejected and loaded with START STOP UNIT.
+    pub removable: bool,
+    /// LOGICAL BLOCKS PER PHYSICAL BLOCK EXPONENT: 0 announces 512-byte physical blocks, 3 announces 4 KiB ("512e"). At most 15.
+    pub physical_block_exponent: u8,
+    /// WSNZ = 0: WRITE SAME with a NUMBER OF LOGICAL BLOCKS of 0 means to the end of the medium. Otherwise such a command is refused.
+    pub write_same_to_end: bool,
+}
+
+/// Reads and writes of a logical unit, since it was added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoStatistics {
+    /// READ commands that completed.
+    pub reads: u64,
+    /// Bytes that they returned.
+    pub read_bytes: u64,
+    /// WRITE and WRITE AND VERIFY commands that completed.
+    pub writes: u64,
+    /// Bytes that they stored.
+    pub written_bytes: u64,
+    /// Commands refused with RESERVATION CONFLICT.
+    pub reservation_conflicts: u64,
+}
+
+/// Blocks that a CDB names, and where their number stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockRange {
+    pub lba: u64,
+    pub count: u64,
+    /// Byte of the CDB where NUMBER OF LOGICAL BLOCKS (TRANSFER LENGTH) begins.
+    pub count_at: u16,
+}
+
+impl BlockRange {
+    /// Reads LBA and count by the CDB's length, at the positions that READ and WRITE have. In 6-byte CDBs a count of 0 means 256.
+    pub fn decode(cdb: &Cdb, cdb_length: usize) -> Self {
+        match cdb_length {
+            6 => {
+                let lba = cdb.be32::<0>() & 0x1f_ffff;
+                let count = cdb.byte::<4>();
+                Self { lba: u64::from(lba), count: if count == 0 { 256 } else { u64::from(count) }, count_at: 4 }
+            }
+            10 => Self { lba: u64::from(cdb.be32::<2>()), count: u64::from(cdb.be16::<7>()), count_at: 7 },
+            12 => Self { lba: u64::from(cdb.be32::<2>()), count: u64::from(cdb.be32::<6>()), count_at: 6 },
+            _ => Self { lba: cdb.be64::<2>(), count: u64::from(cdb.be32::<10>()), count_at: 10 },
+        }
+    }
+}
+
+/// A logical unit. Shared by every I_T nexus that sees it.
+#[derive(Debug)]
+pub(crate) struct LogicalUnit<D> {
+    pub volume: VolumeId,
+    pub naa: [u8; 16],
+    pub serial: String,
+    pub name: RefCell<Arc<str>>,
+    pub profile: Profile,
+    device: RefCell<Rc<D>>,
+    software_write_protect: Cell<bool>,
+    loaded: Cell<bool>,
+    prevents: RefCell<BTreeSet<NexusId>>,
+    reservation: Cell<Option<NexusId>>,
+    /// Commands in flight that may change the medium.
+    pub writes: Rc<InFlight>,
+    pub io: Cell<IoStatistics>,
+    offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
+}
+
+impl<D: BlockDevice> LogicalUnit<D> {
+    pub fn new(config: LogicalUnitConfig<D>) -> Self {
+        Self {
+            volume: config.device.volume(),
+            naa: config.naa,
+            serial: config.serial,
+            name: RefCell::new(Arc::from(config.name)),
+            profile: config.profile,
+            device: RefCell::new(Rc::new(config.device)),
+            software_write_protect: Cell::new(false),
+            loaded: Cell::new(true),
+            prevents: RefCell::default(),
+            reservation: Cell::new(None),
+            writes: Rc::default(),
+            io: Cell::default(),
+            offload: RefCell::default(),
+        }
+    }
+
+    pub fn device(&self) -> Rc<D> {
+        Rc::clone(&self.device.borrow())
+    }
+
+    pub fn replace_device(&self, device: D) {
+        self.device.replace(Rc::new(device));
+    }
+
+    pub fn block_count(&self) -> u64 {
+        self.device.borrow().block_count()
+    }
+
+    /// The blocks of `range`, when they lie inside the logical unit and there are at most `limit`.
+    pub fn checked_extent(&self, range: BlockRange, limit: u64) -> Result<Extent, Fault> {
+        let extent = self.checked_range(range.lba, range.count)?;
+        if range.count > limit {
+            return Err(Fault::AboveLimit { requested: range.count, limit, at: FieldPointer::cdb(range.count_at) });
+        }
+        Ok(extent)
+    }
+
+    /// The extent, when it lies inside the logical unit.
+    pub fn checked_range(&self, lba: u64, count: u64) -> Result<Extent, Fault> {
+        let device_blocks = self.block_count();
+        let extent = Extent::new(lba, count);
+        match extent.end() {
+            Some(end) if end <= device_blocks => Ok(extent),
+            _ => Err(Fault::OutOfRange { lba, count, device_blocks }),
+        }
+    }
+
+    // The medium.
+
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.get()
+    }
+
+    pub fn set_loaded(&self, loaded: bool) {
+        self.loaded.set(loaded);
+    }
+
+    pub fn check_present(&self) -> Result<(), Fault> {
+        if self.loaded.get() { Ok(()) } else { Err(Fault::MediumNotPresent) }
+    }
+
+    pub fn check_writable(&self) -> Result<(), Fault> {
+        self.check_present()?;
+        if self.device.borrow().read_only() {
+            return Err(Fault::Block(block::BlockError::ReadOnly));
+        }
+        if self.software_write_protect.get() {
+            return Err(Fault::SoftwareWriteProtected);
+        }
+        Ok(())
+    }
+
+    pub fn set_prevent(&self, nexus: NexusId, prevent: bool) {
+        let mut prevents = self.prevents.borrow_mut();
+        if prevent {
+            prevents.insert(nexus);
+        } else {
+            prevents.remove(&nexus);
+        }
+    }
+
+    pub fn is_removal_prevented(&self) -> bool {
+        !self.prevents.borrow().is_empty()
+    }
+
+    // Mode parameters.
+
+    pub fn software_write_protect(&self) -> bool {
+        self.software_write_protect.get()
+    }
+
+    pub fn set_software_write_protect(&self, protect: bool) {
+        self.software_write_protect.set(protect);
+    }
+
+    /// WP and DPOFUA as the DEVICE-SPECIFIC PARAMETER field has them.
+    pub fn device_specific_parameter(&self) -> u8 {
+        let protected = self.device.borrow().read_only() || self.software_write_protect.get();
+        mode::DEVICE_SPECIFIC_DPOFUA | if protected { mode::DEVICE_SPECIFIC_WP } else { 0 }
+    }
+
+    /// A mode page's bytes; `None` for a page that does not exist. `Saved` values do not exist.
+    pub fn mode_page(&self, page_code: u8, control: PageControl) -> Option<Vec<u8>> {
+        let current = control == PageControl::Current;
+        let changeable = control == PageControl::Changeable;
+        match page_code {
+            mode::CACHING => {
+                let enabled = changeable || (current && self.device.borrow().write_cache());
+                Some(CachingPage::new(enabled).as_bytes().to_vec())
+            }
+            mode::CONTROL if changeable => Some(ControlPage::changeable().as_bytes().to_vec()),
+            mode::CONTROL => Some(ControlPage::new(current && self.software_write_protect.get()).as_bytes().to_vec()),
+            mode::INFORMATIONAL_EXCEPTIONS_CONTROL if changeable => {
+                Some(InformationalExceptionsPage::changeable().as_bytes().to_vec())
+            }
+            mode::INFORMATIONAL_EXCEPTIONS_CONTROL => Some(InformationalExceptionsPage::new().as_bytes().to_vec()),
+            _ => None,
+        }
+    }
+
+    // Identity.
+
+    /// T10 vendor identification designator value: vendor and serial number.
+    pub fn t10_designator(&self) -> Vec<u8> {
+        let mut value = inquiry::ascii_field::<8>(VENDOR).to_vec();
+        value.extend_from_slice(self.serial.as_bytes());
+        value
+    }
+
+    /// Whether a logical-unit designator of this kind and value is one that the device identification page publishes.
+    pub fn has_designator(&self, code_set: CodeSet, kind: DesignatorType, value: &[u8]) -> bool {
+        match (kind, code_set) {
+            (DesignatorType::NAA, CodeSet::BINARY) => value == self.naa,
+            (DesignatorType::T10_VENDOR_ID, CodeSet::ASCII) => value == self.t10_designator(),
+            _ => false,
+        }
+    }
+
+    /// The designators of the logical unit itself.
+    pub fn designators(&self) -> [Vec<u8>; 2] {
+        let lu = Association::LOGICAL_UNIT;
+        [
+            inquiry::designator(CodeSet::BINARY, lu, DesignatorType::NAA, &self.naa),
+            inquiry::designator(CodeSet::ASCII, lu, DesignatorType::T10_VENDOR_ID, &self.t10_designator()),
+        ]
+    }
+
+    // Reservation (SPC-2 §5.5.1: whole logical unit, one I_T nexus).
+
+    pub fn reservation(&self) -> Option<NexusId> {
+        self.reservation.get()
+    }
+
+    pub fn set_reservation(&self, holder: Option<NexusId>) {
+        self.reservation.set(holder);
+    }
+
+    /// Refuses a nexus while another one holds the reservation.
+    pub fn check_reservation(&self, nexus: NexusId) -> Result<(), Fault> {
+        match self.reservation.get() {
+            Some(holder) if holder != nexus => {
+                self.count(|io| io.reservation_conflicts += 1);
+                Err(Fault::ReservationConflict)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes back what an I_T nexus held: it is gone.
+    pub fn forget(&self, nexus: NexusId) {
+        if self.reservation.get() == Some(nexus) {
+            self.reservation.set(None);
+        }
+        self.prevents.borrow_mut().remove(&nexus);
+    }
+
+    /// Logical unit reset, SAM-5 §6.3.3: reservation, prevention of removal and mode parameters go back to their defaults.
+    pub fn reset(&self) {
+        self.reservation.set(None);
+        self.prevents.borrow_mut().clear();
+        self.software_write_protect.set(false);
+    }
+
+    // Counters.
+
+    pub fn count(&self, change: impl FnOnce(&mut IoStatistics)) {
+        let mut io = self.io.get();
+        change(&mut io);
+        self.io.set(io);
+    }
+
+    pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {
+        change(primitive.of_mut(&mut self.offload.borrow_mut()));
+    }
+
+    pub fn offload_statistics(&self) -> [OffloadStatistics; Primitive::COUNT] {
+        self.offload.borrow().clone()
+    }
+
+    /// MAXIMUM TRANSFER LENGTH in blocks.
+    pub fn transfer_limit(limits: &Limits) -> u64 {
+        u64::from(limits.transfer_blocks)
+    }
+}

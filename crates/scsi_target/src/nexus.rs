@@ -1,0 +1,190 @@
+//! I_T nexuses: an initiator port that is logged in through a target port, with the logical units it sees and the unit attentions
+//! that wait for it on each (the I_T_L nexus, SAM-5 §4.8).
+
+use crate::copies::Copies;
+use crate::logical_unit::LogicalUnit;
+use scsi::{AdditionalSense, LogicalUnitNumber};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Names an attached I_T nexus. Never reused while the target lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NexusId {
+    slot: u32,
+    generation: u32,
+}
+
+/// What was said of a nexus when it was attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NexusInfo {
+    /// Its identity.
+    pub id: NexusId,
+    /// Initiator port name: the initiator's name with its ISID (RFC 7143 §4.2.7).
+    pub initiator_port: String,
+    /// Initiator name, by which access is granted.
+    pub initiator: String,
+    /// Relative target port identifier.
+    pub relative_target_port: u16,
+}
+
+/// A logical unit as one I_T nexus sees it.
+#[derive(Debug)]
+pub(crate) struct ItlNexus<D> {
+    pub lun: LogicalUnitNumber,
+    pub unit: Rc<LogicalUnit<D>>,
+    attentions: RefCell<VecDeque<AdditionalSense>>,
+}
+
+impl<D> ItlNexus<D> {
+    pub fn new(lun: LogicalUnitNumber, unit: Rc<LogicalUnit<D>>) -> Self {
+        Self { lun, unit, attentions: RefCell::default() }
+    }
+
+    /// Queues a unit attention, unless the same one waits already. A reset goes first.
+    pub fn raise(&self, attention: AdditionalSense) {
+        let mut attentions = self.attentions.borrow_mut();
+        if attentions.contains(&attention) {
+            return;
+        }
+        if attention.code() == AdditionalSense::POWER_ON_RESET_OR_BUS_DEVICE_RESET_OCCURRED.code() {
+            attentions.push_front(attention);
+        } else {
+            attentions.push_back(attention);
+        }
+    }
+
+    /// Takes the next unit attention.
+    pub fn take_attention(&self) -> Option<AdditionalSense> {
+        let mut attentions = self.attentions.borrow_mut();
+        let attention = attentions.pop_front();
+        if attentions.is_empty() && attentions.capacity() > 0 {
+            *attentions = VecDeque::new();
+        }
+        attention
+    }
+
+    /// Withdraws a unit attention that became moot.
+    pub fn clear(&self, attention: AdditionalSense) {
+        self.attentions.borrow_mut().retain(|waiting| *waiting != attention);
+    }
+}
+
+/// An attached I_T nexus.
+#[derive(Debug)]
+pub(crate) struct Nexus<D> {
+    pub id: NexusId,
+    pub initiator_port: String,
+    pub initiator: Arc<str>,
+    pub relative_target_port: u16,
+    /// By LUN, ascending.
+    view: RefCell<Vec<Rc<ItlNexus<D>>>>,
+    pub copies: Copies,
+}
+
+impl<D> Nexus<D> {
+    /// The logical unit at a LUN.
+    pub fn at(&self, lun: LogicalUnitNumber) -> Option<Rc<ItlNexus<D>>> {
+        let view = self.view.borrow();
+        let index = view.binary_search_by_key(&lun, |path| path.lun).ok()?;
+        view.get(index).cloned()
+    }
+
+    /// Everything the nexus sees, by LUN.
+    pub fn view(&self) -> Vec<Rc<ItlNexus<D>>> {
+        self.view.borrow().clone()
+    }
+
+    /// The first visible logical unit for which `wanted` holds.
+    pub fn find(&self, wanted: impl Fn(&LogicalUnit<D>) -> bool) -> Option<Rc<ItlNexus<D>>> {
+        self.view.borrow().iter().find(|path| wanted(&path.unit)).cloned()
+    }
+
+    /// Puts a new view in place; `view` is ascending by LUN.
+    pub fn set_view(&self, view: Vec<Rc<ItlNexus<D>>>) {
+        self.view.replace(view);
+    }
+
+    pub fn info(&self) -> NexusInfo {
+        NexusInfo {
+            id: self.id,
+            initiator_port: self.initiator_port.clone(),
+            initiator: self.initiator.to_string(),
+            relative_target_port: self.relative_target_port,
+        }
+    }
+}
+
+/// The attached nexuses, found by index.
+#[derive(Debug)]
+pub(crate) struct NexusTable<D> {
+    slots: Vec<(u32, Option<Rc<Nexus<D>>>)>,
+}
+
+impl<D> Default for NexusTable<D> {
+    fn default() -> Self {
+        Self { slots: Vec::new() }
+    }
+}
+
+impl<D> NexusTable<D> {
+    pub fn insert(&mut self, initiator_port: String, initiator: &str, relative_target_port: u16) -> Rc<Nexus<D>> {
+        let free = self.slots.iter().position(|(generation, nexus)| nexus.is_none() && *generation < u32::MAX);
+        let index = free.unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() - 1
+        });
+        let slot = u32::try_from(index).unwrap_or(u32::MAX);
+        let mut id = NexusId { slot, generation: 0 };
+        let make = |id| {
+            Rc::new(Nexus {
+                id,
+                initiator_port,
+                initiator: Arc::from(initiator),
+                relative_target_port,
+                view: RefCell::default(),
+                copies: Copies::default(),
+            })
+        };
+        if let Some((generation, place)) = self.slots.get_mut(index) {
+            *generation += 1;
+            id.generation = *generation;
+            let nexus = make(id);
+            *place = Some(Rc::clone(&nexus));
+            return nexus;
+        }
+        make(id)
+    }
+
+    pub fn get(&self, id: NexusId) -> Option<Rc<Nexus<D>>> {
+        let (_, nexus) = self.slots.get(usize::try_from(id.slot).ok()?)?;
+        nexus.as_ref().filter(|nexus| nexus.id == id).cloned()
+    }
+
+    pub fn remove(&mut self, id: NexusId) -> Option<Rc<Nexus<D>>> {
+        let (_, nexus) = self.slots.get_mut(usize::try_from(id.slot).ok()?)?;
+        if nexus.as_ref()?.id == id { nexus.take() } else { None }
+    }
+
+    pub fn all(&self) -> Vec<Rc<Nexus<D>>> {
+        self.slots.iter().filter_map(|(_, nexus)| nexus.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detached_nexus_is_not_found_by_its_successor_in_the_slot() {
+        let mut table = NexusTable::<()>::default();
+        let first = table.insert("a,i,1".into(), "a", 1).id;
+        assert!(table.remove(first).is_some());
+        let second = table.insert("b,i,1".into(), "b", 1).id;
+        assert_ne!(first, second);
+        assert!(table.get(first).is_none());
+        assert!(table.remove(first).is_none());
+        assert_eq!(table.get(second).map(|nexus| nexus.initiator.to_string()), Some("b".to_owned()));
+    }
+}

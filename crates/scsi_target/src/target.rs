@@ -1,0 +1,401 @@
+//! The SCSI target device: its logical units, attached nexuses and access, and the way of a command through it.
+
+use crate::access::Access as AccessEntry;
+use crate::command::{Access, Command, DataDirection, Medium, UnitAttention};
+use crate::commands;
+use crate::invocation::{Invocation, Reply, Request, Response};
+use crate::limits::Limits;
+use crate::logical_unit::{IoStatistics, LogicalUnit, LogicalUnitConfig};
+use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
+use crate::offload::{LogEntry, Primitive, Reason, RefusalLog, VolumeOffload};
+use crate::sense::{self, Fault};
+use block::{BlockDevice, BlockError, VolumeId};
+use bytes::Bytes;
+use scsi::{AdditionalSense, Cdb, LogicalUnitNumber, Status};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// Time, for latencies and the refusal log.
+pub trait Clock {
+    /// Nanoseconds since some fixed moment; never goes back.
+    fn monotonic_ns(&self) -> u64;
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    fn unix_ms(&self) -> u64;
+}
+
+/// Switches a volume's write cache when MODE SELECT changes WCE; durable on return. It does not call
+/// [`ScsiTarget::mode_parameters_changed`]: MODE SELECT tells the other nexuses itself.
+pub type SetWriteCache = Rc<dyn Fn(VolumeId, bool) -> Pin<Box<dyn Future<Output = Result<(), BlockError>>>>>;
+
+/// A target port, as initiators reach it through a target portal group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPort {
+    /// Relative target port identifier, from 1.
+    pub relative_identifier: u16,
+    /// Target portal group tag, part of the port's SCSI name.
+    pub portal_group_tag: u16,
+}
+
+/// Who the target device is. The same on every port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetIdentity {
+    /// iSCSI name.
+    pub name: String,
+    /// Target port group that holds every port.
+    pub target_port_group: u16,
+    /// The target ports.
+    pub ports: Vec<TargetPort>,
+}
+
+/// What a target is made of.
+#[derive(Clone)]
+pub struct TargetOptions {
+    /// Names.
+    pub identity: TargetIdentity,
+    /// Announced and enforced limits.
+    pub limits: Limits,
+    /// Time.
+    pub clock: Rc<dyn Clock>,
+    /// What MODE SELECT calls.
+    pub set_write_cache: SetWriteCache,
+    /// Entries that the refusal log keeps.
+    pub refusal_log_entries: usize,
+}
+
+/// A SCSI target device over block devices of type `D`. Used from one thread.
+pub struct ScsiTarget<D> {
+    pub(crate) identity: RefCell<TargetIdentity>,
+    pub(crate) limits: Limits,
+    pub(crate) set_write_cache: SetWriteCache,
+    pub(crate) units: RefCell<BTreeMap<VolumeId, Rc<LogicalUnit<D>>>>,
+    pub(crate) nexuses: RefCell<NexusTable<D>>,
+    pub(crate) access: RefCell<Vec<AccessEntry>>,
+    clock: Rc<dyn Clock>,
+    log: RefCell<RefusalLog>,
+}
+
+impl<D: BlockDevice> ScsiTarget<D> {
+    /// A target without logical units.
+    pub fn new(options: TargetOptions) -> Self {
+        Self {
+            identity: RefCell::new(options.identity),
+            limits: options.limits,
+            set_write_cache: options.set_write_cache,
+            units: RefCell::default(),
+            nexuses: RefCell::default(),
+            access: RefCell::default(),
+            clock: options.clock,
+            log: RefCell::new(RefusalLog::new(options.refusal_log_entries)),
+        }
+    }
+
+    /// Sets the target's iSCSI name, when it is known only after the target was made.
+    pub fn set_name(&self, name: &str) {
+        name.clone_into(&mut self.identity.borrow_mut().name);
+    }
+
+    /// Replaces the list of target ports, when portals come or go.
+    pub fn set_ports(&self, ports: Vec<TargetPort>) {
+        self.identity.borrow_mut().ports = ports;
+    }
+
+    // Logical units.
+
+    /// Adds a logical unit, visible to nobody. One that has the same volume already is replaced together with its access.
+    pub fn add_logical_unit(&self, config: LogicalUnitConfig<D>) {
+        let unit = LogicalUnit::new(config);
+        self.remove_logical_unit(unit.volume);
+        self.units.borrow_mut().insert(unit.volume, Rc::new(unit));
+    }
+
+    /// Puts another device behind a logical unit (after a roll-back, for instance): identity, access and reservation stay, every nexus
+    /// learns that the capacity may have changed. False when there is no such logical unit.
+    pub fn replace_device(&self, volume: VolumeId, device: D) -> bool {
+        let Some(unit) = self.unit(volume) else { return false };
+        unit.replace_device(device);
+        self.resized(volume);
+        true
+    }
+
+    /// Removes a logical unit and all access to it: commands get LOGICAL UNIT NOT SUPPORTED. Commands in flight keep the device until
+    /// they are done. False when there is no such logical unit.
+    pub fn remove_logical_unit(&self, volume: VolumeId) -> bool {
+        let removed = self.units.borrow_mut().remove(&volume).is_some();
+        if removed {
+            self.access.borrow_mut().retain(|entry| entry.volume != volume);
+            self.refresh_views();
+        }
+        removed
+    }
+
+    /// Gives the volume another name in counters and log.
+    pub fn rename(&self, volume: VolumeId, name: &str) {
+        if let Some(unit) = self.unit(volume) {
+            unit.name.replace(name.into());
+        }
+    }
+
+    /// The volume's size changed: every nexus that sees it gets CAPACITY DATA HAS CHANGED.
+    pub fn resized(&self, volume: VolumeId) {
+        self.raise_where(volume, AdditionalSense::CAPACITY_DATA_HAS_CHANGED, |_| true);
+    }
+
+    /// The volume's write cache was switched by an administrator: every nexus gets MODE PARAMETERS CHANGED.
+    pub fn mode_parameters_changed(&self, volume: VolumeId) {
+        self.raise_where(volume, AdditionalSense::MODE_PARAMETERS_CHANGED, |_| true);
+    }
+
+    /// The I_T nexus that holds the volume's reservation.
+    pub fn reservation_holder(&self, volume: VolumeId) -> Option<NexusId> {
+        self.unit(volume)?.reservation()
+    }
+
+    /// Reads and writes of a volume.
+    pub fn io_statistics(&self, volume: VolumeId) -> Option<IoStatistics> {
+        Some(self.unit(volume)?.io.get())
+    }
+
+    /// Offload counters of every volume and primitive, by volume.
+    pub fn offload_statistics(&self) -> Vec<VolumeOffload> {
+        let units = self.units.borrow();
+        let each = units.values().flat_map(|unit| {
+            let name = unit.name.borrow().to_string();
+            Primitive::ALL.into_iter().zip(unit.offload_statistics()).map(move |(primitive, statistics)| {
+                VolumeOffload { volume: unit.volume, name: name.clone(), primitive, statistics }
+            })
+        });
+        each.collect()
+    }
+
+    /// The refusal log's entries with a sequence number of at least `since`, oldest first.
+    pub fn refusals(&self, since: u64) -> Vec<LogEntry> {
+        self.log.borrow().since(since)
+    }
+
+    /// Entries ever written to the refusal log.
+    pub fn refusals_total(&self) -> u64 {
+        self.log.borrow().total()
+    }
+
+    /// Entries ever written, by primitive and reason; zeros are left out.
+    pub fn refusals_by_reason(&self) -> Vec<(Primitive, Reason, u64)> {
+        self.log.borrow().by_reason()
+    }
+
+    pub(crate) fn unit(&self, volume: VolumeId) -> Option<Rc<LogicalUnit<D>>> {
+        self.units.borrow().get(&volume).cloned()
+    }
+
+    // I_T nexuses.
+
+    /// Attaches an I_T nexus: an initiator port (`initiator_port` includes the ISID) through a target port. Its first command on each
+    /// logical unit meets POWER ON, RESET, OR BUS DEVICE RESET OCCURRED. Session reinstatement detaches the old nexus first.
+    pub fn attach_nexus(&self, initiator_port: &str, initiator: &str, relative_target_port: u16) -> NexusId {
+        let nexus = self.nexuses.borrow_mut().insert(initiator_port.to_owned(), initiator, relative_target_port);
+        self.refresh_view(&nexus, false);
+        for path in nexus.view() {
+            path.raise(AdditionalSense::POWER_ON_RESET_OR_BUS_DEVICE_RESET_OCCURRED);
+        }
+        nexus.id
+    }
+
+    /// Detaches an I_T nexus: its reservations, prevention of removal and copy results are gone. Its commands have to be done before.
+    pub fn detach_nexus(&self, nexus: NexusId) {
+        let removed = self.nexuses.borrow_mut().remove(nexus);
+        if removed.is_some() {
+            for unit in self.units.borrow().values() {
+                unit.forget(nexus);
+            }
+        }
+    }
+
+    /// Every attached nexus.
+    pub fn nexus_list(&self) -> Vec<NexusInfo> {
+        self.nexuses.borrow().all().iter().map(|nexus| nexus.info()).collect()
+    }
+
+    /// Queues a unit attention on every nexus that sees the volume and for which `wanted` holds.
+    pub(crate) fn raise_where(&self, volume: VolumeId, attention: AdditionalSense, wanted: impl Fn(NexusId) -> bool) {
+        for nexus in self.nexuses.borrow().all() {
+            if !wanted(nexus.id) {
+                continue;
+            }
+            for path in nexus.view() {
+                if path.unit.volume == volume {
+                    path.raise(attention);
+                }
+            }
+        }
+    }
+
+    // Commands.
+
+    /// Bytes of Data-Out that the command wants before it is executed, at most `expected` (what the transport announced). 0 for a
+    /// command that will be refused for its CDB, so that nothing is buffered for it.
+    pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
+        let Some(path) = self.path(nexus, lun) else { return 0 };
+        let cdb = Cdb(*cdb);
+        let Ok(command) = Command::find(&cdb) else { return 0 };
+        if command.data != DataDirection::Out || command.validate(&cdb).is_err() {
+            return 0;
+        }
+        let wanted = commands::data_out_bytes(command, &cdb, &self.limits, path.unit.block_count());
+        u32::try_from(wanted).unwrap_or(u32::MAX).min(expected)
+    }
+
+    fn path(&self, nexus: NexusId, lun: [u8; 8]) -> Option<Rc<ItlNexus<D>>> {
+        self.nexuses.borrow().get(nexus)?.at(LogicalUnitNumber::decode(lun)?)
+    }
+
+    /// Executes a command. `request.data_out` holds what [`Self::data_out_bytes`] asked for (more is ignored).
+    pub async fn execute(&self, nexus: NexusId, lun: [u8; 8], request: Request) -> Response {
+        let cdb = Cdb(request.cdb);
+        let nexus = self.nexuses.borrow().get(nexus);
+        let Some(nexus) = nexus else { return Self::failure(&Fault::LogicalUnitNotSupported, 0) };
+        let lun = LogicalUnitNumber::decode(lun);
+        let Some(path) = lun.and_then(|lun| nexus.at(lun)) else {
+            return match commands::without_logical_unit(&nexus, lun, &cdb) {
+                Ok(reply) => Self::success(reply),
+                Err(fault) => Self::failure(&fault, 0),
+            };
+        };
+        let command = Command::find(&cdb);
+        let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
+        if !kept && let Some(attention) = path.take_attention() {
+            return Self::failure(&Fault::UnitAttention(attention), 0);
+        }
+        let command = match command {
+            Ok(command) => command,
+            Err(fault) => return Self::failure(&fault, 0),
+        };
+        match command.offload {
+            None => match self.run(&nexus, &path.unit, command, cdb, request).await {
+                Ok(reply) => Self::success(reply),
+                Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
+            },
+            Some(primitive) => {
+                let started_ns = self.clock.monotonic_ns();
+                let result = self.run(&nexus, &path.unit, command, cdb, request).await;
+                let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
+                let origin = Origin { primitive, command, nexus: &nexus, latency_ns };
+                match result {
+                    Ok(reply) => {
+                        self.account_success(&origin, &path.unit, &reply);
+                        Self::success(reply)
+                    }
+                    Err((fault, transfer_bytes)) => {
+                        self.account_failure(&origin, &path.unit, &fault);
+                        Self::failure(&fault, transfer_bytes)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Admits and executes. A fault comes with the bytes that the command wanted to move.
+    async fn run(
+        &self,
+        nexus: &Nexus<D>,
+        unit: &LogicalUnit<D>,
+        command: &'static Command,
+        cdb: Cdb,
+        request: Request,
+    ) -> Result<Reply, (Fault, u64)> {
+        let admitted = Self::admit(nexus, unit, command, &cdb);
+        let wanted_bytes = || match command.data {
+            DataDirection::Out => commands::data_out_bytes(command, &cdb, &self.limits, unit.block_count()),
+            DataDirection::In | DataDirection::None => 0,
+        };
+        admitted.map_err(|fault| (fault, wanted_bytes()))?;
+        // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
+        let _in_flight = (command.access == Access::Write).then(|| unit.writes.enter());
+        let call = Invocation { target: self, nexus, unit, command, cdb, request };
+        commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
+    }
+
+    fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
+        if command.access != Access::Always {
+            unit.check_reservation(nexus.id)?;
+        }
+        command.validate(cdb)?;
+        match command.medium {
+            Medium::NotNeeded => Ok(()),
+            Medium::Present => unit.check_present(),
+            Medium::Writable => unit.check_writable(),
+        }
+    }
+
+    fn success(reply: Reply) -> Response {
+        Response {
+            status: Status::GOOD.0,
+            sense: Vec::new(),
+            data_in: reply.data_in,
+            transfer_bytes: reply.transfer_bytes,
+        }
+    }
+
+    fn failure(fault: &Fault, transfer_bytes: u64) -> Response {
+        let outcome = sense::outcome(fault);
+        Response { status: outcome.status.0, sense: outcome.sense_bytes(), data_in: Bytes::new(), transfer_bytes }
+    }
+
+    // Offload accounting.
+
+    fn account_success(&self, origin: &Origin<'_, D>, receiver: &Rc<LogicalUnit<D>>, reply: &Reply) {
+        let work = reply.offload.as_deref();
+        let unit = work.and_then(|work| work.volume).and_then(|volume| self.unit(volume));
+        let unit = unit.as_ref().unwrap_or(receiver);
+        unit.account(origin.primitive, |statistics| {
+            statistics.commands += 1;
+            statistics.ok += 1;
+            statistics.latency.record(origin.latency_ns);
+            if let Some(work) = work {
+                statistics.add(work);
+            }
+        });
+        if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
+            self.write_log(origin, unit, *reason, detail.clone());
+        }
+    }
+
+    fn account_failure(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, fault: &Fault) {
+        let reason = Reason::of(fault);
+        unit.account(origin.primitive, |statistics| {
+            statistics.commands += 1;
+            statistics.latency.record(origin.latency_ns);
+            match reason {
+                None => statistics.miscompares += 1,
+                Some(Reason::MediaError | Reason::PoolStopped) => statistics.errors += 1,
+                Some(_) => statistics.refused += 1,
+            }
+        });
+        if let Some(reason) = reason {
+            self.write_log(origin, unit, reason, crate::offload::detail(fault));
+        }
+    }
+
+    fn write_log(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, reason: Reason, detail: String) {
+        self.log.borrow_mut().push(LogEntry {
+            sequence: 0,
+            unix_ms: self.clock.unix_ms(),
+            volume: unit.volume,
+            volume_name: unit.name.borrow().to_string(),
+            initiator: origin.nexus.initiator.to_string(),
+            primitive: origin.primitive,
+            command: origin.command.name,
+            reason,
+            detail,
+        });
+    }
+}
+
+/// Where an offload command came from, and how long it took.
+struct Origin<'a, D> {
+    primitive: Primitive,
+    command: &'static Command,
+    nexus: &'a Nexus<D>,
+    latency_ns: u64,
+}

@@ -1,0 +1,251 @@
+//! Command-level tests: a CDB in; status, sense data and data out, over a device in memory.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod access;
+mod compare_and_write;
+mod discovery;
+mod extended_copy;
+mod garbage;
+mod media;
+mod memory;
+mod mode;
+mod reservations;
+mod unmap;
+mod write_same;
+
+use self::memory::MemoryDevice;
+use crate::{
+    Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
+    TargetOptions, TargetPort,
+};
+use block::VolumeId;
+use bytes::Bytes;
+use scsi::LogicalUnitNumber;
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+pub(crate) const GOOD: u8 = 0x00;
+pub(crate) const CHECK_CONDITION: u8 = 0x02;
+pub(crate) const RESERVATION_CONFLICT: u8 = 0x18;
+
+/// Logical blocks of every test volume.
+pub(crate) const BLOCKS: u64 = 1 << 17;
+
+/// Polls a future that only waits for other futures of the test; panics when it does not finish.
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    for _ in 0..1_000_000 {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return value;
+        }
+    }
+    panic!("the future does not finish");
+}
+
+/// A clock that moves on by 1 µs whenever it is read.
+#[derive(Default)]
+struct TestClock(Cell<u64>);
+
+impl Clock for TestClock {
+    fn monotonic_ns(&self) -> u64 {
+        self.0.set(self.0.get() + 1_000);
+        self.0.get()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        1_700_000_000_000
+    }
+}
+
+/// A target with volumes 10 and 11 as LUN 0 and 1 for any initiator and volume 12 for nobody; initiator A on two ports, B on one.
+pub(crate) struct Array {
+    pub target: ScsiTarget<MemoryDevice>,
+    pub volumes: [MemoryDevice; 3],
+    pub a: NexusId,
+    pub a2: NexusId,
+    pub b: NexusId,
+}
+
+pub(crate) fn naa(volume: u64) -> [u8; 16] {
+    let mut naa = [0x60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    naa[15] = u8::try_from(volume).unwrap();
+    naa
+}
+
+impl Array {
+    pub fn new() -> Self {
+        Self::with(Profile::default(), Limits::default())
+    }
+
+    pub fn with(profile: Profile, limits: Limits) -> Self {
+        let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
+        let caches = volumes.clone();
+        let target = ScsiTarget::new(TargetOptions {
+            identity: TargetIdentity {
+                name: "iqn.2026-01.org.example:test".into(),
+                target_port_group: 1,
+                ports: vec![
+                    TargetPort { relative_identifier: 1, portal_group_tag: 1 },
+                    TargetPort { relative_identifier: 2, portal_group_tag: 2 },
+                ],
+            },
+            limits,
+            clock: Rc::new(TestClock::default()),
+            set_write_cache: Rc::new(move |volume, enabled| {
+                let device = caches.iter().find(|device| device.id() == volume).cloned();
+                Box::pin(async move {
+                    device.unwrap().set_write_cache(enabled);
+                    Ok(())
+                })
+            }),
+            refusal_log_entries: 1024,
+        });
+        for device in &volumes {
+            target.add_logical_unit(LogicalUnitConfig {
+                device: device.clone(),
+                naa: naa(device.id().0),
+                serial: format!("{:08x}", device.id().0),
+                name: format!("v{}", device.id().0),
+                profile,
+            });
+        }
+        for (lun, volume) in [(0, 10), (1, 11)] {
+            target.set_access(VolumeId(volume), Grant { initiator: None, lun }).unwrap();
+        }
+        let a = target.attach_nexus("iqn.a,i,0x1", "iqn.a", 1);
+        let a2 = target.attach_nexus("iqn.a,i,0x2", "iqn.a", 2);
+        let b = target.attach_nexus("iqn.b,i,0x1", "iqn.b", 1);
+        let array = Self { target, volumes, a, a2, b };
+        for nexus in [a, a2, b] {
+            array.settle(nexus);
+        }
+        array
+    }
+
+    /// Takes every pending unit attention of LUN 0 and 1.
+    pub fn settle(&self, nexus: NexusId) {
+        for lun in [0, 1] {
+            while self.on(nexus, lun).command(&[0; 6]).status != GOOD {}
+        }
+    }
+
+    /// Nexus A, LUN 0.
+    pub fn lun0(&self) -> Path<'_> {
+        self.on(self.a, 0)
+    }
+
+    pub fn on(&self, nexus: NexusId, lun: u16) -> Path<'_> {
+        Path { array: self, nexus, lun: LogicalUnitNumber(lun).encode() }
+    }
+}
+
+/// A LUN as a nexus reaches it.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'a> {
+    array: &'a Array,
+    nexus: NexusId,
+    lun: [u8; 8],
+}
+
+pub(crate) fn cdb(bytes: &[u8]) -> [u8; 16] {
+    let mut cdb = [0; 16];
+    cdb[..bytes.len()].copy_from_slice(bytes);
+    cdb
+}
+
+impl<'a> Path<'a> {
+    /// A command without data, or with Data-In of any length.
+    pub fn command(&self, cdb: &[u8]) -> Response {
+        self.data_in(cdb, 1 << 20)
+    }
+
+    pub fn data_in(&self, bytes: &[u8], expected_data_in: u32) -> Response {
+        run(self.request(bytes, Bytes::new(), expected_data_in, 0))
+    }
+
+    /// A command with Data-Out, announced in full.
+    pub fn data_out(&self, bytes: &[u8], data: &[u8]) -> Response {
+        self.data_out_expecting(bytes, data, u32::try_from(data.len()).unwrap())
+    }
+
+    pub fn data_out_expecting(&self, bytes: &[u8], data: &[u8], expected: u32) -> Response {
+        run(self.request(bytes, Bytes::copy_from_slice(data), 0, expected))
+    }
+
+    /// The future of a command, as the transport makes it: only the Data-Out that is asked for goes in.
+    pub fn request(
+        &self,
+        bytes: &[u8],
+        data: Bytes,
+        expected_data_in: u32,
+        expected_data_out: u32,
+    ) -> impl Future<Output = Response> + use<'a> {
+        let cdb = cdb(bytes);
+        let target = &self.array.target;
+        let wanted = target.data_out_bytes(self.nexus, self.lun, &cdb, expected_data_out);
+        assert!(wanted <= expected_data_out);
+        let data_out = data.slice(..usize::try_from(wanted).unwrap().min(data.len()));
+        let request = Request { cdb, data_out, expected_data_in, expected_data_out };
+        target.execute(self.nexus, self.lun, request)
+    }
+
+    pub fn read(&self, lba: u64, count: u32) -> Vec<u8> {
+        let response = self.data_in(&cdb16(0x88, 0, lba, count), count * 512);
+        assert_eq!(response.status, GOOD, "{:02x?}", response.sense);
+        assert_eq!(response.transfer_bytes, u64::from(count) * 512);
+        response.data_in.to_vec()
+    }
+
+    pub fn write(&self, lba: u64, data: &[u8]) {
+        let count = u32::try_from(data.len() / 512).unwrap();
+        assert_good(&self.data_out(&cdb16(0x8a, 0, lba, count), data));
+    }
+
+    pub fn compare_and_write(&self, lba: u64, compare: &[u8], write: &[u8]) -> Response {
+        let count = u8::try_from(compare.len() / 512).unwrap();
+        let mut cdb = cdb16(0x89, 0, lba, 0);
+        cdb[13] = count;
+        self.data_out(&cdb, &[compare, write].concat())
+    }
+}
+
+/// A 16-byte CDB with LBA and 32-bit count.
+pub(crate) fn cdb16(opcode: u8, flags: u8, lba: u64, count: u32) -> [u8; 16] {
+    let mut cdb = [0; 16];
+    cdb[0] = opcode;
+    cdb[1] = flags;
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    cdb[10..14].copy_from_slice(&count.to_be_bytes());
+    cdb
+}
+
+pub(crate) fn assert_good(response: &Response) {
+    assert_eq!((response.status, response.sense.as_slice()), (GOOD, &[][..]));
+}
+
+/// CHECK CONDITION with this sense key, ASC and ASCQ in fixed format.
+#[track_caller]
+pub(crate) fn assert_check(response: &Response, key: u8, asc: u8, ascq: u8) {
+    assert_eq!(response.status, CHECK_CONDITION);
+    let found = (response.sense[2], response.sense[12], response.sense[13]);
+    assert_eq!(found, (key, asc, ascq), "{:02x?}", response.sense);
+    assert_eq!(response.sense[0] & 0x7f, 0x70);
+    assert_eq!(usize::from(response.sense[7]) + 8, response.sense.len());
+}
+
+/// The same with a field pointer into the CDB (`true`) or the parameter list.
+#[track_caller]
+pub(crate) fn assert_field(response: &Response, in_cdb: bool, byte: u16) {
+    let asc = if in_cdb { 0x24 } else { 0x26 };
+    assert_check(response, 0x05, asc, 0x00);
+    assert_eq!(response.sense[15] & 0xc0, if in_cdb { 0xc0 } else { 0x80 });
+    assert_eq!(u16::from_be_bytes([response.sense[16], response.sense[17]]), byte);
+}
+
+pub(crate) fn pattern(byte: u8, blocks: usize) -> Vec<u8> {
+    vec![byte; blocks * 512]
+}

@@ -1,0 +1,263 @@
+//! A block device in memory, with a gate that holds calls back, a full pool and a failing block.
+
+use block::{
+    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, Lba, ProvisioningExtent, VolumeId,
+};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Mapped blocks.
+type Blocks = BTreeMap<u64, [u8; 512]>;
+
+#[derive(Debug)]
+struct Inner {
+    id: VolumeId,
+    block_count: Cell<u64>,
+    blocks: RefCell<Blocks>,
+    write_cache: Cell<bool>,
+    read_only: Cell<bool>,
+    full: Cell<bool>,
+    bad_block: Cell<Option<u64>>,
+    held: Cell<bool>,
+    flushes: Cell<u64>,
+    forced: Cell<u64>,
+    calls: Cell<u64>,
+}
+
+/// A handle; clones share the device.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryDevice(Rc<Inner>);
+
+impl MemoryDevice {
+    pub fn new(id: u64, block_count: u64) -> Self {
+        Self(Rc::new(Inner {
+            id: VolumeId(id),
+            block_count: Cell::new(block_count),
+            blocks: RefCell::default(),
+            write_cache: Cell::new(false),
+            read_only: Cell::new(false),
+            full: Cell::new(false),
+            bad_block: Cell::new(None),
+            held: Cell::new(false),
+            flushes: Cell::new(0),
+            forced: Cell::new(0),
+            calls: Cell::new(0),
+        }))
+    }
+
+    pub fn id(&self) -> VolumeId {
+        self.0.id
+    }
+
+    pub fn resize(&self, block_count: u64) {
+        self.0.block_count.set(block_count);
+    }
+
+    pub fn set_write_cache(&self, enabled: bool) {
+        self.0.write_cache.set(enabled);
+    }
+
+    pub fn set_read_only(&self, read_only: bool) {
+        self.0.read_only.set(read_only);
+    }
+
+    /// No new block can be mapped.
+    pub fn set_full(&self, full: bool) {
+        self.0.full.set(full);
+    }
+
+    pub fn set_bad_block(&self, lba: Option<u64>) {
+        self.0.bad_block.set(lba);
+    }
+
+    /// Mutating calls wait until the gate opens again.
+    pub fn hold(&self, held: bool) {
+        self.0.held.set(held);
+    }
+
+    pub fn mapped_blocks(&self) -> usize {
+        self.0.blocks.borrow().len()
+    }
+
+    pub fn flushes(&self) -> u64 {
+        self.0.flushes.get()
+    }
+
+    pub fn forced_writes(&self) -> u64 {
+        self.0.forced.get()
+    }
+
+    /// Mutating calls that took effect.
+    pub fn calls(&self) -> u64 {
+        self.0.calls.get()
+    }
+
+    fn check(&self, extent: Extent) -> Result<(), BlockError> {
+        let device_blocks = self.0.block_count.get();
+        match extent.end() {
+            Some(end) if end <= device_blocks => Ok(()),
+            _ => Err(BlockError::OutOfRange { lba: extent.lba.0, count: extent.count, device_blocks }),
+        }
+    }
+
+    async fn enter(&self, extent: Extent, durability: Durability) -> Result<(), BlockError> {
+        self.check(extent)?;
+        if self.0.read_only.get() {
+            return Err(BlockError::ReadOnly);
+        }
+        poll_fn(|_| if self.0.held.get() { Poll::Pending } else { Poll::Ready(()) }).await;
+        if durability == Durability::Forced {
+            self.0.forced.set(self.0.forced.get() + 1);
+        }
+        self.0.calls.set(self.0.calls.get() + 1);
+        Ok(())
+    }
+
+    fn content(&self, extent: Extent) -> Result<Vec<u8>, BlockError> {
+        let blocks = self.0.blocks.borrow();
+        let mut data = Vec::new();
+        for lba in extent.lba.0..extent.lba.0 + extent.count {
+            if self.0.bad_block.get() == Some(lba) {
+                return Err(BlockError::ReadFailed { lba });
+            }
+            data.extend_from_slice(blocks.get(&lba).unwrap_or(&[0; 512]));
+        }
+        Ok(data)
+    }
+
+    fn store(&self, extent: Extent, data: &[u8]) -> Result<(), BlockError> {
+        assert_eq!(data.len() as u64, extent.count * 512);
+        let mut blocks = self.0.blocks.borrow_mut();
+        if self.0.full.get() && (0..extent.count).any(|index| !blocks.contains_key(&(extent.lba.0 + index))) {
+            return Err(BlockError::PoolFull);
+        }
+        for (index, block) in (0u64..).zip(data.chunks_exact(512)) {
+            blocks.insert(extent.lba.0 + index, block.try_into().unwrap());
+        }
+        Ok(())
+    }
+
+    fn deallocate(&self, extent: Extent) {
+        self.0.blocks.borrow_mut().retain(|lba, _| *lba < extent.lba.0 || *lba >= extent.lba.0 + extent.count);
+    }
+}
+
+impl BlockDevice for MemoryDevice {
+    fn volume(&self) -> VolumeId {
+        self.0.id
+    }
+
+    fn block_count(&self) -> u64 {
+        self.0.block_count.get()
+    }
+
+    fn write_cache(&self) -> bool {
+        self.0.write_cache.get()
+    }
+
+    fn read_only(&self) -> bool {
+        self.0.read_only.get()
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {
+        self.check(extent)?;
+        Ok(Bytes::from(self.content(extent)?))
+    }
+
+    async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError> {
+        self.enter(extent, durability).await?;
+        self.store(extent, &data)
+    }
+
+    async fn compare_and_write(
+        &self,
+        extent: Extent,
+        compare: Bytes,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<CompareOutcome, BlockError> {
+        self.enter(extent, durability).await?;
+        let medium = self.content(extent)?;
+        match medium.iter().zip(&compare).position(|(found, wanted)| found != wanted) {
+            Some(at) => Ok(CompareOutcome::Miscompare { offset_bytes: u32::try_from(at).unwrap() }),
+            None => self.store(extent, &data).map(|()| CompareOutcome::Written),
+        }
+    }
+
+    async fn zero(&self, extent: Extent, durability: Durability) -> Result<(), BlockError> {
+        self.enter(extent, durability).await?;
+        self.deallocate(extent);
+        Ok(())
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), BlockError> {
+        for extent in extents {
+            self.enter(*extent, Durability::AsConfigured).await?;
+        }
+        for extent in extents {
+            self.deallocate(*extent);
+        }
+        Ok(())
+    }
+
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError> {
+        source.check(extent)?;
+        let target = Extent { lba: destination, count: extent.count };
+        self.enter(target, Durability::AsConfigured).await?;
+        let mut content = Vec::new();
+        for lba in extent.lba.0..extent.lba.0 + extent.count {
+            if source.0.bad_block.get() == Some(lba) {
+                return Err(BlockError::ReadFailed { lba });
+            }
+            content.push(source.0.blocks.borrow().get(&lba).copied());
+        }
+        let mut blocks = self.0.blocks.borrow_mut();
+        let new = (0u64..)
+            .zip(&content)
+            .any(|(index, block)| block.is_some() && !blocks.contains_key(&(destination.0 + index)));
+        if self.0.full.get() && new {
+            return Err(BlockError::PoolFull);
+        }
+        for (index, block) in (0u64..).zip(content) {
+            match block {
+                Some(block) => blocks.insert(destination.0 + index, block),
+                None => blocks.remove(&(destination.0 + index)),
+            };
+        }
+        let bytes = extent.count * 512;
+        let aligned = extent.lba.0 % 8 == destination.0 % 8;
+        Ok(if aligned {
+            CopyOutcome { cloned_bytes: bytes, copied_bytes: 0 }
+        } else {
+            CopyOutcome { cloned_bytes: 0, copied_bytes: bytes }
+        })
+    }
+
+    async fn flush(&self) -> Result<(), BlockError> {
+        self.0.flushes.set(self.0.flushes.get() + 1);
+        Ok(())
+    }
+
+    async fn provisioning(&self, lba: Lba, limit: usize) -> Result<Vec<ProvisioningExtent>, BlockError> {
+        self.check(Extent::new(lba.0, 1))?;
+        let blocks = self.0.blocks.borrow();
+        let end = self.0.block_count.get();
+        let mut runs: Vec<ProvisioningExtent> = Vec::new();
+        let mut at = lba.0;
+        while at < end && runs.len() < limit {
+            let mapped = blocks.contains_key(&at);
+            let next = if mapped {
+                (at..end).find(|lba| !blocks.contains_key(lba)).unwrap_or(end)
+            } else {
+                blocks.range(at..).next().map_or(end, |(lba, _)| *lba).min(end)
+            };
+            runs.push(ProvisioningExtent { extent: Extent::new(at, next - at), mapped });
+            at = next;
+        }
+        Ok(runs)
+    }
+}

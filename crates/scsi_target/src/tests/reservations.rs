@@ -1,0 +1,155 @@
+use super::*;
+use crate::{Primitive, Reason, TaskManagementError};
+use hex_literal::hex;
+
+const RESERVE: [u8; 6] = hex!("16 00 0000 00 00");
+const RELEASE: [u8; 6] = hex!("17 00 0000 00 00");
+
+#[track_caller]
+fn assert_conflict(response: &Response) {
+    assert_eq!((response.status, response.sense.len()), (RESERVATION_CONFLICT, 0));
+}
+
+#[test]
+fn a_reservation_keeps_other_nexuses_out() {
+    let array = Array::new();
+    let (a, b) = (array.on(array.a, 0), array.on(array.b, 0));
+    assert_good(&a.command(&RESERVE));
+    assert_good(&a.command(&RESERVE));
+    assert_eq!(array.target.reservation_holder(VolumeId(10)), Some(array.a));
+    for cdb in [
+        cdb(&RESERVE),
+        cdb(&[0; 6]),
+        cdb(&hex!("1a 00 3f 00 ff 00")),
+        cdb16(0x88, 0, 0, 1),
+        cdb16(0x8a, 0, 0, 1),
+        cdb16(0x93, 0, 0, 1),
+        cdb(&hex!("42 00 00000000 00 0018 00")),
+        cdb(&hex!("83 00 0000000000000000 00000010 00 00")),
+    ] {
+        assert_conflict(&b.command(&cdb));
+    }
+    assert_conflict(&b.compare_and_write(0, &pattern(0, 1), &pattern(1, 1)));
+    // The same host through its other port is another nexus.
+    assert_conflict(&array.on(array.a2, 0).command(&cdb16(0x88, 0, 0, 1)));
+    for cdb in [
+        cdb(&hex!("12 00 00 0060 00")),
+        cdb(&hex!("03 00 0000 12 00")),
+        cdb(&hex!("a0 00 00 000000 00000100 00 00")),
+        cdb(&RELEASE),
+    ] {
+        assert_good(&Response { data_in: Bytes::new(), ..b.command(&cdb) });
+    }
+    // RELEASE of another nexus had no effect.
+    assert_conflict(&b.command(&RESERVE));
+    assert_eq!(a.read(0, 1), pattern(0, 1));
+    assert_good(&a.command(&RELEASE));
+    assert_good(&b.command(&RESERVE));
+    assert_eq!(array.target.io_statistics(VolumeId(10)).unwrap().reservation_conflicts, 11);
+    let reasons: Vec<_> = array.target.refusals(0).iter().map(|entry| (entry.primitive, entry.reason)).collect();
+    let reserved = Reason::ReservedByAnother;
+    assert_eq!(
+        reasons,
+        [
+            (Primitive::Zero, reserved),
+            (Primitive::Unmap, reserved),
+            (Primitive::Xcopy, reserved),
+            (Primitive::Ats, reserved)
+        ]
+    );
+}
+
+#[test]
+fn a_lost_nexus_holds_nothing() {
+    let array = Array::new();
+    assert_good(&array.lun0().command(&RESERVE));
+    array.target.detach_nexus(array.a);
+    assert_good(&array.on(array.b, 0).command(&RESERVE));
+}
+
+#[test]
+fn revoked_access_gives_the_reservation_back() {
+    let array = Array::new();
+    let grant = Grant { initiator: Some("iqn.b".into()), lun: 1 };
+    array.target.set_access(VolumeId(11), grant).unwrap();
+    array.settle(array.b);
+    assert_good(&array.on(array.a, 1).command(&RESERVE));
+    array.target.revoke(VolumeId(11), None);
+    assert_eq!(array.target.reservation_holder(VolumeId(11)), None);
+    assert_good(&array.on(array.b, 1).command(&RESERVE));
+}
+
+#[test]
+fn a_logical_unit_reset_frees_and_tells_everybody() {
+    let array = Array::new();
+    assert_good(&array.lun0().command(&RESERVE));
+    let lun = [0; 8];
+    assert_eq!(array.target.logical_unit_reset(array.b, lun), Ok(VolumeId(10)));
+    for nexus in [array.a, array.a2, array.b] {
+        assert_check(&array.on(nexus, 0).command(&[0; 6]), 0x06, 0x29, 0x03);
+        assert_good(&array.on(nexus, 0).command(&[0; 6]));
+        assert_good(&array.on(nexus, 1).command(&[0; 6]));
+    }
+    assert_good(&array.on(array.b, 0).command(&RESERVE));
+    let nowhere = [0, 200, 0, 0, 0, 0, 0, 0];
+    assert_eq!(array.target.logical_unit_reset(array.b, nowhere), Err(TaskManagementError::LunDoesNotExist));
+    assert_eq!(array.target.abort_task_set(array.b, nowhere), Err(TaskManagementError::LunDoesNotExist));
+    assert_eq!(array.target.abort_task_set(array.b, lun), Ok(VolumeId(10)));
+}
+
+#[test]
+fn a_target_reset_resets_every_unit() {
+    let array = Array::new();
+    assert_good(&array.lun0().command(&RESERVE));
+    assert_good(&array.on(array.a, 1).command(&RESERVE));
+    array.target.target_reset();
+    for lun in [0, 1] {
+        assert_check(&array.on(array.b, lun).command(&RESERVE), 0x06, 0x29, 0x03);
+        assert_good(&array.on(array.b, lun).command(&RESERVE));
+    }
+}
+
+#[test]
+fn a_cleared_task_set_is_told_to_those_who_lost_tasks() {
+    let array = Array::new();
+    assert_eq!(array.target.clear_task_set(array.a, [0; 8], &[array.a, array.b]), Ok(VolumeId(10)));
+    assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x2f, 0x00);
+    assert_good(&array.on(array.a, 0).command(&[0; 6]));
+    assert_good(&array.on(array.a2, 0).command(&[0; 6]));
+}
+
+#[test]
+fn reserve_waits_for_writes_that_were_admitted() {
+    let array = Array::new();
+    array.volumes[0].hold(true);
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut cdb = cdb16(0x89, 0, 0, 0);
+    cdb[13] = 1;
+    let data = Bytes::from([pattern(0, 1), pattern(1, 1)].concat());
+    let mut write = Box::pin(array.on(array.a, 0).request(&cdb, data, 0, 1024));
+    assert!(write.as_mut().poll(context).is_pending());
+    let mut reserve = Box::pin(array.on(array.b, 0).request(&RESERVE, Bytes::new(), 0, 0));
+    assert!(reserve.as_mut().poll(context).is_pending());
+    // Nothing new is admitted meanwhile.
+    assert_conflict(&array.on(array.a, 0).command(&cdb16(0x88, 0, 0, 1)));
+    array.volumes[0].hold(false);
+    assert_good(&run(write));
+    assert_good(&run(reserve));
+    assert_conflict(&array.on(array.a, 0).compare_and_write(0, &pattern(1, 1), &pattern(2, 1)));
+}
+
+#[test]
+fn an_aborted_reserve_leaves_no_reservation() {
+    let array = Array::new();
+    array.volumes[0].hold(true);
+    let context = &mut Context::from_waker(Waker::noop());
+    let data = Bytes::from(pattern(1, 1));
+    let mut write = Box::pin(array.on(array.a, 0).request(&cdb16(0x8a, 0, 0, 1), data, 0, 512));
+    assert!(write.as_mut().poll(context).is_pending());
+    let mut reserve = Box::pin(array.on(array.b, 0).request(&RESERVE, Bytes::new(), 0, 0));
+    assert!(reserve.as_mut().poll(context).is_pending());
+    drop(reserve);
+    assert_eq!(array.target.reservation_holder(VolumeId(10)), None);
+    array.volumes[0].hold(false);
+    assert_good(&run(write));
+}
