@@ -1,0 +1,20 @@
+//! Black-box kit: tests that run against any iSCSI target by address, over a blocking initiator.
+//!
+//! * [`initiator`]: a session on a socket; [`url`]: how it is named; [`commands`]: SCSI commands as methods.
+//! * [`cdb`] and [`sense`]: the bytes of commands and sense data. They are written down here once more, and not shared with the array, so
+//!   that the kit does not agree with a mistake of the array's.
+//! * [`race`]: do COMPARE AND WRITE and other writes to one block from several initiators fit a serial order?
+//! * [`verifying_load`]: is every acknowledged write still there after the array was killed?
+#![forbid(unsafe_code)]
+
+pub mod cdb;
+pub mod commands;
+pub mod image;
+pub mod initiator;
+pub mod race;
+pub mod sense;
+pub mod url;
+pub mod verifying_load;
+
+#[cfg(test)]
+mod tests;

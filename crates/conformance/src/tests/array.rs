@@ -1,0 +1,297 @@
+//! A target on loopback with two logical units in memory, and faults to order.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use iscsi::chap::{Algorithm, Credentials};
+use iscsi::pdu::{LoginStatus, TaskManagementResponse};
+use iscsi::target::{
+    Admission, Authentication, Command, Config, Connection, Directory, Event, Refusal, Response, TargetRecord,
+};
+
+use crate::url::Url;
+
+pub(super) const TARGET: &str = "iqn.2026-01.org.example:test";
+pub(super) const BLOCKS: usize = 16_384;
+const UNITS: usize = 2;
+
+/// What the array does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// COMPARE AND WRITE looks, waits, and writes.
+    NotAtomic,
+    /// A crash forgets a write that was acknowledged.
+    ForgetsAtCrash,
+    /// A crash tears a block.
+    TearsAtCrash,
+    /// The 500th write is applied only in its first half.
+    LosesHalf,
+}
+
+struct Medium {
+    units: Vec<Vec<u8>>,
+    /// The last acknowledged change, for the faults at a crash: unit, offset, what was there.
+    undo: Option<(usize, usize, Vec<u8>)>,
+    writes: u64,
+}
+
+struct Shared {
+    medium: Mutex<Medium>,
+    fault: Fault,
+    chap: bool,
+    down: AtomicBool,
+    tsih: AtomicU16,
+}
+
+pub(super) struct Array {
+    shared: Arc<Shared>,
+    port: u16,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Array {
+    pub fn start(fault: Fault) -> Self {
+        Self::start_with(fault, false)
+    }
+
+    pub fn start_with(fault: Fault, chap: bool) -> Self {
+        let medium = Medium { units: vec![vec![0xEE; BLOCKS * 512]; UNITS], undo: None, writes: 0 };
+        let shared =
+            Shared { medium: Mutex::new(medium), fault, chap, down: AtomicBool::new(false), tsih: AtomicU16::new(1) };
+        let shared = Arc::new(shared);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let acceptor = {
+            let (shared, streams) = (shared.clone(), streams.clone());
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    let stream = stream.unwrap();
+                    if shared.down.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    streams.lock().unwrap().push(stream.try_clone().unwrap());
+                    let shared = shared.clone();
+                    std::thread::spawn(move || serve(&shared, stream));
+                }
+            })
+        };
+        Self { shared, port, streams, acceptor: Some(acceptor) }
+    }
+
+    pub fn url(&self, lun: u16) -> Url {
+        format!("iscsi://127.0.0.1:{}/{TARGET}/{lun}", self.port).parse().unwrap()
+    }
+
+    /// All connections break; with a fault, something acknowledged goes with them.
+    pub fn crash(&self) {
+        let mut medium = self.shared.medium.lock().unwrap();
+        for stream in self.streams.lock().unwrap().drain(..) {
+            let _may_be_closed = stream.shutdown(Shutdown::Both);
+        }
+        if let Some((unit, offset, old)) = medium.undo.take() {
+            let place = &mut medium.units[unit][offset..offset + old.len()];
+            match self.shared.fault {
+                Fault::ForgetsAtCrash => place.copy_from_slice(&old),
+                Fault::TearsAtCrash => place[..100].copy_from_slice(&[0x77; 100]),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        self.shared.down.store(true, Ordering::SeqCst);
+        self.crash();
+        let _wakes_the_acceptor = TcpStream::connect(("127.0.0.1", self.port));
+        self.acceptor.take().unwrap().join().unwrap();
+    }
+}
+
+impl Directory for Shared {
+    fn targets(&self, _initiator_name: &str) -> Vec<TargetRecord> {
+        vec![TargetRecord { name: TARGET.into(), addresses: vec!["127.0.0.1:3260,1".into()] }]
+    }
+
+    fn admit(&self, _initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
+        if target_name.is_some_and(|name| name != TARGET) {
+            return Err(Refusal::Status(LoginStatus::TARGET_NOT_FOUND));
+        }
+        let authentication = if self.chap {
+            Authentication::Chap {
+                accepted: vec![Credentials::new("user", "secret-secret")],
+                own: Some(Credentials::new("array", "another-secret")),
+                algorithms: Algorithm::ALL.to_vec(),
+            }
+        } else {
+            Authentication::None
+        };
+        Ok(Admission { authentication, target_portal_group_tag: 1, target_alias: None })
+    }
+
+    fn data_out_bytes(&self, _lun: [u8; 8], _cdb: &[u8; 16], expected: u32) -> u32 {
+        expected
+    }
+}
+
+fn serve(shared: &Shared, mut stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut connection = Connection::new(Instant::now(), Config::default(), [9; 32]);
+    let mut input = BytesMut::new();
+    let mut scratch = vec![0; 65_536];
+    let mut attention = [true; UNITS];
+    loop {
+        match stream.read(&mut scratch) {
+            Ok(0) | Err(_) => return,
+            Ok(read) => input.extend_from_slice(&scratch[..read]),
+        }
+        loop {
+            connection.handle_input(Instant::now(), &mut input, shared);
+            let mut idle = true;
+            while let Some(event) = connection.poll_event() {
+                idle = false;
+                match event {
+                    Event::SessionOpening(_) => {
+                        connection.accept_session(shared.tsih.fetch_add(1, Ordering::SeqCst));
+                    }
+                    Event::Command(command) => execute(shared, &mut connection, &command, &mut attention),
+                    Event::TaskManagement(function) => {
+                        connection.respond_task_management(function.handle, TaskManagementResponse::COMPLETE);
+                    }
+                    Event::Logout => connection.finish_logout(),
+                    Event::Closed(_) => {}
+                }
+            }
+            while let Some(chunk) = connection.poll_output() {
+                if stream.write_all(&chunk).is_err() {
+                    return;
+                }
+            }
+            if idle {
+                break;
+            }
+        }
+        if connection.is_closed() {
+            return;
+        }
+    }
+}
+
+enum Outcome {
+    Good(Bytes),
+    Sense(u8, u8, u8, Option<u32>),
+}
+
+fn execute(shared: &Shared, connection: &mut Connection, command: &Command, attention: &mut [bool]) {
+    let unit = usize::from(command.lun[1]);
+    let outcome = if unit >= UNITS {
+        Outcome::Sense(5, 0x25, 0, None)
+    } else if std::mem::take(&mut attention[unit]) && command.cdb[0] != 0x12 {
+        Outcome::Sense(6, 0x29, 0, None)
+    } else {
+        perform(shared, unit, &command.cdb, &command.data_out)
+    };
+    match outcome {
+        Outcome::Good(data_in) => {
+            let transfer_bytes = (data_in.len() + command.data_out.len()) as u64;
+            connection.respond(command.task, Response { status: 0, sense: &[], data_in, transfer_bytes });
+        }
+        Outcome::Sense(key, code, qualifier, information) => {
+            let mut sense = [0x70, 0, key, 0, 0, 0, 0, 10, 0, 0, 0, 0, code, qualifier, 0, 0, 0, 0];
+            if let Some(information) = information {
+                sense[0] |= 0x80;
+                sense[3..7].copy_from_slice(&information.to_be_bytes());
+            }
+            connection.respond(command.task, Response { status: 2, sense: &sense, ..Response::default() });
+        }
+    }
+}
+
+fn naa(unit: usize) -> [u8; 16] {
+    let mut naa = [0x60; 16];
+    naa[15] = unit as u8;
+    naa
+}
+
+fn perform(shared: &Shared, unit: usize, cdb: &[u8; 16], data_out: &Bytes) -> Outcome {
+    let lba = u64::from_be_bytes(cdb[2..10].try_into().unwrap()) as usize;
+    let count = u32::from_be_bytes(cdb[10..14].try_into().unwrap()) as usize;
+    let mut medium = shared.medium.lock().unwrap();
+    let beyond = |lba: usize, count: usize| lba + count > BLOCKS;
+    match cdb[0] {
+        0x00 | 0x91 => {}
+        0x12 if cdb[2] == 0x83 => {
+            let mut page = vec![0, 0x83, 0, 20, 0x01, 0x03, 0, 16];
+            page.extend_from_slice(&naa(unit));
+            return Outcome::Good(page.into());
+        }
+        0x12 => return Outcome::Good(Bytes::from_static(&[0; 36])),
+        0x9E if cdb[1] == 0x10 => {
+            let mut data = [0; 32];
+            data[..8].copy_from_slice(&(BLOCKS as u64 - 1).to_be_bytes());
+            data[8..12].copy_from_slice(&512_u32.to_be_bytes());
+            data[14] = 0xC0;
+            return Outcome::Good(Bytes::copy_from_slice(&data));
+        }
+        0x88 | 0x8A | 0x93 if beyond(lba, count) => return Outcome::Sense(5, 0x21, 0, None),
+        0x88 => return Outcome::Good(Bytes::copy_from_slice(&medium.units[unit][lba * 512..(lba + count) * 512])),
+        0x8A => {
+            medium.writes += 1;
+            let half = shared.fault == Fault::LosesHalf && medium.writes == 500;
+            let data = if half { &data_out[..data_out.len() / 2] } else { data_out };
+            change(&mut medium, unit, lba, data);
+        }
+        0x93 => change(&mut medium, unit, lba, &data_out.repeat(count)),
+        0x89 => {
+            let (compare, write) = data_out.split_at(data_out.len() / 2);
+            let now = &medium.units[unit][lba * 512..(lba * 512 + compare.len())];
+            if let Some(offset) = now.iter().zip(compare).position(|(a, b)| a != b) {
+                return Outcome::Sense(0x0E, 0x1D, 0, Some(offset as u32));
+            }
+            if shared.fault == Fault::NotAtomic {
+                drop(medium);
+                std::thread::sleep(Duration::from_micros(100));
+                medium = shared.medium.lock().unwrap();
+            }
+            change(&mut medium, unit, lba, write);
+        }
+        0x42 => {
+            for descriptor in data_out[8..].chunks_exact(16) {
+                let lba = u64::from_be_bytes(descriptor[..8].try_into().unwrap()) as usize;
+                let count = u32::from_be_bytes(descriptor[8..12].try_into().unwrap()) as usize;
+                change(&mut medium, unit, lba, &vec![0; count * 512]);
+            }
+        }
+        0x83 => {
+            let cscds = usize::from(u16::from_be_bytes([data_out[2], data_out[3]])) / 32;
+            let unit_of = |index: u8| usize::from(data_out[16 + 32 * usize::from(index) + 8 + 15]);
+            for segment in data_out[16 + 32 * cscds..].chunks_exact(28) {
+                let count = usize::from(u16::from_be_bytes([segment[10], segment[11]]));
+                let from = u64::from_be_bytes(segment[12..20].try_into().unwrap()) as usize;
+                let to = u64::from_be_bytes(segment[20..28].try_into().unwrap()) as usize;
+                let data = medium.units[unit_of(segment[5])][from * 512..(from + count) * 512].to_vec();
+                change(&mut medium, unit_of(segment[7]), to, &data);
+            }
+        }
+        _ => return Outcome::Sense(5, 0x20, 0, None),
+    }
+    Outcome::Good(Bytes::new())
+}
+
+fn change(medium: &mut Medium, unit: usize, lba: usize, data: &[u8]) {
+    let place = &mut medium.units[unit][lba * 512..lba * 512 + data.len()];
+    if place == data {
+        return;
+    }
+    let old = place.to_vec();
+    place.copy_from_slice(data);
+    medium.undo = Some((unit, lba * 512, old));
+}

@@ -1,0 +1,7 @@
+//! The kit against a small target on loopback, a right one and some that are wrong in known ways: a test that cannot fail proves nothing.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod array;
+mod race;
+mod session;
+mod verifying_load;
