@@ -9,6 +9,8 @@ use anyhow::{Context, anyhow};
 use control::ArrayOptions;
 use rustix::fs::Mode;
 use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -30,8 +32,8 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
 pub(crate) struct Serving {
     pub(crate) array: ArrayHandle,
     pub(crate) ready: Ready,
-    pub(crate) socket: std::path::PathBuf,
-    pub(crate) http: Option<std::net::SocketAddr>,
+    pub(crate) socket: PathBuf,
+    pub(crate) http: Option<SocketAddr>,
 }
 
 impl Serving {
@@ -71,6 +73,7 @@ async fn supervise(
 ) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
     // Bound before the reactor starts, so that a port in use is told at once; clients wait in the backlog until it serves.
+    let _socket = SocketFile(&configuration.socket);
     let listeners = bind(configuration, state_dir).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();
@@ -117,11 +120,19 @@ async fn supervise(
     crate::notify::stopping();
     watchdog.abort();
     running.stop().await;
-    let _removed_by_hand = std::fs::remove_file(&configuration.socket);
     let _reactor_gone = shutdown.send(());
     let stopped = stop(&mut reactor, &mut signals).await;
     // When both failed, the reactor's error is the cause.
     stopped.and(outcome)
+}
+
+/// The administrative socket's file, which goes when the array stops, however it stops.
+struct SocketFile<'a>(&'a Path);
+
+impl Drop for SocketFile<'_> {
+    fn drop(&mut self) {
+        let _never_bound = std::fs::remove_file(self.0);
+    }
 }
 
 /// Binds the administrative socket and, as configured, the HTTPS and metrics listeners.

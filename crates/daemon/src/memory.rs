@@ -80,3 +80,32 @@ impl TemporaryDirectory {
         &self.path
     }
 }
+
+/// An array in memory on a thread of its own, without sockets; it ends when the handle is dropped.
+pub fn spawn(
+    prepare: impl FnOnce(&Control<MemoryCatalog>, &MemoryLive, &MemoryCatalog) + Send + 'static,
+) -> crate::ArrayHandle {
+    let (array, requests) = crate::ArrayHandle::channel();
+    let (ready, _) = tokio::sync::oneshot::channel();
+    let (keep, shutdown) = tokio::sync::oneshot::channel();
+    let configuration = ReactorConfiguration {
+        state_dir: PathBuf::new(),
+        pool_path: PathBuf::new(),
+        pool_size_bytes: 64 << 30,
+        memory_bytes: 512 << 20,
+        portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
+        advertise: Vec::new(),
+        array: control::ArrayOptions {
+            pool_name: "p0".to_owned(),
+            iqn_base: "iqn.2026-01.org.example".to_owned(),
+            target_name: Some("test".to_owned()),
+        },
+    };
+    let starter = starter(prepare);
+    std::thread::spawn(move || {
+        let result = starter(configuration, ReactorChannels { requests, ready, shutdown });
+        drop(keep);
+        result
+    });
+    array
+}

@@ -209,7 +209,7 @@ fn histogram<V: LabelValue>(
     family(encoder, name, help, MetricType::Histogram, rows, |mut row, histogram| {
         let mut buckets: Vec<(f64, u64)> =
             histogram.buckets.iter().map(|bucket| (seconds(bucket.upper_us), bucket.count)).collect();
-        buckets.push((f64::MAX, histogram.above));
+        buckets.push((f64::INFINITY, histogram.above));
         row.encode_histogram::<NoLabelSet>(seconds(histogram.sum_us), histogram.count(), &buckets, None)
     })
 }

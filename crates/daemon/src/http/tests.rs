@@ -1,1 +1,257 @@
+//! Requests against the router over an array in memory: statuses, bodies, problem documents.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+use super::peer::{Peer, authenticate};
+use crate::memory::{TemporaryDirectory, spawn};
+use crate::token::TokenGate;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use axum::{Extension, Router};
+use control::{Bucket, Histogram, OffloadRow, Primitive, RefusalCount, SessionInfo, VolumeCounters};
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use pool::ObjectId;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+
+/// The whole management plane over an empty array.
+fn app() -> Router {
+    super::router(spawn(|_, _, _| {}))
+}
+
+/// Sends a request; an absent body is none.
+async fn send(app: &Router, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+    let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap();
+    let response = app.clone().oneshot(request).await.unwrap();
+    let (status, content_type) = (response.status(), response.headers().get(header::CONTENT_TYPE).cloned());
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+    if status.as_u16() >= 400 {
+        assert_eq!(content_type.unwrap(), "application/problem+json");
+        assert_eq!(value["status"], status.as_u16());
+    }
+    (status, value)
+}
+
+async fn post(app: &Router, path: &str, body: Value) -> (StatusCode, Value) {
+    send(app, "POST", path, Some(body)).await
+}
+
+#[tokio::test]
+async fn creating_is_201_then_200_then_409() {
+    let app = app();
+    let body = json!({ "name": "v1", "size_bytes": 1 << 30 });
+    let (status, made) = post(&app, "/api/v1/volumes", body.clone()).await;
+    assert_eq!(status, 201);
+    for (field, value) in [("size_bytes", json!(1 << 30)), ("mapped_bytes", json!(0)), ("unique_bytes", json!(0))] {
+        assert_eq!(made[field], value);
+    }
+    assert_eq!(made["naa"].as_str().unwrap().len(), 32);
+    let (status, again) = post(&app, "/api/v1/volumes", body).await;
+    assert_eq!((status.as_u16(), &again), (200, &made));
+    let (status, problem) = post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1_u64 << 31 })).await;
+    assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("exists")));
+    assert_eq!(problem["type"], "urn:windlass:problem:exists");
+}
+
+#[tokio::test]
+async fn a_volume_in_use_says_who_uses_it_and_what_helps() {
+    let app = app();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 512 })).await;
+    let (status, access) = post(&app, "/api/v1/access", json!({ "volume": "v1", "any": true })).await;
+    assert_eq!(status, 201);
+    assert_eq!(access["iscsi_url"], "iscsi://127.0.0.1:3260/iqn.2026-01.org.example:test/0");
+    let (status, problem) = send(&app, "DELETE", "/api/v1/volumes/v1", None).await;
+    assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("in-use")));
+    assert_eq!(problem["users"][0], json!({ "kind": "access", "description": "any host, LUN 0" }));
+    assert_eq!(problem["help"], "revoke access first:  windlass access revoke v1 --all");
+    assert_eq!(send(&app, "DELETE", "/api/v1/access/v1/any", None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v1", None).await.0, 204);
+    assert_eq!(send(&app, "GET", "/api/v1/volumes/v1", None).await.0, 404);
+}
+
+#[tokio::test]
+async fn every_resource_answers() {
+    let app = app();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1024 })).await;
+    assert_eq!(post(&app, "/api/v1/volumes/v1/snapshots", json!({ "name": "monday" })).await.0, 201);
+    let (status, clone) = post(&app, "/api/v1/volumes", json!({ "name": "v2", "source": "v1@monday" })).await;
+    assert_eq!((status.as_u16(), &clone["source"]["name"]), (201, &json!("v1@monday")));
+    let iqn = "iqn.1998-01.com.vmware:esx01";
+    let (_, host) =
+        post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": [iqn], "chap": { "user": "u" } })).await;
+    assert_eq!(host["generated"]["chap_secret"].as_str().unwrap().len(), 16);
+    assert_eq!(post(&app, "/api/v1/access", json!({ "volume": "v2", "host": "esx01", "lun": 9 })).await.0, 201);
+    let (_, changed) =
+        send(&app, "PATCH", "/api/v1/volumes/v2", Some(json!({ "size_bytes": 4096, "write_cache": true }))).await;
+    assert_eq!((&changed["size_bytes"], &changed["write_cache"]), (&json!(4096), &json!(true)));
+    let (_, changed) = send(&app, "PATCH", "/api/v1/hosts/esx01", Some(json!({ "remove_chap": true }))).await;
+    assert_eq!(changed["chap"], Value::Null);
+    for (path, items) in [
+        ("/api/v1/pools", 1),
+        ("/api/v1/volumes", 2),
+        ("/api/v1/volumes/v1/snapshots", 1),
+        ("/api/v1/snapshots", 1),
+        ("/api/v1/hosts", 1),
+        ("/api/v1/access?host=esx01", 1),
+        ("/api/v1/access?host=any", 0),
+        ("/api/v1/sessions", 0),
+        ("/api/v1/portals", 1),
+        ("/api/v1/offload/stats", 0),
+        ("/api/v1/offload/log?limit=5", 0),
+        ("/api/v1/volumes/v1/offload", 0),
+    ] {
+        let (status, list) = send(&app, "GET", path, None).await;
+        assert_eq!((status.as_u16(), list["items"].as_array().unwrap().len()), (200, items), "{path}");
+    }
+    let (_, host) = send(&app, "GET", "/api/v1/hosts/esx01", None).await;
+    assert_eq!(host.get("generated"), None);
+    for path in ["/api/v1/system", "/api/v1/pools/p0", "/api/v1/snapshots/v1@monday", "/health", "/api/v1/openapi.json"]
+    {
+        assert_eq!(send(&app, "GET", path, None).await.0, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn bad_requests_are_refused_with_a_problem() {
+    let app = app();
+    for (method, path, body, status, code) in [
+        (
+            "POST",
+            "/api/v1/volumes",
+            Some(json!({ "name": "v1", "size_bytes": 512, "colour": "red" })),
+            422,
+            "invalid-request",
+        ),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "size_bytes": -1 })), 422, "invalid-request"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "size_bytes": 513 })), 422, "invalid-size"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "../v1", "size_bytes": 512 })), 422, "invalid-name"),
+        ("POST", "/api/v1/volumes", None, 400, "invalid-request"),
+        ("POST", "/api/v1/access", Some(json!({ "volume": "v1" })), 422, "invalid-request"),
+        ("POST", "/api/v1/access", Some(json!({ "volume": "v1", "any": true })), 404, "not-found"),
+        (
+            "PATCH",
+            "/api/v1/hosts/x",
+            Some(json!({ "chap": { "user": "u" }, "remove_chap": true })),
+            422,
+            "invalid-request",
+        ),
+        ("GET", "/api/v1/offload/log?limit=many", None, 400, "invalid-request"),
+        ("GET", "/api/v1/offload/log?newest=1", None, 400, "invalid-request"),
+        ("DELETE", "/api/v1/sessions/first", None, 400, "invalid-request"),
+        ("DELETE", "/api/v1/sessions/7", None, 404, "not-found"),
+        ("GET", "/api/v1/shares", None, 404, "no-such-resource"),
+        ("PUT", "/api/v1/volumes", None, 405, "method-not-allowed"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "x".repeat(70_000) })), 413, "invalid-request"),
+    ] {
+        let (found, problem) = send(&app, method, path, body).await;
+        assert_eq!((found.as_u16(), problem["code"].as_str()), (status, Some(code)), "{method} {path} {problem}");
+    }
+    let request = Request::builder().method("POST").uri("/api/v1/volumes").body(Body::from("name=v1")).unwrap();
+    assert_eq!(app.oneshot(request).await.unwrap().status(), 415);
+}
+
+#[tokio::test]
+async fn a_remote_peer_needs_the_token_and_health_does_not() {
+    let directory = TemporaryDirectory::new();
+    let gate = Arc::new(TokenGate::open(directory.path()).unwrap());
+    let token = std::fs::read_to_string(directory.path().join("admin.token")).unwrap();
+    let peer = Peer::Remote("192.0.2.1:50000".parse().unwrap());
+    let layer = axum::middleware::from_fn_with_state(gate, authenticate);
+    let app = app().layer(layer).layer(Extension(peer));
+    let get = async |path: &str, authorization: Option<String>| {
+        let mut request = Request::builder().uri(path);
+        if let Some(authorization) = authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    };
+    assert_eq!(get("/health", None).await.status(), 200);
+    let refused = get("/api/v1/volumes", None).await;
+    assert_eq!(
+        (refused.status().as_u16(), refused.headers()[header::WWW_AUTHENTICATE].to_str().unwrap()),
+        (401, "Bearer")
+    );
+    assert_eq!(get("/metrics", None).await.status(), 401);
+    assert_eq!(get("/api/v1/volumes", Some(format!("Bearer {}", token.trim()))).await.status(), 200);
+    for _ in 0..6 {
+        assert_eq!(get("/api/v1/volumes", Some("Bearer guess".to_owned())).await.status(), 401);
+    }
+    let waiting = get("/api/v1/volumes", Some(format!("Bearer {}", token.trim()))).await;
+    assert_eq!(waiting.status(), 429);
+    assert!(waiting.headers().contains_key(header::RETRY_AFTER));
+}
+
+#[tokio::test]
+async fn a_stopped_array_is_unavailable() {
+    let (array, requests) = crate::ArrayHandle::channel();
+    drop(requests);
+    let (status, problem) = send(&super::router(array), "GET", "/api/v1/system", None).await;
+    assert_eq!((status.as_u16(), problem["code"].as_str()), (503, Some("not-running")));
+}
+
+#[tokio::test]
+async fn metrics_name_what_there_is() {
+    let histogram = || Histogram { buckets: vec![Bucket { upper_us: 250, count: 3 }], above: 1, sum_us: 2000 };
+    let app = super::router(spawn(move |_, live, _| {
+        live.offload.replace(vec![OffloadRow {
+            volume: ObjectId(1),
+            primitive: Primitive::Xcopy,
+            commands: 4,
+            ok: 3,
+            refused: 1,
+            miscompares: 0,
+            errors: 0,
+            bytes: 4096,
+            host_bytes_avoided: 8192,
+            cloned_bytes: 4096,
+            copied_bytes: 0,
+            latency: histogram(),
+            refusals: vec![RefusalCount { reason_code: "misaligned", reason: "misaligned", count: 1 }],
+        }]);
+        live.counters.replace(vec![VolumeCounters {
+            volume: ObjectId(1),
+            reads: 4,
+            writes: 0,
+            read_bytes: 16384,
+            written_bytes: 0,
+            queue_depth: 2,
+            read_latency: histogram(),
+            write_latency: Histogram::default(),
+        }]);
+        live.sessions.replace(vec![SessionInfo {
+            id: 1,
+            initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
+            portal: "127.0.0.1:3260".parse().unwrap(),
+            peer_address: "127.0.0.1:50000".parse().unwrap(),
+            since: Timestamp::UNIX_EPOCH,
+            last_io: None,
+            commands: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+        }]);
+    }));
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 })).await;
+    post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
+    let request = Request::builder().uri("/metrics").body(Body::empty()).unwrap();
+    let response = app.oneshot(request).await.unwrap();
+    let text = String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap();
+    for line in [
+        r#"windlass_volume_provisioned_bytes{volume="v1"} 1048576"#,
+        r#"windlass_pool_state{pool="p0",state="healthy"} 1"#,
+        r#"windlass_pool_state{pool="p0",state="full"} 0"#,
+        r#"windlass_io_operations_total{volume="v1",op="read",protocol="iscsi"} 4"#,
+        r#"windlass_io_duration_seconds_bucket{le="0.00025",volume="v1",op="read"} 3"#,
+        r#"windlass_io_duration_seconds_bucket{le="+Inf",volume="v1",op="read"} 4"#,
+        r#"windlass_io_duration_seconds_sum{volume="v1",op="read"} 0.002"#,
+        r#"windlass_offload_commands_total{volume="v1",primitive="xcopy",outcome="refused"} 1"#,
+        r#"windlass_offload_refusals_total{primitive="xcopy",reason="misaligned"} 1"#,
+        r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
+        r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no line {line} in\n{text}");
+    }
+}

@@ -1,0 +1,115 @@
+//! `windlass access`: which host sees which volume.
+
+use crate::client::{Client, query, segment};
+use crate::error::CliError;
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use api::{ANY_HOST, Access, AccessGrant, List};
+
+/// Verbs of `windlass access`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List who sees what
+    #[command(after_help = "Examples:\n  windlass access list\n  windlass access list --host esx01")]
+    List {
+        /// Only this volume
+        #[arg(long)]
+        volume: Option<String>,
+        /// Only this host
+        #[arg(long, conflicts_with = "any")]
+        host: Option<String>,
+        /// Only what any host sees
+        #[arg(long)]
+        any: bool,
+    },
+    /// Let a host see a volume
+    #[command(
+        after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant scratch --any --lun 5"
+    )]
+    Grant {
+        /// Volume, by name or id
+        volume: String,
+        #[command(flatten)]
+        grantee: Grantee,
+        /// Logical unit number, 0 to 255; the lowest free one when left out
+        #[arg(long, value_name = "N")]
+        lun: Option<u16>,
+    },
+    /// Take access back; hosts lose the volume at once
+    #[command(
+        after_help = "Examples:\n  windlass access revoke win-dc1 --host esx01\n  windlass access revoke win-dc1 --all"
+    )]
+    Revoke {
+        /// Volume, by name or id
+        volume: String,
+        #[command(flatten)]
+        from: From,
+    },
+}
+
+/// Who gets access.
+#[derive(Clone, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Grantee {
+    /// This host
+    #[arg(long)]
+    host: Option<String>,
+    /// Every initiator that reaches a portal, without authentication
+    #[arg(long)]
+    any: bool,
+}
+
+/// Who loses access.
+#[derive(Clone, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct From {
+    /// This host
+    #[arg(long)]
+    host: Option<String>,
+    /// What was granted to any host
+    #[arg(long)]
+    any: bool,
+    /// Everybody
+    #[arg(long)]
+    all: bool,
+}
+
+impl Resource for Access {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("volume", |access| access.volume.as_str().into()),
+        column("host", |access| access.host.as_str().into()),
+        column("lun", |access| Value::Number(u64::from(access.lun))),
+        column("url", |access| access.iscsi_url.as_str().into()),
+        wide("created", |access| format!("{:.0}", access.created).into()),
+    ];
+
+    fn name(&self) -> String {
+        format!("{}:{}", self.host, self.lun)
+    }
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List { volume, host, any } => {
+            let host = if *any { Some(ANY_HOST) } else { host.as_deref() };
+            let query = query(&[("volume", volume.as_deref()), ("host", host)]);
+            output.list(&client.get::<List<Access>>(&format!("/api/v1/access{query}")).await?.items)
+        }
+        Verb::Grant { volume, grantee, lun } => {
+            let Grantee { host, any } = grantee.clone();
+            let grant = AccessGrant { volume: volume.clone(), host, any, lun: *lun };
+            let answer = client.post::<Access>("/api/v1/access", &grant).await?;
+            output.made("access", &answer.body, answer.created)
+        }
+        Verb::Revoke { volume, from } => {
+            let (whose, path) = match (&from.host, from.any) {
+                (Some(host), _) => (format!("host {host}"), format!("/{}", segment(host))),
+                (None, true) => ("any host".to_owned(), format!("/{ANY_HOST}")),
+                (None, false) => ("everybody".to_owned(), String::new()),
+            };
+            output.confirm(&format!("revoke access of {whose} to volume {volume}?"))?;
+            client.delete(&format!("/api/v1/access/{}{path}", segment(volume))).await?;
+            output.say(&format!("access of {whose} to volume {volume} revoked"));
+            Ok(())
+        }
+    }
+}

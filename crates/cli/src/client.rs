@@ -1,0 +1,252 @@
+//! HTTP/1.1 to the array, over its Unix socket or over TLS. One connection per request: a command makes few.
+
+use crate::Globals;
+use crate::error::CliError;
+use crate::tls::client_config;
+use api::Problem;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper::{Method, Request, StatusCode, Uri, header};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Write;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+
+/// Port of an https URL without one.
+const DEFAULT_PORT: u16 = 8443;
+/// Largest answer that is read.
+const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// A way to the array.
+pub(crate) struct Client {
+    server: Server,
+    shown: String,
+    token: Option<String>,
+    timeout: Duration,
+}
+
+enum Server {
+    Unix(PathBuf),
+    Https { host: String, port: u16, tls: Arc<rustls::ClientConfig> },
+}
+
+/// An answer: its status and the resource in it.
+#[derive(Debug)]
+pub(crate) struct Answer<T> {
+    /// The resource was made by this request (status 201).
+    pub(crate) created: bool,
+    /// The resource.
+    pub(crate) body: T,
+}
+
+impl Client {
+    /// Reads the URL, the token and the certificates; connects only when something is asked.
+    pub(crate) fn new(globals: &Globals) -> Result<Self, CliError> {
+        let server = parse_server(globals)?;
+        let token = match (&globals.token, &globals.token_file) {
+            (Some(token), _) => Some(token.trim().to_owned()),
+            (None, Some(path)) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    CliError::failed(format!("cannot read the token in {}: {error}", path.display()))
+                })?;
+                Some(text.trim().to_owned())
+            }
+            (None, None) => None,
+        };
+        let shown = globals.server.clone();
+        Ok(Self { server, shown, token, timeout: Duration::from_secs(globals.timeout) })
+    }
+
+    /// GETs a resource.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+        let (_, body) = self.send(Method::GET, path, None).await?;
+        parse(&body)
+    }
+
+    /// POSTs a request to make something.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer<T>, CliError> {
+        let (status, body) = self.send(Method::POST, path, Some(encode(body)?)).await?;
+        Ok(Answer { created: status == StatusCode::CREATED, body: parse(&body)? })
+    }
+
+    /// PATCHes a resource.
+    pub(crate) async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
+        let (_, body) = self.send(Method::PATCH, path, Some(encode(body)?)).await?;
+        parse(&body)
+    }
+
+    /// DELETEs a resource.
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), CliError> {
+        self.send(Method::DELETE, path, None).await.map(drop)
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {
+        match tokio::time::timeout(self.timeout, self.exchange(method, path, body)).await {
+            Ok(result) => result,
+            Err(_elapsed) => Err(CliError::timed_out(self.timeout.as_secs())),
+        }
+    }
+
+    async fn exchange(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {
+        let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.host());
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request
+            .body(Full::new(body.unwrap_or_default()))
+            .map_err(|error| CliError::usage(format!("the request cannot be sent: {error}")))?;
+        match &self.server {
+            Server::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(|error| self.unreachable(&error))?;
+                self.converse(stream, request).await
+            }
+            Server::Https { host, port, tls } => {
+                let stream =
+                    TcpStream::connect((host.as_str(), *port)).await.map_err(|error| self.unreachable(&error))?;
+                let name = ServerName::try_from(host.clone())
+                    .map_err(|_| CliError::usage(format!("{host:?} is not the name of a machine")))?;
+                let connected = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+                let stream = connected.map_err(|error| self.unreachable(&error))?;
+                self.converse(stream, request).await
+            }
+        }
+    }
+
+    /// Sends the request over a connection and reads the answer.
+    async fn converse(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), CliError> {
+        let broken = |error: hyper::Error| {
+            let message = format!("the connection to the array at {} broke: {error}", self.shown);
+            CliError::unreachable(message, "the array may be stopping; look at its log")
+        };
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        let connection = tokio::spawn(connection);
+        let response = sender.send_request(request).await.map_err(broken)?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
+        let body = body.map_err(|error| CliError::failed(format!("the answer could not be read: {error}")))?.to_bytes();
+        drop(sender);
+        connection.abort();
+        if status.is_success() {
+            return Ok((status, body));
+        }
+        Err(match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) => CliError::problem(problem),
+            Err(_) => CliError::failed(format!("{} answered {status}; it does not look like an array", self.shown)),
+        })
+    }
+
+    fn host(&self) -> String {
+        match &self.server {
+            Server::Unix(_) => "localhost".to_owned(),
+            Server::Https { host, port, .. } if host.contains(':') => format!("[{host}]:{port}"),
+            Server::Https { host, port, .. } => format!("{host}:{port}"),
+        }
+    }
+
+    /// Why nobody answers.
+    fn unreachable(&self, error: &io::Error) -> CliError {
+        let message = format!("cannot reach the array at {}: {error}", self.shown);
+        match (&self.server, error.kind()) {
+            (_, io::ErrorKind::PermissionDenied) => {
+                CliError::denied(message, "the socket belongs to the array's user; use sudo, or https with a token")
+            }
+            (Server::Unix(_), _) => CliError::unreachable(
+                message,
+                "start it with  windlass serve --state-dir DIR  and name it with  --server unix:DIR/windlass.sock",
+            ),
+            (Server::Https { .. }, io::ErrorKind::InvalidData) => CliError::unreachable(
+                message,
+                "trust its certificate with  --ca STATE_DIR/tls/cert.pem  (the array was started with --http)",
+            ),
+            (Server::Https { .. }, _) => CliError::unreachable(message, "is the array running with --http there?"),
+        }
+    }
+}
+
+/// Reads the URL of the array.
+fn parse_server(globals: &Globals) -> Result<Server, CliError> {
+    let url = globals.server.as_str();
+    if let Some(path) = url.strip_prefix("unix:") {
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() {
+            return Err(CliError::usage(format!("{url:?} names no socket: write unix:/path/to/windlass.sock")));
+        }
+        return Ok(Server::Unix(PathBuf::from(path)));
+    }
+    let wrong = || CliError::usage(format!("{url:?} is not an array: write unix:PATH or https://HOST:PORT"));
+    let uri: Uri = url.parse().map_err(|_| wrong())?;
+    if uri.scheme_str() != Some("https") || !matches!(uri.path(), "" | "/") {
+        return Err(wrong());
+    }
+    let host = uri.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
+    let tls = client_config(globals.ca.as_deref(), globals.insecure)?;
+    Ok(Server::Https { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT), tls })
+}
+
+fn encode(body: &impl Serialize) -> Result<Bytes, CliError> {
+    serde_json::to_vec(body).map(Bytes::from).map_err(|error| CliError::failed(error.to_string()))
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, CliError> {
+    serde_json::from_slice(body)
+        .map_err(|error| CliError::failed(format!("the array's answer makes no sense: {error}")))
+}
+
+/// A name as one part of a path: everything but RFC 3986's unreserved characters and `@` is percent-encoded.
+pub(crate) fn segment(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'@') {
+            text.push(char::from(byte));
+        } else {
+            let _infallible = write!(text, "%{byte:02X}");
+        }
+    }
+    // A dot segment would be taken out of the path on the way.
+    if matches!(text.as_str(), "." | "..") { text.replace('.', "%2E") } else { text }
+}
+
+/// A query string from what is there.
+pub(crate) fn query(parameters: &[(&str, Option<&str>)]) -> String {
+    let given: Vec<String> = parameters
+        .iter()
+        .filter_map(|(name, value)| value.map(|value| format!("{name}={}", segment(value).replace('@', "%40"))))
+        .collect();
+    if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{query, segment};
+
+    #[test]
+    fn names_cannot_leave_their_place_in_the_path() {
+        assert_eq!(segment("win-dc1"), "win-dc1");
+        assert_eq!(segment("v1@monday"), "v1@monday");
+        assert_eq!(segment("../hosts/x?y#z"), "..%2Fhosts%2Fx%3Fy%23z");
+        assert_eq!(segment(".."), "%2E%2E");
+        assert_eq!(segment("ü"), "%C3%BC");
+        assert_eq!(query(&[("volume", Some("a&b")), ("limit", None)]), "?volume=a%26b");
+        assert_eq!(query(&[("volume", None)]), "");
+    }
+}

@@ -1,0 +1,56 @@
+//! Where a command writes and whom it may ask.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+/// Standard output and error, or what stands for them in a test.
+pub struct Console<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    /// A person is there to answer: standard input and error are terminals.
+    interactive: bool,
+    /// Standard output is a terminal.
+    terminal: bool,
+}
+
+impl<'a> Console<'a> {
+    /// The process's own streams; whether they are terminals is found out.
+    pub fn standard(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
+        let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
+        Self { out, err, interactive, terminal: io::stdout().is_terminal() }
+    }
+
+    /// Streams with nobody behind them.
+    pub fn captured(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
+        Self { out, err, interactive: false, terminal: false }
+    }
+
+    /// True when standard output is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Writes data. A closed pipe (`windlass … | head`) is not an error.
+    pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Writes a line to standard error, if that is still open.
+    pub(crate) fn error(&mut self, text: &str) {
+        let _closed = writeln!(self.err, "{text}");
+    }
+
+    /// Asks a yes-or-no question; nobody there means yes, as the command was given by a program.
+    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+        if !self.interactive {
+            return Ok(true);
+        }
+        write!(self.err, "{question} [y/N] ")?;
+        self.err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}

@@ -1,0 +1,100 @@
+//! What went wrong, why and what to do, and the exit status for it.
+
+use api::{Problem, User};
+use std::fmt;
+
+/// An error as it is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CliError {
+    status: u8,
+    message: String,
+    code: Option<String>,
+    users: Vec<User>,
+    help: Option<String>,
+}
+
+impl CliError {
+    fn new(status: u8, message: String, code: Option<&str>, help: Option<String>) -> Self {
+        Self { status, message, code: code.map(str::to_owned), users: Vec::new(), help }
+    }
+
+    /// Something that has no better name.
+    pub(crate) fn failed(message: String) -> Self {
+        Self::new(1, message, None, None)
+    }
+
+    /// The command was not understood.
+    pub(crate) fn usage(message: String) -> Self {
+        Self::new(2, message, Some("usage"), None)
+    }
+
+    /// There is no such thing.
+    pub(crate) fn not_found(message: String, help: &str) -> Self {
+        Self::new(3, message, Some("not-found"), Some(help.to_owned()))
+    }
+
+    /// The array, or a file, is not for this user.
+    pub(crate) fn denied(message: String, help: &str) -> Self {
+        Self::new(5, message, Some("denied"), Some(help.to_owned()))
+    }
+
+    /// Nobody answers there.
+    pub(crate) fn unreachable(message: String, help: &str) -> Self {
+        Self::new(7, message, Some("unreachable"), Some(help.to_owned()))
+    }
+
+    /// No answer in time.
+    pub(crate) fn timed_out(seconds: u64) -> Self {
+        let message = format!("the array did not answer within {seconds} s; the request may still take effect");
+        Self::new(8, message, Some("timed-out"), None)
+    }
+
+    /// What the array says.
+    pub(crate) fn problem(problem: Problem) -> Self {
+        let status = match problem.status {
+            400 | 405 | 413 | 415 | 422 => 2,
+            404 => 3,
+            409 => 4,
+            401 | 403 | 429 => 5,
+            507 => 6,
+            503 => 7,
+            408 | 504 => 8,
+            _ => 1,
+        };
+        let Problem { detail, code, help, users, .. } = problem;
+        Self { status, message: detail, code: Some(code), users, help }
+    }
+
+    /// The exit status.
+    pub(crate) const fn exit_status(&self) -> u8 {
+        self.status
+    }
+
+    /// The stable name of the condition.
+    #[cfg(test)]
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.code.as_deref()
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "error: {}", self.message)?;
+        if let Some(code) = &self.code {
+            write!(formatter, " (code: {code})")?;
+        }
+        for user in &self.users {
+            write!(formatter, "\n  {:<8}  {}", user.kind, user.description)?;
+        }
+        if let Some(help) = &self.help {
+            write!(formatter, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::failed(format!("cannot write: {error}"))
+    }
+}

@@ -1,0 +1,180 @@
+//! `windlass host`: machines, their initiator names, how they authenticate.
+
+use crate::client::{Client, segment};
+use crate::error::CliError;
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::secret::SecretSource;
+use api::{ChapSet, Host, HostCreate, HostSet, List, MutualChapSet};
+
+/// Verbs of `windlass host`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List hosts
+    #[command(after_help = "Example:\n  windlass host list")]
+    List,
+    /// Show one host
+    #[command(after_help = "Example:\n  windlass host show esx01")]
+    Show {
+        /// Name or id
+        name: String,
+    },
+    /// Make a host known
+    #[command(
+        after_help = "Examples:\n  windlass host create esx01 --iqn iqn.1998-01.com.vmware:esx01\n  windlass host create esx02 --iqn iqn.1998-01.com.vmware:esx02 --chap-user esx02\n  windlass host create web1 --iqn iqn.1993-08.org.debian:01:abc --chap-user web1 --chap-secret file:/root/chap"
+    )]
+    Create {
+        /// Name: letters, digits, '.', '_' and '-'
+        name: String,
+        /// Initiator name; may be given several times
+        #[arg(long, value_name = "IQN", required = true)]
+        iqn: Vec<String>,
+        #[command(flatten)]
+        chap: Chap,
+    },
+    /// Rename a host, change its initiator names or its CHAP credentials
+    #[command(
+        after_help = "Examples:\n  windlass host set esx01 --iqn iqn.1998-01.com.vmware:esx01-new\n  windlass host set esx01 --chap-user esx01 --chap-secret prompt\n  windlass host set esx01 --no-chap"
+    )]
+    Set {
+        /// Name or id
+        name: String,
+        /// New name
+        #[arg(long = "name", value_name = "NEW-NAME")]
+        new_name: Option<String>,
+        /// Initiator name; given once or several times it replaces all the host had
+        #[arg(long, value_name = "IQN")]
+        iqn: Vec<String>,
+        #[command(flatten)]
+        chap: Chap,
+        /// No longer demand CHAP
+        #[arg(long, conflicts_with = "chap_user")]
+        no_chap: bool,
+    },
+    /// Delete hosts that have neither access nor sessions
+    #[command(after_help = "Example:\n  windlass host delete esx01")]
+    Delete {
+        /// Names or ids
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
+/// CHAP credentials. A SOURCE is `generate`, `prompt`, `-` (standard input), `file:PATH` or `env:NAME`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Chap {
+    /// Demand CHAP, with this name
+    #[arg(long, value_name = "USER")]
+    chap_user: Option<String>,
+    /// Where its secret comes from: generate (shown once), prompt, - (standard input), file:PATH, env:NAME
+    #[arg(long, value_name = "SOURCE", requires = "chap_user", default_value = "generate")]
+    chap_secret: SecretSource,
+    /// The array authenticates to the host too, with this name
+    #[arg(long, value_name = "USER", requires = "chap_user")]
+    mutual_chap_user: Option<String>,
+    /// Where that secret comes from
+    #[arg(long, value_name = "SOURCE", requires = "mutual_chap_user", default_value = "generate")]
+    mutual_chap_secret: SecretSource,
+}
+
+impl Chap {
+    /// The credentials, with the secrets read; absent without a name.
+    fn read(&self) -> Result<Option<ChapSet>, CliError> {
+        let Some(user) = self.chap_user.clone() else { return Ok(None) };
+        let secret = self.chap_secret.read("CHAP secret")?;
+        let mutual = match self.mutual_chap_user.clone() {
+            Some(user) => {
+                let secret = self.mutual_chap_secret.read("CHAP secret of the array")?;
+                Some(MutualChapSet { user, secret })
+            }
+            None => None,
+        };
+        Ok(Some(ChapSet { user, secret, mutual }))
+    }
+}
+
+impl Resource for Host {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |host| host.name.as_str().into()),
+        column("iqns", |host| host.iqns.join(" ").into()),
+        column("chap", |host| chap(host).into()),
+        column("sessions", |host| Value::Number(host.sessions)),
+        column("luns", |host| luns(host).into()),
+        wide("created", |host| format!("{:.0}", host.created).into()),
+        wide("id", |host| host.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// `USER` or `USER, mutual USER`.
+fn chap(host: &Host) -> Option<String> {
+    let chap = host.chap.as_ref()?;
+    Some(match &chap.mutual_user {
+        Some(mutual) => format!("{}, mutual {mutual}", chap.user),
+        None => chap.user.clone(),
+    })
+}
+
+/// `LUN:VOLUME` of every grant.
+fn luns(host: &Host) -> Option<String> {
+    let all: Vec<String> = host.luns.iter().map(|unit| format!("{}:{}", unit.lun, unit.volume)).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List => output.list(&client.get::<List<Host>>("/api/v1/hosts").await?.items),
+        Verb::Show { name } => output.show(&client.get::<Host>(&path(name)).await?),
+        Verb::Create { name, iqn, chap } => {
+            let create = HostCreate { name: name.clone(), iqns: iqn.clone(), chap: chap.read()? };
+            let answer = client.post::<Host>("/api/v1/hosts", &create).await?;
+            output.made("host", &answer.body, answer.created)?;
+            tell_secrets(&answer.body, output);
+            Ok(())
+        }
+        Verb::Set { name, new_name, iqn, chap, no_chap } => {
+            let set = HostSet {
+                name: new_name.clone(),
+                iqns: (!iqn.is_empty()).then(|| iqn.clone()),
+                chap: chap.read()?,
+                remove_chap: *no_chap,
+            };
+            if set == HostSet::default() {
+                let message = "nothing to change: give --name, --iqn, --chap-user or --no-chap";
+                return Err(CliError::usage(message.to_owned()));
+            }
+            let host = client.patch::<Host>(&path(name), &set).await?;
+            output.made("host", &host, true)?;
+            tell_secrets(&host, output);
+            Ok(())
+        }
+        Verb::Delete { names } => {
+            for name in names {
+                output.confirm(&format!("delete host {name}?"))?;
+                client.delete(&path(name)).await?;
+                output.say(&format!("host {name} deleted"));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Shows secrets that the array made; JSON has them already.
+fn tell_secrets(host: &Host, output: &mut Output<'_, '_>) {
+    let Some(generated) = host.generated.as_ref().filter(|_| output.format() != Format::Json) else { return };
+    let mut text = "made for this host; not shown again:".to_owned();
+    for (what, secret) in
+        [("CHAP secret", &generated.chap_secret), ("CHAP secret of the array", &generated.mutual_chap_secret)]
+    {
+        if let Some(secret) = secret {
+            text += &format!("\n  {what}: {secret}");
+        }
+    }
+    output.warn(&text);
+}
+
+fn path(name: &str) -> String {
+    format!("/api/v1/hosts/{}", segment(name))
+}

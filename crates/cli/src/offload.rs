@@ -1,0 +1,87 @@
+//! `windlass offload`: what each primitive did, and what was refused.
+
+use crate::client::{Client, query};
+use crate::error::CliError;
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use api::{List, OffloadRefusal, OffloadStatistics};
+
+/// Verbs of `windlass offload`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Show what each primitive did for each volume since the array started
+    #[command(
+        alias = "stat",
+        after_help = "Examples:\n  windlass offload stats\n  windlass offload stats win-dc1 -o json\n\nPrimitives: ats (COMPARE AND WRITE), xcopy (EXTENDED COPY), zero (WRITE SAME), unmap (UNMAP)"
+    )]
+    Stats {
+        /// Only this volume
+        volume: Option<String>,
+    },
+    /// Show commands that were refused and why, oldest first
+    #[command(after_help = "Examples:\n  windlass offload log\n  windlass offload log win-dc1 --limit 20")]
+    Log {
+        /// Only this volume
+        volume: Option<String>,
+        /// Show at most this many, the newest
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u32,
+    },
+}
+
+impl Resource for OffloadStatistics {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("volume", |row| row.volume.as_str().into()),
+        column("primitive", |row| row.primitive.to_uppercase().into()),
+        column("commands", |row| Value::Number(row.commands)),
+        column("ok", |row| Value::Number(row.ok)),
+        column("refused", |row| Value::Number(row.refused)),
+        column("miscompares", |row| Value::Number(row.miscompares)),
+        wide("errors", |row| Value::Number(row.errors)),
+        column("bytes", |row| Value::Bytes(row.bytes)),
+        column("host-bytes-avoided", |row| Value::Bytes(row.host_bytes_avoided)),
+        wide("cloned", |row| Value::Bytes(row.cloned_bytes)),
+        wide("copied", |row| Value::Bytes(row.copied_bytes)),
+        column("avg", |row| Value::Microseconds(row.latency.average_us)),
+        wide("p50", |row| Value::Microseconds(row.latency.p50_us)),
+        column("p99", |row| Value::Microseconds(row.latency.p99_us)),
+        column("top-refusal", |row| {
+            row.refusals.first().map(|refusal| format!("{} ({})", refusal.reason, refusal.count)).into()
+        }),
+    ];
+
+    fn name(&self) -> String {
+        format!("{}:{}", self.volume, self.primitive)
+    }
+}
+
+impl Resource for OffloadRefusal {
+    const COLUMNS: &'static [Column<Self>] = &[
+        wide("sequence", |refusal| Value::Number(refusal.sequence)),
+        column("time", |refusal| format!("{:.0}", refusal.time).into()),
+        column("volume", |refusal| refusal.volume.as_str().into()),
+        column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
+        column("host", |refusal| refusal.host.clone().unwrap_or_else(|| refusal.initiator.clone()).into()),
+        wide("initiator", |refusal| refusal.initiator.as_str().into()),
+        wide("code", |refusal| refusal.reason_code.as_str().into()),
+        column("reason", |refusal| refusal.reason.as_str().into()),
+        column("detail", |refusal| refusal.detail.as_str().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.sequence.to_string()
+    }
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::Stats { volume } => {
+            let query = query(&[("volume", volume.as_deref())]);
+            output.list(&client.get::<List<OffloadStatistics>>(&format!("/api/v1/offload/stats{query}")).await?.items)
+        }
+        Verb::Log { volume, limit } => {
+            let limit = limit.to_string();
+            let query = query(&[("volume", volume.as_deref()), ("limit", Some(&limit))]);
+            output.list(&client.get::<List<OffloadRefusal>>(&format!("/api/v1/offload/log{query}")).await?.items)
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Resources as tables, JSON, CSV or names.
+//!
+//! A resource lists its columns once ([`Resource::COLUMNS`]); list and show, table, wide and CSV all read that list. JSON is what the
+//! array sent, with every field.
+
+use crate::error::CliError;
+use crate::{Console, Globals};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// How a result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns for people
+    Table,
+    /// The same with more columns
+    Wide,
+    /// Every field, sizes in bytes, times in UTC
+    Json,
+    /// Comma-separated values with every column, sizes in bytes
+    Csv,
+    /// One name per line
+    Name,
+}
+
+/// A value in a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// As it is.
+    Text(String),
+    /// A number, aligned to the right.
+    Number(u64),
+    /// Bytes: IEC units for people.
+    Bytes(u64),
+    /// Microseconds: milliseconds for people.
+    Microseconds(u64),
+    /// Nothing to show.
+    None,
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<V: Into<Self>> From<Option<V>> for Value {
+    fn from(value: Option<V>) -> Self {
+        value.map_or(Self::None, Into::into)
+    }
+}
+
+impl Value {
+    /// As it stands in a table.
+    fn shown(&self, bytes: bool) -> String {
+        match self {
+            Self::Text(text) => harmless(text),
+            Self::Number(number) => number.to_string(),
+            Self::Bytes(number) if bytes => number.to_string(),
+            Self::Bytes(number) => api::size::format(*number),
+            Self::Microseconds(us) => format!("{}.{:02}ms", us / 1000, us % 1000 / 10),
+            Self::None => "–".to_owned(),
+        }
+    }
+
+    /// As it stands in a CSV file.
+    fn raw(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) | Self::Bytes(number) | Self::Microseconds(number) => number.to_string(),
+            Self::None => String::new(),
+        }
+    }
+
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_) | Self::Bytes(_) | Self::Microseconds(_))
+    }
+}
+
+/// Text without control characters: names of initiators come from the network and must not drive the terminal.
+fn harmless(text: &str) -> String {
+    let character = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(character).collect()
+}
+
+/// One column of a resource.
+pub(crate) struct Column<T> {
+    /// Its name for `--columns`; in capitals its heading.
+    pub(crate) name: &'static str,
+    /// Shown with `-o wide` only (and in CSV, and by `show`).
+    pub(crate) wide: bool,
+    /// Its value.
+    pub(crate) value: fn(&T) -> Value,
+}
+
+/// Something that can be shown.
+pub(crate) trait Resource: Serialize + Sized + 'static {
+    /// Its columns in their order.
+    const COLUMNS: &'static [Column<Self>];
+    /// What `-o name` prints.
+    fn name(&self) -> String;
+}
+
+/// A column that every format shows.
+pub(crate) const fn column<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
+    Column { name, wide: false, value }
+}
+
+/// A column for `-o wide`.
+pub(crate) const fn wide<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
+    Column { name, wide: true, value }
+}
+
+/// Where a command shows what it found and did.
+pub(crate) struct Output<'a, 'c> {
+    globals: &'a Globals,
+    console: &'a mut Console<'c>,
+}
+
+impl<'a, 'c> Output<'a, 'c> {
+    pub(crate) fn new(globals: &'a Globals, console: &'a mut Console<'c>) -> Self {
+        Self { globals, console }
+    }
+
+    /// Shows a list, one row each.
+    pub(crate) fn list<T: Resource>(&mut self, items: &[T]) -> Result<(), CliError> {
+        let columns = self.columns::<T>(false)?;
+        let text = match self.globals.output {
+            Format::Json => json(&items)?,
+            Format::Name => names(items),
+            Format::Csv => csv(&columns, items, !self.globals.no_headers),
+            Format::Table | Format::Wide => rows(&columns, items, !self.globals.no_headers, self.globals.bytes),
+        };
+        Ok(self.console.data(&text)?)
+    }
+
+    /// Shows one resource, one line per column.
+    pub(crate) fn show<T: Resource>(&mut self, item: &T) -> Result<(), CliError> {
+        let columns = self.columns::<T>(true)?;
+        let text = match self.globals.output {
+            Format::Json => json(item)?,
+            Format::Name => names(std::slice::from_ref(item)),
+            Format::Csv => csv(&columns, std::slice::from_ref(item), !self.globals.no_headers),
+            Format::Table | Format::Wide => lines(&columns, item, !self.globals.no_headers, self.globals.bytes),
+        };
+        Ok(self.console.data(&text)?)
+    }
+
+    /// Shows what was made, as one row, and says so when it was there already.
+    pub(crate) fn made<T: Resource>(&mut self, noun: &str, item: &T, created: bool) -> Result<(), CliError> {
+        if !created {
+            self.say(&format!("note: {noun} {} was there already, with the same parameters", item.name()));
+        }
+        match self.globals.output {
+            Format::Json => self.show(item),
+            _ => self.list(std::slice::from_ref(item)),
+        }
+    }
+
+    /// True when the result is for a person: a table on a terminal.
+    pub(crate) fn is_for_people(&self) -> bool {
+        self.globals.output == Format::Table && self.console.is_terminal() && !self.globals.quiet
+    }
+
+    /// The format asked for.
+    pub(crate) fn format(&self) -> Format {
+        self.globals.output
+    }
+
+    /// A size for people, or as bytes when asked for.
+    pub(crate) fn size(&self, bytes: u64) -> String {
+        Value::Bytes(bytes).shown(self.globals.bytes)
+    }
+
+    /// Writes text that a command has laid out itself.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), CliError> {
+        Ok(self.console.data(text)?)
+    }
+
+    /// Writes a value as JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = json(value)?;
+        Ok(self.console.data(&text)?)
+    }
+
+    /// Tells what was done, on standard error, unless quiet.
+    pub(crate) fn say(&mut self, text: &str) {
+        if !self.globals.quiet {
+            self.console.error(text);
+        }
+    }
+
+    /// Tells what must be told even when quiet.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.console.error(text);
+    }
+
+    /// Asks before something that cannot be undone, unless `--yes`.
+    pub(crate) fn confirm(&mut self, question: &str) -> Result<(), CliError> {
+        if self.globals.yes || self.console.confirm(question)? {
+            return Ok(());
+        }
+        Err(CliError::failed("nothing was changed".to_owned()))
+    }
+
+    /// The columns asked for, or those of the format.
+    fn columns<T: Resource>(&self, all: bool) -> Result<Vec<&'static Column<T>>, CliError> {
+        if self.globals.columns.is_empty() {
+            let wide = all || matches!(self.globals.output, Format::Wide | Format::Csv);
+            return Ok(T::COLUMNS.iter().filter(|column| wide || !column.wide).collect());
+        }
+        let find = |name: &String| {
+            T::COLUMNS.iter().find(|column| column.name.eq_ignore_ascii_case(name.trim())).ok_or_else(|| {
+                let known: Vec<&str> = T::COLUMNS.iter().map(|column| column.name).collect();
+                CliError::usage(format!("there is no column {name:?}; the columns are {}", known.join(",")))
+            })
+        };
+        self.globals.columns.iter().map(find).collect()
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, CliError> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn names<T: Resource>(items: &[T]) -> String {
+    items.iter().map(|item| item.name() + "\n").collect()
+}
+
+/// One line per item, RFC 4180.
+fn csv<T>(columns: &[&Column<T>], items: &[T], headings: bool) -> String {
+    let heading = headings.then(|| columns.iter().map(|column| column.name.to_owned()).collect::<Vec<_>>());
+    let rows = items.iter().map(|item| columns.iter().map(|column| (column.value)(item).raw()).collect());
+    let line = |row: Vec<String>| row.iter().map(|field| csv_field(field)).collect::<Vec<_>>().join(",") + "\n";
+    heading.into_iter().chain(rows).map(line).collect()
+}
+
+fn csv_field(field: &str) -> String {
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+/// An aligned table without borders.
+fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> String {
+    let mut table = bare_table();
+    if headings {
+        table.set_header(columns.iter().map(|column| heading(column.name)));
+    }
+    let mut numbers = vec![false; columns.len()];
+    for item in items {
+        let values: Vec<Value> = columns.iter().map(|column| (column.value)(item)).collect();
+        for (number, value) in numbers.iter_mut().zip(&values) {
+            *number |= value.is_number();
+        }
+        table.add_row(values.iter().map(|value| value.shown(bytes)));
+    }
+    for (column, number) in table.column_iter_mut().zip(numbers) {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(if number { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    trimmed(&table)
+}
+
+/// One line per column of one item.
+fn lines<T>(columns: &[&Column<T>], item: &T, headings: bool, bytes: bool) -> String {
+    let mut table = bare_table();
+    for column in columns {
+        let value = (column.value)(item).shown(bytes);
+        if headings {
+            table.add_row([heading(column.name), value])
+        } else {
+            table.add_row([value])
+        };
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    trimmed(&table)
+}
+
+fn heading(name: &str) -> String {
+    name.replace('-', " ").to_uppercase()
+}
+
+fn bare_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+/// The table without spaces at the ends of its lines; nothing for an empty one without a heading.
+fn trimmed(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").filter(|line| line != "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Column, Resource, Value, column, csv, lines, rows, wide};
+    use serde::Serialize;
+
+    #[derive(Serialize)]
+    struct Disk {
+        name: &'static str,
+        size_bytes: u64,
+    }
+
+    impl Resource for Disk {
+        const COLUMNS: &'static [Column<Self>] = &[
+            column("name", |disk| disk.name.into()),
+            column("size", |disk| Value::Bytes(disk.size_bytes)),
+            wide("seek-time", |_| Value::None),
+        ];
+        fn name(&self) -> String {
+            self.name.to_owned()
+        }
+    }
+
+    const DISKS: [Disk; 2] =
+        [Disk { name: "a", size_bytes: 100 << 30 }, Disk { name: "longer \"name\"", size_bytes: 512 }];
+
+    fn all() -> Vec<&'static Column<Disk>> {
+        Disk::COLUMNS.iter().collect()
+    }
+
+    #[test]
+    fn tables_are_aligned_and_numbers_stand_right() {
+        let narrow: Vec<_> = all().into_iter().take(2).collect();
+        assert_eq!(
+            rows(&narrow, &DISKS, true, false),
+            "NAME              SIZE\n\
+             a              100 GiB\n\
+             longer \"name\"    512 B\n"
+        );
+        assert_eq!(rows(&narrow, &DISKS[..1], false, true), "a  107374182400\n");
+        assert_eq!(rows(&narrow, &[], true, false), "NAME  SIZE\n");
+        assert_eq!(rows(&narrow, &[], false, false), "");
+    }
+
+    #[test]
+    fn text_from_the_network_cannot_drive_the_terminal() {
+        assert_eq!(Value::from("a\u{1b}[2Jb\n").shown(false), "a\\u{1b}[2Jb\\n");
+    }
+
+    #[test]
+    fn one_resource_is_shown_in_lines() {
+        assert_eq!(lines(&all(), &DISKS[0], true, false), "NAME       a\nSIZE       100 GiB\nSEEK TIME  –\n");
+    }
+
+    #[test]
+    fn csv_is_quoted_where_needed_and_has_bytes() {
+        assert_eq!(csv(&all(), &DISKS, true), "name,size,seek-time\na,107374182400,\n\"longer \"\"name\"\"\",512,\n");
+    }
+}

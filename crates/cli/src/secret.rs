@@ -1,0 +1,90 @@
+//! Where a CHAP secret comes from. Never from an option itself: options are seen by every process of the machine.
+
+use crate::error::CliError;
+use std::io::Read;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Longest secret file that is read.
+const MAX_SECRET_BYTES: u64 = 4096;
+
+/// A source of a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SecretSource {
+    /// The array makes one.
+    Generate,
+    /// Asked for on the terminal.
+    Prompt,
+    /// First line of standard input.
+    StandardInput,
+    /// First line of a file.
+    File(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
+}
+
+impl FromStr for SecretSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            _ if text == "generate" => Ok(Self::Generate),
+            _ if text == "prompt" => Ok(Self::Prompt),
+            _ if text == "-" => Ok(Self::StandardInput),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Variable(name.to_owned())),
+            _ => Err("write generate, prompt, - (standard input), file:PATH or env:NAME".to_owned()),
+        }
+    }
+}
+
+impl SecretSource {
+    /// The secret; absent when the array is to make it. `what` names it in the prompt.
+    pub(crate) fn read(&self, what: &str) -> Result<Option<String>, CliError> {
+        let text = match self {
+            Self::Generate => return Ok(None),
+            Self::Prompt => rpassword::prompt_password(format!("{what}: "))
+                .map_err(|error| CliError::failed(format!("cannot ask for the {what}: {error}")))?,
+            Self::StandardInput => first_line(std::io::stdin().lock(), "standard input")?,
+            Self::File(path) => {
+                let shown = path.display().to_string();
+                let file = std::fs::File::open(path)
+                    .map_err(|error| CliError::failed(format!("cannot read {shown}: {error}")))?;
+                first_line(file, &shown)?
+            }
+            Self::Variable(name) => std::env::var(name)
+                .map_err(|error| CliError::usage(format!("the variable {name} cannot be used: {error}")))?,
+        };
+        Ok(Some(text))
+    }
+}
+
+fn first_line(source: impl Read, shown: &str) -> Result<String, CliError> {
+    let mut text = String::new();
+    source
+        .take(MAX_SECRET_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| CliError::failed(format!("cannot read {shown}: {error}")))?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SecretSource;
+
+    #[test]
+    fn sources_have_names() {
+        for (text, source) in [
+            ("generate", SecretSource::Generate),
+            ("prompt", SecretSource::Prompt),
+            ("-", SecretSource::StandardInput),
+            ("file:/run/secret", SecretSource::File("/run/secret".into())),
+            ("env:CHAP", SecretSource::Variable("CHAP".to_owned())),
+        ] {
+            assert_eq!(text.parse(), Ok(source));
+        }
+        for text in ["", "file:", "env:", "hunter2-hunter2"] {
+            assert!(text.parse::<SecretSource>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `windlass session`: who is connected.
+
+use crate::client::Client;
+use crate::error::CliError;
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use api::{List, Session};
+
+/// Verbs of `windlass session`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List sessions
+    #[command(after_help = "Example:\n  windlass session list")]
+    List,
+    /// Drop a session; the host may connect again
+    #[command(after_help = "Example:\n  windlass session drop 7")]
+    Drop {
+        /// Number of the session
+        id: u64,
+    },
+}
+
+impl Resource for Session {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("id", |session| Value::Number(session.id)),
+        column("host", |session| session.host.clone().into()),
+        column("initiator", |session| session.initiator.as_str().into()),
+        column("from", |session| session.peer_address.as_str().into()),
+        column("portal", |session| session.portal.as_str().into()),
+        column("commands", |session| Value::Number(session.commands)),
+        column("read", |session| Value::Bytes(session.read_bytes)),
+        column("written", |session| Value::Bytes(session.written_bytes)),
+        wide("since", |session| format!("{:.0}", session.since).into()),
+        wide("last-io", |session| session.last_io.map(|time| format!("{time:.0}")).into()),
+    ];
+
+    fn name(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List => output.list(&client.get::<List<Session>>("/api/v1/sessions").await?.items),
+        Verb::Drop { id } => {
+            output.confirm(&format!("drop session {id}?"))?;
+            client.delete(&format!("/api/v1/sessions/{id}")).await?;
+            output.say(&format!("session {id} dropped"));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `windlass status`: the array on one screen.
+
+use crate::client::Client;
+use crate::error::CliError;
+use crate::output::{Format, Output};
+use crate::pool::state;
+use api::{Health, Status};
+
+pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let status = client.get::<Status>("/api/v1/system").await?;
+    match output.format() {
+        Format::Json => output.json(&status),
+        Format::Name => output.text(&format!("{}\n", status.target)),
+        Format::Csv => Err(CliError::usage("status has no rows: use -o table or json".to_owned())),
+        Format::Table | Format::Wide => {
+            let text = screen(&status, output);
+            output.text(&text)
+        }
+    }
+}
+
+/// Lines with a word in front.
+fn screen(status: &Status, output: &Output<'_, '_>) -> String {
+    let health = match status.health {
+        Health::Healthy => "healthy",
+        Health::Degraded => "degraded",
+        Health::Failed => "failed",
+    };
+    let mut lines = vec![
+        ("array", format!("{health} · version {} · up {}", status.version, duration(status.uptime_seconds))),
+        ("target", status.target.clone()),
+    ];
+    for portal in &status.portals {
+        let advertised =
+            if portal.advertised == portal.listen { String::new() } else { format!(" (hosts: {})", portal.advertised) };
+        lines.push(("portal", format!("{} {}{advertised}", portal.protocol, portal.listen)));
+    }
+    for pool in &status.pools {
+        let percent = (u128::from(pool.used_bytes) * 100).checked_div(u128::from(pool.size_bytes)).unwrap_or(0);
+        let text = format!(
+            "{} {} · used {} of {} ({percent}%) · free {} · provisioned {}",
+            pool.name,
+            state(pool.state),
+            output.size(pool.used_bytes),
+            output.size(pool.size_bytes),
+            output.size(pool.free_bytes),
+            output.size(pool.provisioned_bytes),
+        );
+        lines.push(("pool", text));
+    }
+    let objects = [
+        (status.volumes, "volume"),
+        (status.snapshots, "snapshot"),
+        (status.hosts, "host"),
+        (status.sessions, "session"),
+    ];
+    let objects = objects.map(|(count, noun)| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
+    lines.push(("objects", objects.join(" · ")));
+    for total in &status.offload {
+        let mut text = format!("{:<5} {} commands", total.primitive.to_uppercase(), total.commands);
+        if total.host_bytes_avoided > 0 {
+            text += &format!(" · {} kept off the wire", output.size(total.host_bytes_avoided));
+        }
+        if total.refused > 0 {
+            text += &format!(" · {} refused (see: windlass offload log)", total.refused);
+        }
+        lines.push(("offload", text));
+    }
+    let mut shown = String::new();
+    let mut previous = "";
+    for (word, text) in &lines {
+        let word = if *word == previous { "" } else { word };
+        shown += &format!("{word:<9}{text}\n");
+        previous = if word.is_empty() { previous } else { word };
+    }
+    shown
+}
+
+/// `3 d 4 h`, `12 min 5 s`: the two largest units.
+fn duration(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    if days > 0 {
+        format!("{days} d {hours} h")
+    } else if hours > 0 {
+        format!("{hours} h {minutes} min")
+    } else if minutes > 0 {
+        format!("{minutes} min {} s", seconds % 60)
+    } else {
+        format!("{seconds} s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn durations_have_two_units() {
+        for (seconds, text) in [(0, "0 s"), (65, "1 min 5 s"), (3600, "1 h 0 min"), (90_000, "1 d 1 h")] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}

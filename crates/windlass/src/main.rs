@@ -1,0 +1,71 @@
+//! The one binary: the array itself, and the commands that administer it.
+#![forbid(unsafe_code)]
+
+use clap::{CommandFactory, Parser};
+use clap_complete::Shell;
+use cli::{Console, Globals, Noun};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A storage array whose speciality is storage offload
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version = daemon::VERSION, max_term_width = 120, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(flatten)]
+    Noun(Noun),
+    /// Check the configuration and print the merged result
+    #[command(after_help = "Example:\n  windlass check-config --config /etc/windlass/windlass.toml")]
+    CheckConfig(daemon::ServeOptions),
+    /// Print the version
+    #[command(after_help = "Example:\n  windlass version")]
+    Version,
+    /// Print the completion script of a shell
+    #[command(after_help = "Example:\n  windlass completion bash > /etc/bash_completion.d/windlass")]
+    Completion {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let Arguments { globals, command } = Arguments::parse();
+    match command {
+        Command::Noun(noun) => {
+            let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+            ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))
+        }
+        Command::CheckConfig(options) => match daemon::check_config(&options) {
+            Ok(merged) => print(&merged),
+            Err(error) => fail(&error),
+        },
+        Command::Version => print(&format!("windlass {}\n", daemon::VERSION)),
+        Command::Completion { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "windlass", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// Writes to standard output; a closed pipe is not an error.
+fn print(text: &str) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Says why the array does not run.
+fn fail(error: &daemon::ServeError) -> ExitCode {
+    let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    let _closed = writeln!(io::stderr(), "error: {error}{help}");
+    ExitCode::from(error.exit_status())
+}
