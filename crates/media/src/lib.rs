@@ -14,6 +14,7 @@ mod disk;
 mod file;
 mod inline;
 mod local;
+mod overlay;
 mod sim;
 mod superblock;
 mod threads;
@@ -24,6 +25,7 @@ pub use buffer::{BLOCK_BYTES, Block, Buffer};
 pub use disk::Disk;
 pub use file::{EngineChoice, FileDisk, OpenOptions};
 pub use local::{DamagedCopy, FormatOptions, LocalMedia, Statistics, default_log_bytes};
+pub use overlay::Overlay;
 pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };

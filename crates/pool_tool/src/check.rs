@@ -1,0 +1,113 @@
+//! The check itself: superblock copies, recovery in memory, then a walk over everything reachable.
+
+use std::path::Path;
+
+use media::{Disk, EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay, SegmentStore};
+use pool::{Core, ObjectKind, Options};
+use uuid::Uuid;
+
+use crate::error::CheckError;
+use crate::outcome::CheckOutcome;
+
+/// What to check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Also read every data block and verify its checksum. Without it superblocks, log, map, counts and catalog are verified.
+    pub data: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { data: true }
+    }
+}
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStage {
+    /// The log is being replayed in memory.
+    Replaying {
+        /// Bytes of the log replayed so far.
+        log_bytes: u64,
+    },
+    /// Pages and blocks are being verified.
+    Verifying {
+        /// 4 KiB blocks verified so far, map pages included.
+        verified_blocks: u64,
+        /// 4 KiB blocks in use by the pool's own counter.
+        total_blocks: u64,
+    },
+}
+
+/// Checks the pool in the file or block device `path`, which is opened for reading only and locked meanwhile. Blocks. `progress` is called
+/// often.
+///
+/// What is wrong with a pool that opens is in [`CheckOutcome::findings`]; an error means that there is no pool, that it is in use, or that it
+/// is damaged so that it cannot be opened.
+pub fn check(
+    path: &Path,
+    options: CheckOptions,
+    progress: &mut dyn FnMut(CheckStage),
+) -> Result<CheckOutcome, CheckError> {
+    // One block is read at a time and waited for, so that no queue helps. Past the page cache, since what the medium holds is in question.
+    let open = OpenOptions { read_only: true, engine: EngineChoice::Inline, ..OpenOptions::default() };
+    check_disk(FileDisk::open(path, &open)?, &path.display().to_string(), options, progress)
+}
+
+/// Checks the pool on `disk`, called `name` in messages.
+pub(crate) fn check_disk<D: Disk>(
+    disk: D,
+    name: &str,
+    options: CheckOptions,
+    progress: &mut dyn FnMut(CheckStage),
+) -> Result<CheckOutcome, CheckError> {
+    let media = LocalMedia::open(disk).map_err(|reason| CheckError::NoPool { path: name.to_owned(), reason })?;
+    let uuid = Uuid::from_bytes(media.uuid());
+    let damaged = media
+        .damaged_copies()
+        .iter()
+        .map(|copy| format!("superblock copy {} (block {}) is unusable: {}", copy.index, copy.block, copy.reason));
+    let mut findings: Vec<String> = damaged.collect();
+    let size_blocks = media.block_count();
+
+    // Recovery may take checkpoints, whose log frames name the run that wrote them.
+    let core_options = Options { incarnation: Uuid::new_v4().as_u64_pair().0, ..Options::default() };
+    let (mut core, opened) =
+        Core::open(Overlay::new(media), core_options, &mut |log_bytes| progress(CheckStage::Replaying { log_bytes }))
+            .map_err(|reason| CheckError::Unrecoverable { path: name.to_owned(), reason })?;
+
+    let report = core
+        .check(options.data, &mut |state| {
+            progress(CheckStage::Verifying { verified_blocks: state.verified, total_blocks: state.total });
+        })
+        .map_err(|reason| CheckError::Interrupted { path: name.to_owned(), reason })?;
+
+    let snapshots = core
+        .object_ids()
+        .into_iter()
+        .filter(|id| core.object(*id).is_some_and(|object| object.kind == ObjectKind::Snapshot))
+        .count();
+    let objects = core.object_ids().len();
+    let space = core.space();
+    let finding_count = u64::try_from(findings.len()).unwrap_or(u64::MAX).saturating_add(report.count);
+    findings.extend(report.findings);
+    Ok(CheckOutcome {
+        file: name.to_owned(),
+        uuid,
+        clean: finding_count == 0,
+        size_bytes: size_blocks.saturating_mul(media::BLOCK_BYTES as u64),
+        used_bytes: space.used_bytes,
+        free_bytes: space.free_bytes,
+        metadata_bytes: space.metadata_bytes,
+        volumes: objects.saturating_sub(snapshots),
+        snapshots,
+        documents: core.documents().len(),
+        map_pages: report.pages,
+        data_blocks: report.blocks,
+        data_verified: options.data,
+        replayed_records: opened.records,
+        replayed_bytes: opened.log_bytes,
+        finding_count,
+        findings,
+    })
+}

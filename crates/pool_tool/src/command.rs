@@ -1,0 +1,125 @@
+//! `windlass pool check FILE [--quick] [-o json]`: the result on standard output, progress and errors on standard error.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+
+use crate::check::{CheckOptions, CheckStage, check};
+use crate::outcome::size;
+use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS};
+
+/// Time between two updates of the progress line.
+const REDRAW: Duration = Duration::from_millis(100);
+/// Returns to the start of the line and clears it (ECMA-48 EL).
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// Verify a pool that no daemon serves: checksums, reference counts, reachability. Nothing is changed.
+///
+/// Exit status: 0 clean, 9 findings, 1 not a pool or damaged beyond opening, 3 no such file, 4 in use, 5 access denied.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct CheckArguments {
+    /// File or block device that holds the pool.
+    pub file: PathBuf,
+    /// Leave out reading the data blocks; verify only metadata.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+/// Form of the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// A summary for people.
+    #[default]
+    Text,
+    /// The fields of [`CheckOutcome`](crate::CheckOutcome) as one JSON object.
+    Json,
+}
+
+/// Runs the command on the standard streams. A progress line is shown when standard error is a terminal.
+pub fn main_check(arguments: &CheckArguments, format: OutputFormat) -> ExitCode {
+    let mut errors = io::stderr().lock();
+    let terminal = errors.is_terminal();
+    ExitCode::from(run_check(arguments, format, &mut io::stdout().lock(), &mut errors, terminal))
+}
+
+/// Runs the command and returns its exit status. `terminal`: `errors` shows a progress line.
+pub fn run_check(
+    arguments: &CheckArguments,
+    format: OutputFormat,
+    output: &mut dyn Write,
+    errors: &mut dyn Write,
+    terminal: bool,
+) -> u8 {
+    let options = CheckOptions { data: !arguments.quick };
+    let mut line = terminal.then(|| ProgressLine { errors: &mut *errors, drawn: None });
+    let result = check(&arguments.file, options, &mut |stage| {
+        if let Some(line) = &mut line {
+            line.show(stage);
+        }
+    });
+    if let Some(line) = line {
+        line.clear();
+    }
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // Where standard error cannot be written there is no one left to tell; the exit status remains.
+            let _ = writeln!(errors, "error: {error} (code: {})\nhelp: {}", error.code(), error.help());
+            return error.exit_status();
+        }
+    };
+    let written = match format {
+        OutputFormat::Text => write!(output, "{outcome}"),
+        OutputFormat::Json => serde_json::to_writer_pretty(&mut *output, &outcome)
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(output)),
+    };
+    match written.and_then(|()| output.flush()) {
+        // Who closed the pipe has read enough; the verdict is in the exit status.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = writeln!(errors, "error: the result could not be written: {error} (code: output)");
+            EXIT_FAILED
+        }
+        _ if outcome.clean => EXIT_CLEAN,
+        _ => EXIT_FINDINGS,
+    }
+}
+
+/// One line that is drawn over and over. A terminal that cannot be written to only loses its progress line.
+struct ProgressLine<'a> {
+    errors: &'a mut dyn Write,
+    drawn: Option<Instant>,
+}
+
+impl ProgressLine<'_> {
+    fn show(&mut self, stage: CheckStage) {
+        let now = Instant::now();
+        if self.drawn.is_some_and(|drawn| now.duration_since(drawn) < REDRAW) {
+            return;
+        }
+        self.drawn = Some(now);
+        let _ = write!(self.errors, "{CLEAR_LINE}{}", text(stage));
+        let _ = self.errors.flush();
+    }
+
+    fn clear(self) {
+        if self.drawn.is_some() {
+            let _ = write!(self.errors, "{CLEAR_LINE}");
+            let _ = self.errors.flush();
+        }
+    }
+}
+
+fn text(stage: CheckStage) -> String {
+    match stage {
+        CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", size(log_bytes)),
+        CheckStage::Verifying { verified_blocks, total_blocks } => {
+            // The counter may itself be damaged: never above 100.
+            let percent = verified_blocks.saturating_mul(100).checked_div(total_blocks).unwrap_or(100).min(100);
+            format!("verifying: {percent} %, {verified_blocks} of {total_blocks} blocks")
+        }
+    }
+}

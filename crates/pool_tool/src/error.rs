@@ -1,0 +1,91 @@
+//! Why a check could not be done. This is the one place where such a reason becomes an exit status, a stable code and advice.
+
+use std::io::ErrorKind;
+
+use media::{MediaError, OpenError};
+use pool::PoolError;
+use thiserror::Error;
+
+use crate::{EXIT_DENIED, EXIT_FAILED, EXIT_IN_USE, EXIT_NOT_FOUND};
+
+/// Why a pool could not be checked. The file was not changed.
+#[derive(Debug, Error)]
+pub enum CheckError {
+    /// The file or device cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There is no pool, or none that this release can open: blank, foreign, cut off, newer, or damaged beyond its superblock copies.
+    #[error("{path}: {reason}")]
+    NoPool {
+        /// Path as given.
+        path: String,
+        /// Says what is there instead.
+        reason: MediaError,
+    },
+    /// The superblocks are good, but the checkpoint or the log is damaged.
+    #[error("{path}: the pool cannot be opened: {reason}")]
+    Unrecoverable {
+        /// Path as given.
+        path: String,
+        /// Says what is damaged.
+        reason: PoolError,
+    },
+    /// The check began and could not go on.
+    #[error("{path}: the check could not go on: {reason}")]
+    Interrupted {
+        /// Path as given.
+        path: String,
+        /// Says why.
+        reason: PoolError,
+    },
+}
+
+impl CheckError {
+    /// Exit status of the command.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Open(OpenError::NotFound { .. }) => EXIT_NOT_FOUND,
+            Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => EXIT_IN_USE,
+            Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => EXIT_DENIED,
+            Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. })
+            | Self::NoPool { .. }
+            | Self::Unrecoverable { .. }
+            | Self::Interrupted { .. } => EXIT_FAILED,
+        }
+    }
+
+    /// Stable name of the condition.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Open(OpenError::NotFound { .. }) => "not-found",
+            Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => "in-use",
+            Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => "denied",
+            Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. }) => {
+                "cannot-open"
+            }
+            Self::NoPool { .. } => "no-pool",
+            Self::Unrecoverable { .. } | Self::Interrupted { .. } => "damaged",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => {
+                "a pool is checked while nothing serves it; stop the daemon, or check a copy of the file"
+            }
+            Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => {
+                "run the command as the user that owns the pool"
+            }
+            Self::Open(_) => {
+                "give the path of a pool, a file or a block device; a daemon keeps its pool in its state directory"
+            }
+            Self::NoPool { .. } => {
+                "if this is not the pool you meant, give its path; if it is, keep it as it is and restore a copy of it"
+            }
+            Self::Unrecoverable { .. } | Self::Interrupted { .. } => {
+                "keep the file as it is and do not serve it; look for errors of the device below it, and restore a copy"
+            }
+        }
+    }
+}

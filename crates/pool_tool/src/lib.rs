@@ -1,0 +1,30 @@
+//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`.
+//!
+//! Nothing here changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
+//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy. Repair is left out.
+#![forbid(unsafe_code)]
+
+mod check;
+mod command;
+mod error;
+mod outcome;
+#[cfg(test)]
+mod tests;
+
+pub use check::{CheckOptions, CheckStage, check};
+pub use command::{CheckArguments, OutputFormat, main_check, run_check};
+pub use error::CheckError;
+pub use outcome::CheckOutcome;
+
+/// Exit status of a check that found nothing wrong.
+pub const EXIT_CLEAN: u8 = 0;
+/// Exit status when the pool cannot be opened, or the result cannot be written.
+pub const EXIT_FAILED: u8 = 1;
+/// Exit status when there is no such file or device.
+pub const EXIT_NOT_FOUND: u8 = 3;
+/// Exit status when another process has the pool open.
+pub const EXIT_IN_USE: u8 = 4;
+/// Exit status when the operating system denies access to the file.
+pub const EXIT_DENIED: u8 = 5;
+/// Exit status of a check with findings.
+pub const EXIT_FINDINGS: u8 = 9;

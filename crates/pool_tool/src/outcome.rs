@@ -1,0 +1,123 @@
+//! What a check found, as a value, as JSON and as text for people.
+
+use std::fmt::{Display, Formatter, Result};
+
+use serde::Serialize;
+use uuid::Uuid;
+
+/// What a check found. Serializes to the JSON of `windlass pool check -o json`; fields are only ever added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckOutcome {
+    /// Path of the file or device, as given.
+    pub file: String,
+    /// Identity of the pool.
+    pub uuid: Uuid,
+    /// Nothing is wrong.
+    pub clean: bool,
+    /// Size of the pool.
+    pub size_bytes: u64,
+    /// Everything that cannot take new data.
+    pub used_bytes: u64,
+    /// What new data can use.
+    pub free_bytes: u64,
+    /// Log, superblocks, space map and map pages; part of `used_bytes`.
+    pub metadata_bytes: u64,
+    /// Volumes.
+    pub volumes: usize,
+    /// Snapshots.
+    pub snapshots: usize,
+    /// Documents of the catalog.
+    pub documents: usize,
+    /// Map pages verified.
+    pub map_pages: u64,
+    /// Blocks of 4 KiB that the map reaches, each counted once; those that hold the catalog are among them.
+    pub data_blocks: u64,
+    /// Their content was read and verified.
+    pub data_verified: bool,
+    /// Log records replayed in memory: what the last run had not checkpointed.
+    pub replayed_records: u64,
+    /// Log bytes they took.
+    pub replayed_bytes: u64,
+    /// Number of findings.
+    pub finding_count: u64,
+    /// What is wrong, a sentence each: superblock copies, then the first hundred others.
+    pub findings: Vec<String>,
+}
+
+impl Display for CheckOutcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let verdict = match self.finding_count {
+            0 => "clean".to_owned(),
+            count => format!("damaged, {}", counted(count, "finding")),
+        };
+        writeln!(f, "{}: {verdict}", self.file)?;
+        writeln!(
+            f,
+            "  pool      {}, {}, {} used, {} free",
+            self.uuid,
+            size(self.size_bytes),
+            size(self.used_bytes),
+            size(self.free_bytes)
+        )?;
+        writeln!(
+            f,
+            "  objects   {}, {}, {}",
+            counted(self.volumes, "volume"),
+            counted(self.snapshots, "snapshot"),
+            counted(self.documents, "document")
+        )?;
+        let data = match self.data_verified {
+            true => "verified",
+            false => "reached, their content not read (--quick)",
+        };
+        writeln!(
+            f,
+            "  checked   {}, reference counts, {} {data}",
+            counted(self.map_pages, "map page"),
+            counted(self.data_blocks, "data block"),
+        )?;
+        writeln!(
+            f,
+            "  log       {} ({}) replayed in memory; the file was not changed",
+            counted(self.replayed_records, "record"),
+            size(self.replayed_bytes)
+        )?;
+        if self.clean {
+            return Ok(());
+        }
+        writeln!(f, "findings:")?;
+        for finding in &self.findings {
+            writeln!(f, "  {finding}")?;
+        }
+        let listed = u64::try_from(self.findings.len()).unwrap_or(u64::MAX);
+        match self.finding_count.saturating_sub(listed) {
+            0 => Ok(()),
+            more => writeln!(f, "  and {more} more"),
+        }
+    }
+}
+
+/// `1 volume`, `2 volumes`.
+fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
+/// Bytes for people: at most one decimal, binary units.
+pub(crate) fn size(bytes: u64) -> String {
+    let mut unit = "B";
+    let mut tenths = u128::from(bytes) * 10;
+    for next in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
+        if tenths < 10_240 {
+            break;
+        }
+        tenths /= 1024;
+        unit = next;
+    }
+    match (tenths / 10, tenths % 10) {
+        (whole, 0) => format!("{whole} {unit}"),
+        (whole, tenth) => format!("{whole}.{tenth} {unit}"),
+    }
+}

@@ -1,0 +1,206 @@
+//! Pools in files of their own folder, made by the real engine.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use media::{EngineChoice, FileDisk, FormatOptions, LocalMedia, Media, OpenOptions};
+use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output};
+
+use crate::{CheckArguments, OutputFormat, run_check};
+
+/// Size of every pool, sparse.
+pub const POOL_BYTES: u64 = 32 << 20;
+const LOG_BYTES: u64 = 1 << 20;
+/// Where the data area starts: the log ends in the first 8 MiB.
+pub const DATA_START: u64 = 8 << 20;
+/// Data blocks in a filled pool: what the two volumes and the snapshot share counts once.
+pub const DATA_BLOCKS: u64 = 20 + 64 + 1;
+/// Blocks that a checkpoint adds for the catalog: the object table and the documents.
+pub const CATALOG_BLOCKS: u64 = 2;
+/// The first block of the first volume holds this.
+pub const FIRST_BLOCK: u8 = 0xa0;
+
+type Engine = Core<LocalMedia<FileDisk>>;
+
+/// What a run of the command gave.
+pub struct Ran {
+    pub status: u8,
+    pub output: String,
+    pub errors: String,
+}
+
+/// A folder with one pool, removed with it.
+pub struct Fixture {
+    folder: PathBuf,
+    pub path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Fixture {
+    /// A folder with a file of this content.
+    pub fn of(content: &[u8]) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("pool-tool-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("p0.pool");
+        fs::write(&path, content).unwrap();
+        Self { folder, path, content: content.to_vec() }
+    }
+
+    fn made(make: impl FnOnce(&mut Engine)) -> Self {
+        let mut fixture = Self::of(&[]);
+        let mut engine = fixture.format();
+        make(&mut engine);
+        drop(engine);
+        fixture.content = fs::read(&fixture.path).unwrap();
+        fixture
+    }
+
+    /// A pool in which nothing was ever stored.
+    pub fn empty() -> Self {
+        Self::made(|_| {})
+    }
+
+    /// A pool of content, and a checkpoint after it.
+    pub fn checkpointed() -> Self {
+        Self::made(|engine| {
+            fill(engine);
+            engine.checkpoint().unwrap();
+        })
+    }
+
+    /// A pool of content, the last of it only in the log.
+    pub fn killed() -> Self {
+        Self::made(fill)
+    }
+
+    /// As `killed`, but the file is a copy made while the engine had the original open.
+    pub fn copied_while_open() -> Self {
+        let original = Self::of(&[]);
+        let mut engine = original.format();
+        fill(&mut engine);
+        let copy = Self::of(&fs::read(&original.path).unwrap());
+        drop(engine);
+        copy
+    }
+
+    fn format(&self) -> Engine {
+        let open = OpenOptions {
+            create_bytes: Some(POOL_BYTES),
+            direct: false,
+            engine: EngineChoice::Inline,
+            ..OpenOptions::default()
+        };
+        let disk = FileDisk::open(&self.path, &open).unwrap();
+        let uuid = [7; 16];
+        let format = FormatOptions { uuid, log_bytes: LOG_BYTES, root: pool::initial_root(uuid), overwrite: false };
+        let media = LocalMedia::format(disk, format).unwrap();
+        Core::open(media, Options { incarnation: 1, ..Options::default() }, &mut |_| {}).unwrap().0
+    }
+
+    /// Changes the file as the test's story says.
+    pub fn change(&mut self, offset: u64, change: impl FnOnce(&mut [u8; 4096])) {
+        let file = fs::OpenOptions::new().read(true).write(true).open(&self.path).unwrap();
+        let mut block = [0; 4096];
+        file.read_exact_at(&mut block, offset).unwrap();
+        change(&mut block);
+        file.write_all_at(&block, offset).unwrap();
+        self.content[usize::try_from(offset).unwrap()..][..4096].copy_from_slice(&block);
+    }
+
+    /// Cuts the file off.
+    pub fn truncate(&mut self, bytes: u64) {
+        fs::OpenOptions::new().write(true).open(&self.path).unwrap().set_len(bytes).unwrap();
+        self.content.truncate(usize::try_from(bytes).unwrap());
+    }
+
+    /// Offsets of the blocks of the data area that fit.
+    pub fn find(&self, fits: impl Fn(&[u8]) -> bool) -> Vec<u64> {
+        let blocks = (0u64..).step_by(4096).zip(self.content.chunks_exact(4096));
+        blocks.filter(|(offset, block)| *offset >= DATA_START && fits(block)).map(|(offset, _)| offset).collect()
+    }
+
+    /// Offsets of the blocks that are not zero.
+    pub fn stored(&self) -> Vec<u64> {
+        let blocks = (0u64..).step_by(4096).zip(self.content.chunks_exact(4096));
+        blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(offset, _)| offset).collect()
+    }
+
+    pub fn run(&self, quick: bool) -> Ran {
+        self.run_as(quick, OutputFormat::Text, false)
+    }
+
+    /// Runs the command, and asserts that it changed nothing.
+    pub fn run_as(&self, quick: bool, format: OutputFormat, terminal: bool) -> Ran {
+        let arguments = CheckArguments { file: self.path.clone(), quick };
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let status = run_check(&arguments, format, &mut output, &mut errors, terminal);
+        self.assert_unchanged();
+        Ran { status, output: String::from_utf8(output).unwrap(), errors: String::from_utf8(errors).unwrap() }
+    }
+
+    pub fn assert_unchanged(&self) {
+        assert!(fs::read(&self.path).unwrap() == self.content, "the check changed the file");
+    }
+}
+
+fn fill(engine: &mut Engine) {
+    let [first, second, snapshot] = [(); 3].map(|()| ObjectId(engine.new_object_id()));
+    let size_bytes = 1 << 30;
+    let volumes = [first, second].map(|id| CatalogChange::CreateVolume { id, size_bytes });
+    let document = CatalogChange::PutDocument { key: "volume/one".to_owned(), value: Bytes::from_static(b"{}") };
+    run(engine, Operation::Catalog(Vec::from(volumes)));
+    run(engine, Operation::Catalog(vec![document]));
+    for block in 0..20u8 {
+        write(engine, first, u64::from(block) * 4096, vec![FIRST_BLOCK.wrapping_add(block); 4096]);
+    }
+    // Large enough to go straight to its place.
+    let large = (1..=64u8).flat_map(|byte| [byte; 4096]).collect();
+    write(engine, first, 512 << 20, large);
+    let clone = Operation::Clone {
+        source: first.0,
+        source_offset: 0,
+        destination: second.0,
+        destination_offset: 1 << 20,
+        length: 16 * 4096,
+    };
+    run(engine, clone);
+    let snap = CatalogChange::CloneObject { source: first, id: snapshot, kind: ObjectKind::Snapshot };
+    run(engine, Operation::Catalog(vec![snap]));
+    write(engine, first, 4096, vec![0xee; 4096]);
+    run(engine, Operation::Zero { object: first.0, ranges: vec![(8192, 8192)], forced: false });
+}
+
+/// Writes, and waits until that is durable.
+pub fn write<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, data: Vec<u8>) {
+    run(engine, Operation::Write { object: object.0, offset, data: data.into(), forced: false });
+}
+
+/// Reads.
+pub fn read<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, length: usize) -> Bytes {
+    match run(engine, Operation::Read { object: object.0, offset, length }) {
+        Output::Data(data) => data,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn run<M: Media>(engine: &mut Core<M>, operation: Operation) -> Output {
+    let id = engine.submit(operation);
+    loop {
+        if let Some((found, result)) = engine.poll_finished() {
+            assert_eq!(found, id);
+            return result.unwrap();
+        }
+        engine.pump(8);
+    }
+}
