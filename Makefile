@@ -1,0 +1,43 @@
+# Windlass. `make` builds, `make demo` shows it, `make test` runs everything a change must pass.
+
+SHELL := /bin/sh
+# rustup installs here; a shell that was opened before does not know it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+# Arguments for the demo (`make demo ARGS=--once`) and the benchmarks (`make bench ARGS="small-io --seconds 10"`).
+ARGS ?=
+
+.DEFAULT_GOAL := build
+.PHONY: build demo demo-once test bench deps clean help
+
+build:      ## build the program: target/release/windlass
+	@scripts/need build
+	cargo build --release --package windlass
+
+demo:       ## install what is missing, build, and show the array at work; it then waits for Ctrl-C
+	@scripts/need demo
+	cargo build --release --package windlass
+	@target/release/windlass demo $(ARGS)
+
+demo-once:  ## the same, ending after the table
+	@$(MAKE) --no-print-directory demo ARGS=--once
+
+test:       ## install what is missing and run everything that a change must pass
+	@scripts/need test
+	@cargo xtask ci $(ARGS)
+
+bench:      ## measure, side by side with tgt where it has the feature; docs/benchmarks.md says more
+	@scripts/need bench
+	cargo build --release --package windlass
+	@cargo run --quiet --release --package xtask -- bench $(ARGS)
+
+deps:       ## install the programs of others that demo, test and bench use
+	@scripts/need demo
+	@scripts/need test
+	@scripts/need bench
+
+clean:      ## remove everything that was built
+	cargo clean
+
+help:       ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## */\t/' | awk -F'\t' '{ printf "make %-10s %s\n", $$1, $$2 }'

@@ -1,0 +1,59 @@
+//! What is written: 4 KiB blocks that differ everywhere, each beginning with its own number, so that every read can be checked.
+
+use crate::initiator::{Completion, Session};
+use crate::load::{self, End, Random};
+use crate::wire;
+use anyhow::{Result, ensure};
+use std::rc::Rc;
+
+/// Bytes of a block.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+/// Logical blocks in a block.
+pub(crate) const LOGICAL_BLOCKS: u32 = 8;
+
+/// Content of block `number`: its number, then pseudo-random bytes.
+pub(crate) fn block(number: u64) -> Vec<u8> {
+    let mut random = Random::new(number);
+    let mut bytes = number.to_be_bytes().to_vec();
+    while bytes.len() < BLOCK_BYTES as usize {
+        bytes.extend_from_slice(&random.next().to_le_bytes());
+    }
+    bytes
+}
+
+/// An error unless the Data-In begins with block `number`.
+pub(crate) fn check(number: u64, completion: &Completion) -> Result<()> {
+    ensure!(completion.data.first_chunk() == Some(&number.to_be_bytes()), "block {number} was read with other content");
+    Ok(())
+}
+
+/// Writes the first `size_bytes` of the logical unit.
+pub(crate) fn fill(session: &mut Session, server_pid: u32, size_bytes: u64) -> Result<()> {
+    const STEP: u64 = 16;
+    let blocks = size_bytes / BLOCK_BYTES;
+    let next = |index: u64| {
+        let first = index * STEP;
+        (first < blocks).then(|| {
+            let numbers = first..(first + STEP).min(blocks);
+            let count = (numbers.end - numbers.start) as u32 * LOGICAL_BLOCKS;
+            let data: Rc<[u8]> = numbers.flat_map(block).collect();
+            wire::write(first * u64::from(LOGICAL_BLOCKS), count, data)
+        })
+    };
+    load::run(session, server_pid, 8, End::WhenDone, next, |_, _| Ok(()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_differ_and_carry_their_number() {
+        let data = block(7);
+        assert_eq!(data.len(), 4096);
+        let good = Completion { tag: 1, status: 0, data };
+        assert!(check(7, &good).is_ok() && check(8, &good).is_err());
+        assert_ne!(block(7)[8..], block(8)[8..]);
+    }
+}

@@ -1,0 +1,119 @@
+//! The benchmark kit: each file under `questions` asks one question, states workload, unit and direction on top, and has a small
+//! size that runs in seconds and a large one for measuring.
+//!
+//! Servers that are compared take turns within each repetition, so that other load on the machine falls on all alike. Every read is
+//! checked against what was written, so a fast wrong answer is an error and no result. On a busy machine processor time for an operation
+//! and ratios within one run are steadier than operations a second.
+#![forbid(unsafe_code)]
+
+mod data;
+mod initiator;
+mod load;
+mod questions;
+mod report;
+mod targets;
+mod wire;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use report::Report;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What to measure, and how.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Only the questions with these names; see `--list`.
+    #[arg(value_name = "QUESTION")]
+    pub only: Vec<String>,
+    /// Print the questions and do nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Small sizes and short runs: shows that everything works, measures nothing.
+    #[arg(long)]
+    pub small: bool,
+    /// Repetitions of each load.
+    #[arg(long, default_value_t = 5)]
+    pub repeats: usize,
+    /// Seconds that each load runs.
+    #[arg(long, default_value_t = 5)]
+    pub seconds: u64,
+    /// A directory on the disk to measure with.
+    #[arg(long, default_value = "target", value_name = "DIR")]
+    pub disk: PathBuf,
+    /// Leave tgt out even when it is installed.
+    #[arg(long)]
+    pub no_tgt: bool,
+    /// Write every repetition to this file.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+impl Options {
+    /// The sizes that `cargo xtask ci` uses.
+    pub fn small() -> Self {
+        let disk = std::env::temp_dir();
+        Self { only: Vec::new(), list: false, small: true, repeats: 1, seconds: 1, disk, no_tgt: true, json: None }
+    }
+
+    /// How long one load runs.
+    fn time(&self) -> Duration {
+        if self.small { Duration::from_millis(300) } else { Duration::from_secs(self.seconds) }
+    }
+
+    /// Repetitions, at least one.
+    fn repetitions(&self) -> usize {
+        if self.small { 1 } else { self.repeats.max(1) }
+    }
+
+    /// True when tgt takes part.
+    fn with_tgt(&self) -> bool {
+        !self.no_tgt && targets::Tgt::installed()
+    }
+}
+
+/// Goals reached and missed. At small sizes the goals mean nothing and are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Goals that were reached.
+    pub reached: usize,
+    /// Goals that were missed.
+    pub missed: usize,
+}
+
+/// Asks the questions of `windlass` (the program) and prints the answers; an error when a load failed or read wrong data.
+pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
+    if options.list {
+        for question in questions::ALL {
+            println!("{:10} {}", question.name, question.asks);
+        }
+        return Ok(Outcome::default());
+    }
+    for name in &options.only {
+        let known = questions::ALL.iter().any(|question| question.name == name);
+        ensure!(known, "there is no question {name}; see `cargo xtask bench --list`");
+    }
+    if !options.small && !options.no_tgt && !targets::Tgt::installed() {
+        println!("tgt is not installed (Debian package tgt): no comparison with it");
+    }
+    let mut report = Report::default();
+    for question in questions::ALL {
+        if options.only.is_empty() || options.only.iter().any(|name| name == question.name) {
+            println!("{}: {}", question.name, question.asks);
+            (question.answer)(windlass, options, &mut report).with_context(|| format!("question {}", question.name))?;
+        }
+    }
+    println!();
+    for line in report.markdown() {
+        println!("{line}");
+    }
+    if let Some(path) = &options.json {
+        let text = serde_json::to_string_pretty(&report.json())?;
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if options.small {
+        return Ok(Outcome::default());
+    }
+    let reached = report.goals.iter().filter(|goal| goal.reached).count();
+    Ok(Outcome { reached, missed: report.goals.len() - reached })
+}

@@ -1,0 +1,164 @@
+//! A closed loop: a fixed number of commands outstanding, each replaced when it completes, every latency kept.
+
+use crate::initiator::{Completion, Session};
+use crate::wire::Command;
+use anyhow::{Context, Result, ensure};
+use harness::observe;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// When a load ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// After this time.
+    After(Duration),
+    /// When the commands run out.
+    WhenDone,
+}
+
+/// What a load measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Load {
+    /// Commands completed.
+    pub(crate) operations: u64,
+    /// From the first submission to the last completion.
+    pub(crate) elapsed: Duration,
+    /// Latencies in nanoseconds, ascending.
+    pub(crate) latencies_ns: Vec<u64>,
+    /// Processor time of the server's process.
+    pub(crate) server_cpu: Duration,
+    /// TCP payload sent.
+    pub(crate) sent_bytes: u64,
+    /// TCP payload received.
+    pub(crate) received_bytes: u64,
+}
+
+impl Load {
+    /// Commands a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The latency in µs that `percent` of the commands did not exceed.
+    pub(crate) fn latency_us(&self, percent: usize) -> f64 {
+        let index = self.latencies_ns.len().saturating_sub(1) * percent / 100;
+        self.latencies_ns.get(index).copied().unwrap_or(0) as f64 / 1e3
+    }
+
+    /// Processor time of the server for one command, in µs.
+    pub(crate) fn server_us(&self) -> f64 {
+        self.server_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
+    }
+
+    /// Bytes of TCP payload for one command, both ways.
+    pub(crate) fn wire_bytes_each(&self) -> f64 {
+        (self.sent_bytes + self.received_bytes) as f64 / self.operations.max(1) as f64
+    }
+}
+
+/// Runs `next`'s commands with `depth` outstanding; `check` sees every completion with the number of its command, from 0.
+pub(crate) fn run(
+    session: &mut Session,
+    server_pid: u32,
+    depth: usize,
+    end: End,
+    mut next: impl FnMut(u64) -> Option<Command>,
+    mut check: impl FnMut(u64, &Completion) -> Result<()>,
+) -> Result<Load> {
+    ensure!(session.outstanding() == 0, "other commands are outstanding");
+    let cpu_before = observe::processor_time(server_pid)?.total();
+    let (sent_before, received_before) = session.wire_bytes();
+    let started = Instant::now();
+    let mut in_flight: HashMap<u32, (u64, Instant)> = HashMap::with_capacity(depth);
+    let mut latencies_ns = Vec::new();
+    let mut number = 0;
+    let mut more = true;
+    loop {
+        if let End::After(limit) = end {
+            more &= started.elapsed() < limit;
+        }
+        while more && session.outstanding() < depth && session.window() > 0 {
+            match next(number) {
+                Some(command) => {
+                    in_flight.insert(session.submit(&command)?, (number, Instant::now()));
+                    number += 1;
+                }
+                None => more = false,
+            }
+        }
+        if session.outstanding() == 0 {
+            ensure!(!more, "the target takes no commands");
+            break;
+        }
+        session.flush()?;
+        session.complete(|completion| {
+            let (number, submitted) = in_flight.remove(&completion.tag).context("a completion of no command")?;
+            latencies_ns.push(u64::try_from(submitted.elapsed().as_nanos())?);
+            completion.good().with_context(|| format!("command {number}"))?;
+            check(number, &completion)
+        })?;
+    }
+    let elapsed = started.elapsed();
+    let server_cpu = observe::processor_time(server_pid)?.total().saturating_sub(cpu_before);
+    let (sent, received) = session.wire_bytes();
+    latencies_ns.sort_unstable();
+    Ok(Load {
+        operations: number,
+        elapsed,
+        latencies_ns,
+        server_cpu,
+        sent_bytes: sent - sent_before,
+        received_bytes: received - received_before,
+    })
+}
+
+/// Pseudo-random numbers (xorshift64*), the same in every run of the same seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// Starts a sequence.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// The next number.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// The next number below `bound`, which is not 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_come_from_the_sorted_latencies() {
+        let load = Load {
+            operations: 100,
+            elapsed: Duration::from_secs(2),
+            latencies_ns: (1..=100).map(|us| us * 1000).collect(),
+            server_cpu: Duration::from_millis(1),
+            ..Load::default()
+        };
+        assert_eq!((load.latency_us(50), load.latency_us(99)), (50.0, 99.0));
+        assert_eq!(load.rate(), 50.0);
+        assert_eq!(load.server_us(), 10.0);
+        assert_eq!(Load::default().latency_us(99), 0.0);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_numbers() {
+        let (mut a, mut b) = (Random::new(7), Random::new(7));
+        assert!((0..100).all(|_| a.next() == b.next()));
+        assert!((0..100).all(|_| a.below(10) < 10));
+    }
+}

@@ -1,0 +1,103 @@
+//! The questions, one a file.
+
+mod ats;
+mod clone;
+mod disk;
+mod memory;
+mod restart;
+mod small_io;
+mod xcopy;
+mod zero;
+
+use crate::Options;
+use crate::data;
+use crate::initiator::Session;
+use crate::load::{self, End, Load};
+use crate::report::Report;
+use crate::targets::Windlass;
+use crate::wire;
+use anyhow::Result;
+use harness::array::Volume;
+use std::path::Path;
+
+/// A benchmark.
+pub(crate) struct Question {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What it asks.
+    pub(crate) asks: &'static str,
+    /// Measures and adds to the report.
+    pub(crate) answer: fn(&Path, &Options, &mut Report) -> Result<()>,
+}
+
+/// All of them, in the order in which they are asked.
+pub(crate) const ALL: &[Question] = &[
+    Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
+    Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
+    Question { name: "ats", asks: ats::ASKS, answer: ats::answer },
+    Question { name: "xcopy", asks: xcopy::ASKS, answer: xcopy::answer },
+    Question { name: "zero", asks: zero::ASKS, answer: zero::answer },
+    Question { name: "clone", asks: clone::ASKS, answer: clone::answer },
+    Question { name: "restart", asks: restart::ASKS, answer: restart::answer },
+    Question { name: "memory", asks: memory::ASKS, answer: memory::answer },
+];
+
+/// A gibibyte.
+const GIB: u64 = 1 << 30;
+/// A mebibyte.
+const MIB: u64 = 1 << 20;
+
+/// One EXTENDED COPY moves this much, as VMware's data mover asks for.
+const SEGMENT_BYTES: u64 = 4 * MIB;
+
+/// Makes a volume of `size_bytes` and fills it.
+fn filled_volume(windlass: &Windlass, name: &str, size_bytes: u64) -> Result<(Volume, Session)> {
+    let volume = windlass.array.create_volume(name, &size_bytes.to_string())?;
+    let mut session = Session::connect(volume.url())?;
+    data::fill(&mut session, windlass.array.pid(), size_bytes)?;
+    Ok((volume, session))
+}
+
+/// Makes a volume in which every byte is mapped, by copying a filled `seed` (of `seed_bytes`) into it again and again inside the array.
+fn mapped_volume(windlass: &Windlass, name: &str, seed: &mut Session, seed_bytes: u64, copies: u64) -> Result<Volume> {
+    let volume = windlass.array.create_volume(name, &(seed_bytes * copies).to_string())?;
+    let mut destination = Session::connect(volume.url())?;
+    let designators = (seed.designator()?, destination.designator()?);
+    let pid = windlass.array.pid();
+    for copy in 0..copies {
+        copy_range(seed, pid, 8, designators, (0, copy * seed_bytes), seed_bytes)?;
+    }
+    Ok(volume)
+}
+
+/// Copies `bytes` between two logical units from and to these offsets in bytes, one segment a command.
+fn copy_range(
+    session: &mut Session,
+    server_pid: u32,
+    depth: usize,
+    (source, destination): ([u8; 16], [u8; 16]),
+    (from, to): (u64, u64),
+    bytes: u64,
+) -> Result<Load> {
+    let commands = bytes / SEGMENT_BYTES;
+    let next = |index: u64| {
+        let offset = index * SEGMENT_BYTES;
+        let (from, to) = ((from + offset) / 512, (to + offset) / 512);
+        (index < commands).then(|| wire::extended_copy(&source, &destination, from, to, (SEGMENT_BYTES / 512) as u16))
+    };
+    load::run(session, server_pid, depth, End::WhenDone, next, |_, _| Ok(()))
+}
+
+/// Reads single blocks spread over a volume that was made by [`mapped_volume`] and checks them.
+fn check_copies(session: &mut Session, seed_bytes: u64, copies: u64) -> Result<()> {
+    let blocks = seed_bytes / data::BLOCK_BYTES;
+    for copy in 0..copies {
+        for block in [0, blocks / 3, blocks - 1] {
+            let lba = (copy * blocks + block) * u64::from(data::LOGICAL_BLOCKS);
+            let completion = session.execute(&wire::read(lba, data::LOGICAL_BLOCKS))?;
+            completion.good()?;
+            data::check(block, &completion)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! How much processor time does the array spend on a 4 KiB read and on a durable 4 KiB write, and how many can it do in a second?
+//! Random blocks of a filled logical unit, one and 32 outstanding, the pool in memory; tgt beside it with its file in memory.
+//! µs of server processor time an operation: lower is better; operations a second: higher is better. Small: 64 MiB. Large: 1 GiB.
+
+use super::{GIB, MIB};
+use crate::Options;
+use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
+use crate::initiator::{Completion, Session};
+use crate::load::{self, End, Load, Random};
+use crate::report::Report;
+use crate::targets::{Tgt, Windlass, memory_directory};
+use crate::wire::{self, Command};
+use anyhow::Result;
+use std::path::Path;
+use std::rc::Rc;
+
+pub(super) const ASKS: &str = "4 KiB reads and writes, pool in memory, beside tgt";
+
+/// A server with a filled logical unit.
+pub(super) struct Subject {
+    pub(super) name: &'static str,
+    pub(super) pid: u32,
+    pub(super) session: Session,
+}
+
+/// One load: its name, whether it writes, and the commands outstanding.
+pub(super) type Shape = (&'static str, bool, usize);
+
+pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
+    const SHAPES: [Shape; 4] = [
+        ("memory read 4k qd1", false, 1),
+        ("memory write 4k qd1", true, 1),
+        ("memory read 4k qd32", false, 32),
+        ("memory write 4k qd32", true, 32),
+    ];
+    let size_bytes = if options.small { 64 * MIB } else { GIB };
+    let memory = memory_directory()?;
+    let array = Windlass::start(windlass, &memory, "4G")?;
+    let volume = array.array.create_volume("bench", &size_bytes.to_string())?;
+    let mut subjects =
+        vec![Subject { name: "windlass", pid: array.array.pid(), session: Session::connect(volume.url())? }];
+    let tgt = options.with_tgt().then(|| Tgt::start(&memory, size_bytes, false)).transpose()?;
+    if let Some(tgt) = &tgt {
+        subjects.push(Subject { name: "tgt", pid: tgt.pid(), session: Session::connect(tgt.url())? });
+    }
+    measure(&mut subjects, &SHAPES, size_bytes, options, report)?;
+
+    let ours = |name: &str| report.row(name, "windlass").map(|row| row.median(Load::server_us).median).unwrap_or(f64::NAN);
+    let (read, write) = (ours("memory read 4k qd32"), ours("memory write 4k qd32"));
+    report.at_most("server CPU of a 4 KiB read at depth 32", read, 10.0, "µs");
+    report.at_most("server CPU of a durable 4 KiB write at depth 32", write, 16.0, "µs");
+    for name in ["memory read 4k qd32", "memory write 4k qd32"] {
+        if let Some(ratio) = ratio_to_tgt(report, name) {
+            report.at_least(&format!("{name}, operations a second"), ratio, 1.5, "× tgt");
+        }
+    }
+    Ok(())
+}
+
+/// Fills every subject, then runs the shapes, the subjects in turns.
+pub(super) fn measure(
+    subjects: &mut [Subject],
+    shapes: &[Shape],
+    size_bytes: u64,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    for subject in subjects.iter_mut() {
+        data::fill(&mut subject.session, subject.pid, size_bytes)?;
+    }
+    let blocks = size_bytes / BLOCK_BYTES;
+    for repetition in 0..options.repetitions() {
+        for (name, writes, depth) in shapes {
+            for subject in subjects.iter_mut() {
+                let seed = repetition as u64 + 1;
+                let load = random_io(subject, blocks, *writes, *depth, End::After(options.time()), seed)?;
+                report.load(name, subject.name, load);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Random single blocks; which one is a function of `seed` and the command's number, so that a completion can be checked without a
+/// list. A write stores what the block held before: every later read can be checked too.
+pub(super) fn random_io(
+    subject: &mut Subject,
+    blocks: u64,
+    writes: bool,
+    depth: usize,
+    end: End,
+    seed: u64,
+) -> Result<Load> {
+    let chosen = |index: u64| Random::new(seed << 40 ^ index).next() % blocks;
+    // Making a block costs the client time that is not to be measured: writes choose among some that are made in advance.
+    let count = if writes { 1024.min(blocks) } else { 0 };
+    let prepared: Vec<(u64, Rc<[u8]>)> =
+        (0..count).map(chosen).map(|number| (number, data::block(number).into())).collect();
+    let next = |index: u64| -> Option<Command> {
+        if writes {
+            let (number, data) = prepared.get((Random::new(index).next() % count) as usize)?;
+            return Some(wire::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data.clone()));
+        }
+        Some(wire::read(chosen(index) * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS))
+    };
+    let check = |index: u64, completion: &Completion| match writes {
+        true => Ok(()),
+        false => data::check(chosen(index), completion),
+    };
+    load::run(&mut subject.session, subject.pid, depth, end, next, check)
+}
+
+/// Operations a second, the array's divided by tgt's; `None` without tgt.
+pub(super) fn ratio_to_tgt(report: &Report, name: &str) -> Option<f64> {
+    let rate = |server| report.row(name, server).map(|row| row.median(Load::rate).median);
+    Some(rate("windlass")? / rate("tgt")?.max(1e-9))
+}

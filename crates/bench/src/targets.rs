@@ -1,0 +1,123 @@
+//! The servers under load: the array, and tgt (Debian package `tgt`) beside it.
+
+use anyhow::{Context, Result, ensure};
+use harness::array::{Array, ArrayOptions, free_portal};
+use harness::program;
+use std::fs::File;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A started array with a directory of its own.
+pub(crate) struct Windlass {
+    /// The process.
+    pub(crate) array: Array,
+    // Removed after the array is gone: fields are dropped in this order.
+    _directory: TempDir,
+}
+
+impl Windlass {
+    /// Starts an array with its pool in a new directory under `parent`.
+    pub(crate) fn start(executable: &Path, parent: &Path, pool_size: &str) -> Result<Self> {
+        let directory = directory(parent)?;
+        let array = Array::start(ArrayOptions {
+            executable: executable.to_path_buf(),
+            state_directory: directory.path().join("array"),
+            portals: vec![free_portal()?],
+            pool_size: pool_size.into(),
+            arguments: Vec::new(),
+        })?;
+        Ok(Self { array, _directory: directory })
+    }
+}
+
+/// A started tgtd with one logical unit.
+pub(crate) struct Tgt {
+    process: Child,
+    url: String,
+    _directory: TempDir,
+}
+
+impl Tgt {
+    /// True when tgt is installed.
+    pub(crate) fn installed() -> bool {
+        program::find("tgtd").is_some() && program::find("tgtadm").is_some()
+    }
+
+    /// Starts tgtd with a file of `size_bytes` under `parent`; `synchronous` opens it so that every write is durable before its reply.
+    pub(crate) fn start(parent: &Path, size_bytes: u64, synchronous: bool) -> Result<Self> {
+        const TARGET: &str = "iqn.2026-01.org.example:tgt";
+        let tgtd = program::find("tgtd").context("tgtd is not installed")?;
+        let tgtadm = program::find("tgtadm").context("tgtadm is not installed")?;
+        let directory = directory(parent)?;
+        let file = directory.path().join("lun");
+        File::create(&file)?.set_len(size_bytes)?;
+        let portal = free_portal()?;
+        // The number of the control socket must be below 32 768.
+        let control = (portal.port() % 32_000 + 1).to_string();
+        let log = File::create(directory.path().join("tgtd.log"))?;
+        let process = Command::new(tgtd)
+            .args(["-f", "-C", &control, "--iscsi", &format!("portal={portal}")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .context("cannot start tgtd")?;
+        let tgt = Self { process, url: format!("iscsi://{portal}/{TARGET}/1"), _directory: directory };
+        let started = Instant::now();
+        while TcpStream::connect(portal).is_err() {
+            ensure!(started.elapsed() < Duration::from_secs(20), "tgtd does not accept connections on {portal}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let file = file.display().to_string();
+        let mut unit = vec!["--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", "1", "-b", &file];
+        if synchronous {
+            unit.extend_from_slice(&["--bsoflags", "sync"]);
+        }
+        let steps: [&[&str]; 4] = [
+            &["--mode", "target", "--op", "new", "--tid", "1", "-T", TARGET],
+            &unit,
+            &["--mode", "logicalunit", "--op", "update", "--tid", "1", "--lun", "1", "--params", "thin_provisioning=1"],
+            &["--mode", "target", "--op", "bind", "--tid", "1", "-I", "ALL"],
+        ];
+        for step in steps {
+            let mut arguments = vec!["-C", &control, "--lld", "iscsi"];
+            arguments.extend_from_slice(step);
+            program::require(&tgtadm, &arguments, Duration::from_secs(20))?;
+        }
+        Ok(tgt)
+    }
+
+    /// Number of the process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The logical unit.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Tgt {
+    fn drop(&mut self) {
+        // tgtd has nothing to lose, and a process that cannot be killed cannot be helped.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A directory in memory when there is one with room, for servers whose disk shall cost nothing.
+pub(crate) fn memory_directory() -> Result<PathBuf> {
+    let path = PathBuf::from("/dev/shm");
+    ensure!(path.is_dir(), "/dev/shm is not there; these benchmarks want a pool in memory");
+    Ok(path)
+}
+
+/// A new directory under `parent`.
+fn directory(parent: &Path) -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("windlass-bench-").tempdir_in(parent);
+    made.with_context(|| format!("cannot make a directory in {}", parent.display()))
+}

@@ -1,0 +1,137 @@
+//! The report: one row for each operation, the host's way beside the array's, and the checks behind the words "identical".
+
+use crate::Outcome;
+use harness::text::{self, Align};
+use std::time::Duration;
+
+/// What the three meters showed for one way of doing an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// By the clock.
+    pub(crate) elapsed: Duration,
+    /// Bytes over the loopback interface, headers included.
+    pub(crate) wire_bytes: u64,
+    /// Used space of the pool before and after.
+    pub(crate) pool_bytes: (u64, u64),
+}
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// What was done.
+    pub(crate) operation: String,
+    /// The host's way; `None` when the host has none.
+    pub(crate) host: Option<Measured>,
+    /// The array's way.
+    pub(crate) array: Option<Measured>,
+    /// What comparing the results said.
+    pub(crate) result: String,
+}
+
+/// Something that has to be true.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    /// The statement.
+    pub(crate) statement: String,
+    /// Whether it held.
+    pub(crate) held: bool,
+}
+
+/// All rows and checks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) checks: Vec<Check>,
+}
+
+impl Report {
+    /// Notes a check.
+    pub(crate) fn check(&mut self, held: bool, statement: impl Into<String>) -> bool {
+        self.checks.push(Check { statement: statement.into(), held });
+        held
+    }
+
+    /// How many checks held.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let passed = self.checks.iter().filter(|check| check.held).count();
+        Outcome { passed, failed: self.checks.len() - passed }
+    }
+
+    /// The table, then the checks, ready to print.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        use Align::{Left, Right};
+        let words = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+        let mut rows = vec![
+            words(&["", "", "BY THE HOST", "", "", "", "BY THE ARRAY", "", "", "", ""]),
+            words(&["OPERATION", "", "TIME", "WIRE", "POOL", "", "TIME", "WIRE", "POOL", "", "RESULT"]),
+        ];
+        for row in &self.rows {
+            let mut cells = vec![row.operation.clone(), String::new()];
+            cells.extend(measured(row.host));
+            cells.push(String::new());
+            cells.extend(measured(row.array));
+            cells.extend([String::new(), result(row)]);
+            rows.push(cells);
+        }
+        let alignment = [Left, Left, Right, Right, Right, Left, Right, Right, Right, Left, Left];
+        let mut lines = text::columns(&alignment, &rows);
+        lines.push(String::new());
+        for check in &self.checks {
+            lines.push(format!("  {}  {}", if check.held { "ok    " } else { "FAILED" }, check.statement));
+        }
+        let Outcome { passed, failed } = self.outcome();
+        lines.push(format!("{passed} passed, {failed} failed"));
+        lines
+    }
+}
+
+/// Time, wire and pool of one way.
+fn measured(measured: Option<Measured>) -> [String; 3] {
+    match measured {
+        None => ["–".into(), "–".into(), "–".into()],
+        Some(Measured { elapsed, wire_bytes, pool_bytes: (before, after) }) => {
+            [text::duration(elapsed), text::size(wire_bytes), text::size_change(before, after)]
+        }
+    }
+}
+
+/// The result, and how much faster the array was when both did the work.
+fn result(row: &Row) -> String {
+    let (Some(host), Some(array)) = (row.host, row.array) else { return row.result.clone() };
+    let ratio = host.elapsed.as_secs_f64() / array.elapsed.as_secs_f64().max(1e-9);
+    match ratio {
+        ratio if ratio >= 10.0 => format!("{}, {ratio:.0}× faster", row.result),
+        ratio if ratio >= 1.05 => format!("{}, {ratio:.1}× faster", row.result),
+        _ => row.result.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_and_array_stand_side_by_side() {
+        let host = Measured { elapsed: Duration::from_secs(2), wire_bytes: 2 << 30, pool_bytes: (0, 1 << 30) };
+        let array = Measured { elapsed: Duration::from_millis(20), wire_bytes: 31 << 10, pool_bytes: (4096, 4096) };
+        let mut report = Report::default();
+        let row = Row { operation: "copy".into(), host: Some(host), array: Some(array), result: "identical".into() };
+        report.rows.push(row);
+        report.rows.push(Row { operation: "unmap".into(), host: None, array: Some(array), result: "freed".into() });
+        report.check(true, "the copies are identical");
+        report.check(false, "the space came back");
+        let lines = report.lines();
+        let expected = [
+            "             BY THE HOST                         BY THE ARRAY",
+            "OPERATION           TIME      WIRE       POOL            TIME      WIRE  POOL    RESULT",
+            "copy              2.00 s  2.00 GiB  +1.00 GiB         20.0 ms  31.0 KiB   0 B    identical, 100× faster",
+            "unmap                  –         –          –         20.0 ms  31.0 KiB   0 B    freed",
+            "",
+            "  ok      the copies are identical",
+            "  FAILED  the space came back",
+            "1 passed, 1 failed",
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(report.outcome(), Outcome { passed: 1, failed: 1 });
+    }
+}

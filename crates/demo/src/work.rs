@@ -1,0 +1,348 @@
+//! The operations themselves: each done by the host and by the array, measured, and compared.
+
+use crate::table::{Measured, Report, Row};
+use crate::template;
+use crate::tools::Tools;
+use anyhow::{Context, Result, ensure};
+use harness::array::{Array, Volume};
+use harness::program::{self, Finished};
+use harness::{observe, text};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The volume with the file system.
+pub(crate) const TEMPLATE: &str = "template";
+/// Its copy made by reading and writing.
+const HOST_COPY: &str = "vm-by-host";
+/// Its copy made by EXTENDED COPY.
+pub(crate) const ARRAY_COPY: &str = "vm-by-array";
+/// Its copy made by one administrative command.
+const CLONE: &str = "vm-by-clone";
+
+/// How long one client program may run.
+const CLIENT_LIMIT: Duration = Duration::from_secs(300);
+/// How long released space may take to show in the pool: it is released in the background.
+const RELEASE_LIMIT: Duration = Duration::from_secs(20);
+/// Most of the data that offloaded work may send over the wire.
+const WIRE_SHARE: f64 = 0.01;
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    template_bytes: u64,
+    content_bytes: u64,
+    zero_bytes: u64,
+}
+
+impl Sizes {
+    /// For people.
+    pub(crate) const FULL: Self = Self { template_bytes: 2 << 30, content_bytes: 400 << 20, zero_bytes: 1 << 30 };
+    /// For tests.
+    pub(crate) const SMALL: Self = Self { template_bytes: 256 << 20, content_bytes: 32 << 20, zero_bytes: 128 << 20 };
+
+    /// Disk space that the demo may need: the tree or the image, the template and one full copy in the pool, the log, some air.
+    pub(crate) fn disk_space_bytes(self) -> u64 {
+        4 * self.content_bytes + (512 << 20)
+    }
+}
+
+/// Everything an operation needs.
+pub(crate) struct Stage<'a> {
+    pub(crate) array: &'a Array,
+    pub(crate) tools: &'a Tools,
+    pub(crate) directory: &'a Path,
+    pub(crate) sizes: Sizes,
+    pub(crate) interrupted: &'a AtomicBool,
+}
+
+impl Stage<'_> {
+    /// Runs all operations; `say` prints a line of progress.
+    pub(crate) fn run(&self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Report> {
+        let mut report = Report::default();
+        let template = self.fill_template(&mut report, say)?;
+        let (host_copy, array_copy) = self.copy(&mut report, &template, say)?;
+        self.clone_volume(&mut report, &template, say)?;
+        self.zero(&mut report, say)?;
+        self.unmap(&mut report, &host_copy, &array_copy, say)?;
+        Ok(report)
+    }
+
+    /// Makes a file system and writes it to a new volume. Only the host can do this.
+    fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Volume> {
+        say("making a file system with files of this machine (mkfs.ext4)")?;
+        let made = template::make(self.tools, self.directory, self.sizes.template_bytes, self.sizes.content_bytes)?;
+        let volume = self.array.create_volume(TEMPLATE, &self.sizes.template_bytes.to_string())?;
+        say(&format!("writing it to volume {TEMPLATE}: {} files, {}", made.files, text::size(made.bytes)))?;
+        let image = made.image.display().to_string();
+        let host = self.measure(|| self.convert(&[], &image, volume.url()))?;
+        let held = self.identical(&image, volume.url())?;
+        report.check(held, "the template on the array is identical with the image that mkfs.ext4 made");
+        report.rows.push(Row {
+            operation: format!("write a template, {} of files", text::size(made.bytes)),
+            host: Some(host),
+            array: None,
+            result: verdict(held),
+        });
+        std::fs::remove_file(&made.image)?;
+        Ok(volume)
+    }
+
+    /// Copies the template twice: `qemu-img convert` without and with copy offload.
+    fn copy(
+        &self,
+        report: &mut Report,
+        template: &Volume,
+        say: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<(Volume, Volume)> {
+        let size = self.sizes.template_bytes.to_string();
+        let host_copy = self.array.create_volume(HOST_COPY, &size)?;
+        let array_copy = self.array.create_volume(ARRAY_COPY, &size)?;
+        say("copying the template: qemu-img convert reads and writes")?;
+        let host = self.measure(|| self.convert(&[], template.url(), host_copy.url()))?;
+        say("copying the template: qemu-img convert -C asks the array (EXTENDED COPY)")?;
+        let limit = share(self.sizes.content_bytes);
+        let array = self.measure_quiet(limit, || self.convert(&["-C"], template.url(), array_copy.url()))?;
+
+        say("comparing the copies, and checking the file system on the offloaded one")?;
+        let same =
+            self.identical(template.url(), host_copy.url())? & self.identical(template.url(), array_copy.url())?;
+        report.check(same, "both copies are identical with the template (qemu-img compare)");
+        let sound = self.file_system_is_sound(&array_copy)?;
+        report.check(sound, "the file system on the offloaded copy is sound (e2fsck)");
+        report.check(
+            array.wire_bytes < limit,
+            format!(
+                "EXTENDED COPY sent {} over the wire, less than 1 % of the data; the host's copy {}",
+                text::size(array.wire_bytes),
+                text::size(host.wire_bytes)
+            ),
+        );
+        report.check(
+            grown(array) < share(self.sizes.content_bytes),
+            format!("the offloaded copy took {} of the pool; the host's copy {}", growth(array), growth(host)),
+        );
+        report.rows.push(Row {
+            operation: "copy the template".into(),
+            host: Some(host),
+            array: Some(array),
+            result: verdict(same && sound),
+        });
+        Ok((host_copy, array_copy))
+    }
+
+    /// Clones the whole template with one administrative command.
+    fn clone_volume(
+        &self,
+        report: &mut Report,
+        template: &Volume,
+        say: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        say("cloning the template with one command: windlass volume clone")?;
+        let array = self.measure(|| self.array.command(&["volume", "clone", TEMPLATE, CLONE]).map(drop))?;
+        let clone = self.array.publish_volume(CLONE)?;
+        let held = self.identical(template.url(), clone.url())?;
+        report.check(held, "the cloned volume is identical with the template");
+        report.check(
+            grown(array) < share(self.sizes.content_bytes),
+            format!("the cloned volume took {} of the pool", growth(array)),
+        );
+        report.rows.push(Row {
+            operation: "clone the volume".into(),
+            host: None,
+            array: Some(array),
+            result: verdict(held),
+        });
+        Ok(())
+    }
+
+    /// Zeroes two new disks: with writes of zeros, and with WRITE SAME.
+    fn zero(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let bytes = self.sizes.zero_bytes;
+        // Both hold data before, so that reading zeros afterwards says something.
+        let filled = self.array.create_volume("zeroed-by-host", &bytes.to_string())?;
+        let filled_too = self.array.create_volume("zeroed-by-array", &bytes.to_string())?;
+        let part = bytes / 16;
+        for volume in [&filled, &filled_too] {
+            self.client(
+                volume,
+                &[format!("write -q -P 0x5a 0 {part}"), format!("write -q -P 0xa5 {} {part}", 8 * part)],
+            )?;
+        }
+        say(&format!("zeroing {}: qemu-io writes zeros", text::size(bytes)))?;
+        let writes: Vec<_> = (0..16).map(|index| format!("write -q -P 0 {} {part}", index * part)).collect();
+        let host = self.measure(|| self.client(&filled, &writes))?;
+        say(&format!("zeroing {}: qemu-io asks the array (WRITE SAME)", text::size(bytes)))?;
+        // Only the first try meets data, but every try sends the same commands.
+        let array =
+            self.measure_quiet(share(bytes), || self.client(&filled_too, &[format!("write -q -z 0 {bytes}")]))?;
+        let held = self.reads_zeros(&filled, bytes)? & self.reads_zeros(&filled_too, bytes)?;
+        report.check(held, "both zeroed disks read as zeros (qemu-io)");
+        report.check(
+            array.wire_bytes < share(bytes),
+            format!("WRITE SAME sent {} over the wire for {}", text::size(array.wire_bytes), text::size(bytes)),
+        );
+        report.rows.push(Row {
+            operation: format!("zero {}", text::size(bytes)),
+            host: Some(host),
+            array: Some(array),
+            result: if held { "reads zeros".into() } else { "WRONG DATA".into() },
+        });
+        Ok(())
+    }
+
+    /// Unmaps the host's copy and waits for its space; the offloaded copy must not notice.
+    fn unmap(
+        &self,
+        report: &mut Report,
+        host_copy: &Volume,
+        array_copy: &Volume,
+        say: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        say("giving the host's copy back: qemu-io discards it (UNMAP)")?;
+        let wanted = self.sizes.content_bytes / 2;
+        let discard = [
+            format!("discard -q 0 {}", self.sizes.template_bytes / 2),
+            format!("discard -q {0} {0}", self.sizes.template_bytes / 2),
+        ];
+        let mut array = self.measure(|| self.client(host_copy, &discard))?;
+        let started = Instant::now();
+        while freed(array) < wanted && started.elapsed() < RELEASE_LIMIT {
+            self.go_on()?;
+            std::thread::sleep(Duration::from_millis(20));
+            array.pool_bytes.1 = self.array.pool_number("used_bytes")?;
+        }
+        let zeros = self.reads_zeros(host_copy, self.sizes.template_bytes)?;
+        report.check(zeros, "the unmapped disk reads as zeros (qemu-io)");
+        let back = freed(array) >= wanted;
+        report.check(back, format!("unmapping gave {} back to the pool", text::size(freed(array))));
+        let held = self.file_system_is_sound(array_copy)?;
+        report.check(held, "the offloaded copy is still sound after its source's other copy was unmapped (e2fsck)");
+        report.rows.push(Row {
+            operation: "unmap a disk".into(),
+            host: None,
+            array: Some(array),
+            result: if back && zeros { "space is back".into() } else { "SPACE OR DATA WRONG".into() },
+        });
+        Ok(())
+    }
+
+    /// Stops the demo between two steps after Ctrl-C.
+    fn go_on(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+
+    /// Does something while reading the meters.
+    fn measure(&self, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
+        self.go_on()?;
+        let pool_before = self.array.pool_number("used_bytes")?;
+        let wire_before = observe::loopback_bytes()?;
+        let started = Instant::now();
+        action()?;
+        let elapsed = started.elapsed();
+        let wire_after = observe::loopback_bytes()?;
+        let pool_after = self.array.pool_number("used_bytes")?;
+        let wire_bytes = wire_after.saturating_sub(wire_before);
+        Ok(Measured { elapsed, wire_bytes, pool_bytes: (pool_before, pool_after) })
+    }
+
+    /// As [`Stage::measure`], for an action that may be repeated. The byte counter belongs to the interface, so other programs of this
+    /// machine count too: when more than `limit_bytes` were seen, the action is done again, three times in all, and the least counts.
+    fn measure_quiet(&self, limit_bytes: u64, action: impl Fn() -> Result<()>) -> Result<Measured> {
+        let mut measured = self.measure(&action)?;
+        for _ in 0..2 {
+            if measured.wire_bytes >= limit_bytes {
+                measured.wire_bytes = measured.wire_bytes.min(self.measure(&action)?.wire_bytes);
+            }
+        }
+        Ok(measured)
+    }
+
+    /// `qemu-img convert` between two disks that exist.
+    fn convert(&self, options: &[&str], from: &str, to: &str) -> Result<()> {
+        let mut arguments = vec!["convert", "-n"];
+        arguments.extend_from_slice(options);
+        arguments.extend_from_slice(&["-f", "raw", "-O", "raw", from, to]);
+        program::require(&self.tools.qemu_img, &arguments, CLIENT_LIMIT).map(drop)
+    }
+
+    /// Runs commands of `qemu-io` on a volume. It reports a failed command in words and with its exit status.
+    fn client(&self, volume: &Volume, commands: &[String]) -> Result<()> {
+        let finished = self.qemu_io(volume, commands)?;
+        ensure!(
+            finished.success(),
+            "qemu-io failed on volume {}:\n{}{}",
+            volume.name,
+            finished.stdout,
+            finished.stderr
+        );
+        Ok(())
+    }
+
+    fn qemu_io(&self, volume: &Volume, commands: &[String]) -> Result<Finished> {
+        self.go_on()?;
+        let mut arguments = vec!["-f", "raw"];
+        for command in commands {
+            arguments.extend_from_slice(&["-c", command]);
+        }
+        arguments.push(volume.url());
+        program::run(&self.tools.qemu_io, &arguments, CLIENT_LIMIT)
+    }
+
+    /// Reads the first `bytes` of the volume and compares them with zeros.
+    fn reads_zeros(&self, volume: &Volume, bytes: u64) -> Result<bool> {
+        let step = bytes / 16;
+        let reads: Vec<_> = (0..16).map(|index| format!("read -q -P 0 {} {step}", index * step)).collect();
+        let finished = self.qemu_io(volume, &reads)?;
+        Ok(finished.success() && !finished.stdout.contains("verification failed"))
+    }
+
+    /// `qemu-img compare`: status 0 is equal, 1 is different, anything else an error.
+    fn identical(&self, left: &str, right: &str) -> Result<bool> {
+        self.go_on()?;
+        let arguments = ["compare", "-f", "raw", "-F", "raw", left, right];
+        let finished = program::run(&self.tools.qemu_img, &arguments, CLIENT_LIMIT)?;
+        match finished.status.and_then(|status| status.code()) {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => anyhow::bail!("qemu-img compare {left} {right} failed:\n{}{}", finished.stdout, finished.stderr),
+        }
+    }
+
+    /// Reads the volume back into a file and checks the file system in it.
+    fn file_system_is_sound(&self, volume: &Volume) -> Result<bool> {
+        let image = self.directory.join("read-back.img");
+        let name = image.display().to_string();
+        let arguments = ["convert", "-f", "raw", "-O", "raw", volume.url(), &name];
+        program::require(&self.tools.qemu_img, &arguments, CLIENT_LIMIT)?;
+        let finished = program::run(&self.tools.e2fsck, &["-f", "-n", &name], CLIENT_LIMIT)?;
+        std::fs::remove_file(&image).context("cannot remove the image that was read back")?;
+        Ok(finished.success())
+    }
+}
+
+/// One per cent of `bytes`.
+fn share(bytes: u64) -> u64 {
+    (bytes as f64 * WIRE_SHARE) as u64
+}
+
+/// Space that the pool lost, in bytes.
+fn grown(measured: Measured) -> u64 {
+    measured.pool_bytes.1.saturating_sub(measured.pool_bytes.0)
+}
+
+/// Space that the pool got back, in bytes.
+fn freed(measured: Measured) -> u64 {
+    measured.pool_bytes.0.saturating_sub(measured.pool_bytes.1)
+}
+
+/// The change of the pool, for people.
+fn growth(measured: Measured) -> String {
+    text::size_change(measured.pool_bytes.0, measured.pool_bytes.1)
+}
+
+/// The word for a comparison.
+fn verdict(held: bool) -> String {
+    if held { "identical".into() } else { "DIFFERENT".into() }
+}

@@ -1,0 +1,68 @@
+//! `cargo xtask`: the project's automation. One file per command; `ci` runs them all, as every change must pass them.
+#![forbid(unsafe_code)]
+
+mod ci;
+mod dependencies;
+mod simulate;
+mod suite;
+mod tally;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tally::Tally;
+
+/// Automation of the Windlass project.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    /// The `windlass` program to check; the release build of this workspace when it is not given.
+    #[arg(long, global = true, value_name = "FILE")]
+    windlass: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything that a change must pass; ends with the line `N passed, N failed`.
+    Ci(ci::Options),
+    /// Every test of libiscsi's iscsi-test-cu against the array, each in a process of its own.
+    Suite(suite::Options),
+    /// The benchmark kit; see docs/benchmarks.md.
+    Bench(bench::Options),
+    /// The real engine on a simulated disk with crashes, one run for each seed; a seed replays exactly.
+    Sim(simulate::Options),
+    /// The allowed edges between our crates, and the licences of all dependencies.
+    Deps,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(tally) => {
+            println!("{tally}");
+            if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Tally> {
+    let windlass = || workspace::windlass(arguments.windlass.as_deref());
+    match &arguments.command {
+        Command::Ci(options) => ci::run(options),
+        Command::Suite(options) => suite::run(&windlass()?, options),
+        Command::Bench(options) => {
+            let outcome = bench::run(&windlass()?, options)?;
+            Ok(Tally { passed: outcome.reached, failed: outcome.missed })
+        }
+        Command::Sim(options) => simulate::run(options),
+        Command::Deps => dependencies::run(),
+    }
+}

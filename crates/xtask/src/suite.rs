@@ -1,0 +1,200 @@
+//! `cargo xtask suite`: every test of libiscsi's `iscsi-test-cu` against a fresh array.
+//!
+//! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
+//! that skipped itself; here it counts as skipped, and every skip must have a reason in [`EXPECTED_SKIPS`]. The two URLs name one
+//! logical unit through two portals, which is what the tests with several paths want.
+
+mod verdict;
+
+use crate::tally::Tally;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use harness::array::{Array, ArrayOptions, free_portal};
+use harness::text::{self, Align};
+use harness::{observe, program};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use verdict::{Verdict, excuse, judge};
+
+/// How to run the suite.
+#[derive(Args, Default)]
+pub(crate) struct Options {
+    /// Only the tests whose name starts with this: `CompareAndWrite`, `Write16.Simple`.
+    #[arg(long, default_value = "", value_name = "PREFIX")]
+    only: String,
+    /// Write every result to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print a line for every test, not only for those that went wrong.
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Time for one test; the slowest need a few seconds.
+const TEST_LIMIT: Duration = Duration::from_secs(60);
+
+/// What one test did.
+struct Outcome {
+    name: String,
+    verdict: Verdict,
+    elapsed: Duration,
+    output: String,
+}
+
+/// Starts an array and runs the tests; the tally counts tests, a skip with a reason as passed.
+pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+    let tool = program::find("iscsi-test-cu")
+        .context("iscsi-test-cu is not installed; on Debian and Ubuntu: apt-get install libiscsi-bin")?;
+    let tests = list(&tool)?;
+    let tests: Vec<_> = tests.iter().filter(|name| name.starts_with(&options.only)).collect();
+    ensure!(!tests.is_empty(), "no test starts with {}", options.only);
+
+    let directory = tempfile::Builder::new().prefix("windlass-suite-").tempdir()?;
+    let mut array = Array::start(ArrayOptions {
+        executable: windlass.to_path_buf(),
+        state_directory: directory.path().join("array"),
+        portals: vec![free_portal()?, free_portal()?],
+        pool_size: "4G".into(),
+        arguments: Vec::new(),
+    })?;
+    let volume = array.create_volume("suite", "1G")?;
+    let started = Instant::now();
+    let cpu_before = observe::processor_time(array.pid())?;
+    let mut outcomes = Vec::new();
+    for name in tests {
+        let pattern = format!("ALL.{name}");
+        let mut arguments = vec!["--dataloss", "-t", &pattern];
+        arguments.extend(volume.urls.iter().map(String::as_str));
+        let finished = program::run(&tool, &arguments, TEST_LIMIT)?;
+        let output = format!("{}{}", finished.stdout, finished.stderr);
+        let died = !array.alive()?;
+        let verdict = if died { Verdict::ArrayDied } else { judge(finished.status.is_some(), &output) };
+        let outcome = Outcome { name: name.clone(), verdict, elapsed: finished.elapsed, output };
+        report(&outcome, options.verbose, &array);
+        outcomes.push(outcome);
+        if died {
+            // The array comes back on its own state, as it would after a crash.
+            array.restart()?;
+        }
+    }
+    let elapsed = started.elapsed();
+    let cpu = observe::processor_time(array.pid())?.total().saturating_sub(cpu_before.total());
+    array.stop()?;
+    for line in table(&outcomes) {
+        println!("{line}");
+    }
+    println!(
+        "{} tests in {}, {} of processor time in the array",
+        outcomes.len(),
+        text::duration(elapsed),
+        text::duration(cpu)
+    );
+    if let Some(path) = &options.json {
+        write_json(path, &outcomes)?;
+    }
+    let mut tally = Tally::default();
+    for outcome in &outcomes {
+        tally += Tally::one(good(outcome));
+    }
+    Ok(tally)
+}
+
+/// A test that passed, or that skipped itself for a reason we know.
+fn good(outcome: &Outcome) -> bool {
+    match &outcome.verdict {
+        Verdict::Passed => true,
+        Verdict::Skipped(reason) => excuse(&outcome.name, reason).is_some(),
+        _ => false,
+    }
+}
+
+/// The names of all tests, `FAMILY.TEST`, each once.
+fn list(tool: &Path) -> Result<Vec<String>> {
+    let listing = program::require(tool, &["-l"], TEST_LIMIT)?.stdout;
+    let mut names: Vec<String> = Vec::new();
+    for line in listing.lines() {
+        let Some(name) = line.trim().strip_prefix("ALL.") else { continue };
+        if name.split('.').count() == 2 && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    ensure!(!names.is_empty(), "{} -l lists no tests", tool.display());
+    Ok(names)
+}
+
+/// Prints what went wrong, with the end of the test's words.
+fn report(outcome: &Outcome, verbose: bool, array: &Array) {
+    if good(outcome) {
+        if verbose {
+            println!("  {:12} {:44} {}", outcome.verdict.word(), outcome.name, text::duration(outcome.elapsed));
+        }
+        return;
+    }
+    println!("  {:12} {}", outcome.verdict.word(), outcome.name);
+    if let Verdict::Skipped(reason) = &outcome.verdict {
+        println!("      skipped without a known reason: {reason}");
+        return;
+    }
+    let lines: Vec<_> = outcome.output.lines().filter(|line| !line.trim().is_empty()).collect();
+    for line in lines.iter().skip(lines.len().saturating_sub(25)) {
+        println!("      {line}");
+    }
+    if outcome.verdict == Verdict::ArrayDied {
+        println!("      the array's log ends:\n{}", array.log_end());
+    }
+}
+
+/// One row for each family and verdict, then the reasons of the skips.
+fn table(outcomes: &[Outcome]) -> Vec<String> {
+    let mut families: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for outcome in outcomes {
+        let family = outcome.name.split('.').next().unwrap_or_default();
+        let word = outcome.verdict.word();
+        for name in [family, "total"] {
+            *families.entry(name).or_default().entry(word).or_default() += 1;
+        }
+        if let Verdict::Skipped(reason) = &outcome.verdict {
+            *reasons.entry(excuse(&outcome.name, reason).unwrap_or("NO KNOWN REASON")).or_default() += 1;
+        }
+    }
+    let words = ["passed", "skipped", "failed", "timed out", "no result", "array died"];
+    let mut rows = vec![std::iter::once("FAMILY".into()).chain(words.iter().map(|word| word.to_uppercase())).collect()];
+    for (family, counts) in &families {
+        let mut row = vec![(*family).to_owned()];
+        row.extend(words.iter().map(|word| counts.get(word).map(ToString::to_string).unwrap_or_default()));
+        rows.push(row);
+    }
+    // "total" stands last whatever the alphabet says.
+    let total = families.keys().position(|family| *family == "total").map(|index| rows.remove(index + 1));
+    rows.extend(total);
+    let mut alignment = vec![Align::Left];
+    alignment.resize(words.len() + 1, Align::Right);
+    let mut lines = text::columns(&alignment, &rows);
+    for (reason, count) in reasons {
+        lines.push(format!("{count:3} skipped: {reason}"));
+    }
+    lines
+}
+
+/// All results as one document.
+fn write_json(path: &Path, outcomes: &[Outcome]) -> Result<()> {
+    let results: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| {
+            let reason = if let Verdict::Skipped(reason) = &outcome.verdict { Some(reason.as_str()) } else { None };
+            json!({
+                "test": outcome.name,
+                "result": outcome.verdict.word(),
+                "expected": good(outcome),
+                "reason": reason,
+                "elapsed_us": u64::try_from(outcome.elapsed.as_micros()).unwrap_or(u64::MAX),
+                "output": if good(outcome) { None } else { Some(&outcome.output) },
+            })
+        })
+        .collect();
+    let text = serde_json::to_string_pretty(&json!({ "results": results }))?;
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
