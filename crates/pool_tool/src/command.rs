@@ -54,7 +54,7 @@ pub fn run_check(
     terminal: bool,
 ) -> u8 {
     let options = CheckOptions { data: !arguments.quick };
-    let mut line = terminal.then(|| ProgressLine { errors: &mut *errors, drawn: None });
+    let mut line = terminal.then_some(ProgressLine { errors: &mut *errors, drawn: None });
     let result = check(&arguments.file, options, &mut |stage| {
         if let Some(line) = &mut line {
             line.show(stage);

@@ -36,10 +36,9 @@ fn a_damaged_data_block_is_a_finding_that_a_quick_check_cannot_see() {
 
 #[test]
 fn a_damaged_page_of_a_volume_is_a_finding_and_one_of_the_catalog_keeps_the_pool_closed() {
-    let pages = Fixture::checkpointed().find(is_page);
+    let mut pool = Fixture::checkpointed();
     let (mut findings, mut closed) = (0, 0);
-    for offset in pages {
-        let mut pool = Fixture::checkpointed();
+    for offset in pool.find(is_page) {
         pool.change(offset, |block| block[200] ^= 1);
         let ran = pool.run(true);
         match ran.status {
@@ -55,6 +54,7 @@ fn a_damaged_page_of_a_volume_is_a_finding_and_one_of_the_catalog_keeps_the_pool
             EXIT_CLEAN => {} // a page that a later version replaced
             other => panic!("{other}: {} {}", ran.output, ran.errors),
         }
+        pool.change(offset, |block| block[200] ^= 1);
     }
     assert!(findings > 0 && closed > 0, "{findings} {closed}");
 }
@@ -88,7 +88,7 @@ fn a_log_frame_lost_before_a_durable_one_keeps_the_pool_closed() {
     assert!(ran.errors.contains("the log is damaged at position 0"), "{}", ran.errors);
 }
 
-/// Whatever is damaged, a check ends with a verdict and leaves the file alone.
+/// Whatever is damaged (a third of the blocks, one at a time), a check ends with a verdict and leaves the file alone.
 #[test]
 fn any_damaged_block_leads_to_a_verdict() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -100,7 +100,7 @@ fn any_damaged_block_leads_to_a_verdict() {
     };
     for make in [Fixture::checkpointed, Fixture::killed] {
         let mut pool = make();
-        for offset in pool.stored() {
+        for offset in pool.stored().into_iter().step_by(3) {
             let mut whole = [0; 4096];
             pool.change(offset, |block| {
                 whole = *block;
