@@ -69,12 +69,6 @@ impl CliError {
     pub(crate) const fn exit_status(&self) -> u8 {
         self.status
     }
-
-    /// The stable name of the condition.
-    #[cfg(test)]
-    pub(crate) fn code(&self) -> Option<&str> {
-        self.code.as_deref()
-    }
 }
 
 impl fmt::Display for CliError {

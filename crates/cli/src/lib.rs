@@ -57,8 +57,9 @@ pub struct Globals {
     /// Wait this many seconds for an answer
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 70, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// How to show the result
+    /// How to show the result: table, wide (more columns), json (every field), csv, name
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(hide_possible_values = true)]
     pub output: Format,
     /// Show these columns (of table, wide and csv), in this order
     #[arg(long, global = true, value_name = "NAME,…", value_delimiter = ',')]

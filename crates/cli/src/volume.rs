@@ -27,7 +27,7 @@ pub enum Verb {
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
         /// Acknowledge writes before they are durable
-        #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::Off)]
+        #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true, default_value_t = Switch::Off)]
         write_cache: Switch,
     },
     /// Make a volume that shares the content of another volume or of a snapshot; takes no time and no space
@@ -43,7 +43,7 @@ pub enum Verb {
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
         /// Acknowledge writes before they are durable
-        #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::Off)]
+        #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true, default_value_t = Switch::Off)]
         write_cache: Switch,
     },
     /// Enlarge a volume
@@ -74,7 +74,6 @@ pub enum Verb {
 
 /// What `volume set` can change.
 #[derive(Clone, Debug, clap::Args)]
-#[group(required = true, multiple = true, id = "change", args = ["new_name", "write_cache"])]
 pub struct Set {
     /// Name or id
     name: String,
@@ -82,7 +81,7 @@ pub struct Set {
     #[arg(long = "name", value_name = "NEW-NAME")]
     new_name: Option<String>,
     /// Acknowledge writes before they are durable; switching it off makes everything durable first
-    #[arg(long, value_name = "on|off", value_enum)]
+    #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     write_cache: Option<Switch>,
 }
 
@@ -155,6 +154,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Grow { name, size } => {
             let set = VolumeSet { size_bytes: Some(*size), ..VolumeSet::default() };
             output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
+        }
+        Verb::Set(Set { new_name: None, write_cache: None, .. }) => {
+            Err(CliError::usage("nothing to change: give --name or --write-cache".to_owned()))
         }
         Verb::Set(Set { name, new_name, write_cache }) => {
             let write_cache = write_cache.map(|switch| switch == Switch::On);

@@ -102,7 +102,6 @@ async fn supervise(
     let status = serving.line();
     tracing::info!("{status}");
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
-    drop(array);
     let mut outcome = Ok(());
     tokio::select! {
         prepared = async { on_ready(serving).await } => {
@@ -121,6 +120,7 @@ async fn supervise(
     watchdog.abort();
     running.stop().await;
     let _reactor_gone = shutdown.send(());
+    drop(array);
     let stopped = stop(&mut reactor, &mut signals).await;
     // When both failed, the reactor's error is the cause.
     stopped.and(outcome)

@@ -69,3 +69,28 @@ fn fail(error: &daemon::ServeError) -> ExitCode {
     let _closed = writeln!(io::stderr(), "error: {error}{help}");
     ExitCode::from(error.exit_status())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::{Command, CommandFactory};
+
+    #[test]
+    fn every_verb_shows_an_example() {
+        fn check(command: &Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let verbs: Vec<_> = command.get_subcommands().collect();
+            if verbs.is_empty() {
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                let example = path.trim().split(' ').take(2).collect::<Vec<_>>().join(" ");
+                assert!(help.starts_with("Example") && help.contains(&example), "{path}: {help:?}");
+            }
+            for verb in verbs {
+                check(verb, &path);
+            }
+        }
+        let command = Arguments::command();
+        command.clone().debug_assert();
+        check(&command, "");
+    }
+}

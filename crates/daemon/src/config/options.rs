@@ -31,8 +31,15 @@ pub struct ServeOptions {
     /// What to log: error, warn, info, debug, trace, or a filter such as info,iscsi=debug [default: info]
     #[arg(long, value_name = "FILTER", env = "WINDLASS_LOG", hide_env_values = true)]
     pub log: Option<String>,
-    /// How log lines on standard error look [default: text]
-    #[arg(long, value_name = "FORMAT", env = "WINDLASS_LOG_FORMAT", hide_env_values = true, value_enum)]
+    /// How log lines on standard error look: text or json [default: text]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "WINDLASS_LOG_FORMAT",
+        hide_env_values = true,
+        value_enum,
+        hide_possible_values = true
+    )]
     pub log_format: Option<LogFormat>,
 }
 

@@ -110,3 +110,9 @@ fn what_check_config_prints_is_a_file_that_says_the_same() {
     assert_eq!(Configuration::load(&again).unwrap(), Configuration::load(&options).unwrap());
     assert!(printed.contains("memory = \"512MiB\""), "{printed}");
 }
+
+#[test]
+fn the_packaged_file_says_the_built_in_values() {
+    let (options, _directory) = with_file(include_str!("../../../../packaging/windlass.toml"));
+    assert_eq!(Configuration::load(&options).unwrap(), Configuration::load(&ServeOptions::default()).unwrap());
+}

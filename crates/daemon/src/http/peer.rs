@@ -62,7 +62,8 @@ pub(super) async fn log_and_limit(request: Request, next: Next) -> Response {
         Ok(response) => response,
         Err(_elapsed) => Fault::TooSlow { seconds: REQUEST_TIMEOUT.as_secs() }.into_response(),
     };
-    let (status, duration_us) = (response.status().as_u16(), start.elapsed().as_micros());
+    let (status, duration_us) =
+        (response.status().as_u16(), u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX));
     if method == Method::GET && response.status().is_success() {
         tracing::debug!(peer, %method, path, status, duration_us, "request");
     } else {

@@ -1,0 +1,325 @@
+//! Commands as a person types them, against the management plane over a Unix socket and over TLS, with an array in memory behind it.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use clap::Parser;
+use cli::{Console, Globals, Noun};
+use control::{Bucket, Histogram, OffloadRow, Primitive, Refusal, RefusalCount, SessionInfo};
+use daemon::ServeOptions;
+use daemon::memory::{TemporaryDirectory, starter};
+use pool::ObjectId;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+const ESX01: &str = "iqn.1998-01.com.vmware:esx01";
+
+#[derive(Parser)]
+#[command(name = "windlass")]
+struct Arguments {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    noun: Noun,
+}
+
+/// A daemon over an array in memory, with one session, offload rows and a refusal.
+struct Array {
+    directory: TemporaryDirectory,
+    https_port: u16,
+}
+
+/// What a command did.
+#[derive(Debug)]
+struct Ran {
+    status: u8,
+    out: String,
+    err: String,
+}
+
+impl Array {
+    fn start() -> Self {
+        let directory = TemporaryDirectory::new();
+        // A port that was free a moment ago: the daemon tells its own on standard output, which a test cannot read.
+        let https_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let array = Self { directory, https_port };
+        let options = ServeOptions {
+            state_dir: Some(array.directory.path().to_owned()),
+            iscsi: vec!["127.0.0.1:3260".parse().unwrap()],
+            http: Some(format!("127.0.0.1:{https_port}").parse().unwrap()),
+            log: Some("error".to_owned()),
+            ..ServeOptions::default()
+        };
+        std::thread::spawn(move || {
+            daemon::serve(
+                options,
+                starter(|_, live, _| {
+                    live.sessions.replace(vec![session()]);
+                    live.offload.replace(vec![offload()]);
+                    live.refusals.replace(vec![refusal()]);
+                }),
+            )
+        });
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while array.run(&["status"]).status != 0 {
+            assert!(Instant::now() < deadline, "{:?}", array.run(&["status"]));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        array
+    }
+
+    /// Runs a command over the Unix socket.
+    fn run(&self, words: &[&str]) -> Ran {
+        let server = format!("unix:{}", self.directory.path().join("windlass.sock").display());
+        run(&[&["--server", &server], words].concat())
+    }
+
+    /// Runs a command that must succeed, and returns what it printed.
+    fn ok(&self, words: &[&str]) -> String {
+        let ran = self.run(words);
+        assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
+        ran.out
+    }
+}
+
+fn run(words: &[&str]) -> Ran {
+    let parsed = match Arguments::try_parse_from([&["windlass"], words].concat()) {
+        Ok(parsed) => parsed,
+        Err(error) => return Ran { status: 2, out: String::new(), err: error.to_string() },
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let status = cli::run(&parsed.globals, &parsed.noun, &mut Console::captured(&mut out, &mut err));
+    Ran { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}
+
+fn session() -> SessionInfo {
+    SessionInfo {
+        id: 7,
+        initiator: ESX01.to_owned(),
+        portal: "127.0.0.1:3260".parse().unwrap(),
+        peer_address: "10.0.0.11:40312".parse().unwrap(),
+        since: "2026-11-21T10:00:00Z".parse().unwrap(),
+        last_io: None,
+        commands: 1204,
+        read_bytes: 3 << 20,
+        written_bytes: 512,
+    }
+}
+
+fn offload() -> OffloadRow {
+    OffloadRow {
+        volume: ObjectId(1),
+        primitive: Primitive::Unmap,
+        commands: 1204,
+        ok: 1190,
+        refused: 14,
+        miscompares: 0,
+        errors: 0,
+        bytes: 12 << 30,
+        host_bytes_avoided: 0,
+        cloned_bytes: 0,
+        copied_bytes: 0,
+        latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
+        refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
+    }
+}
+
+fn refusal() -> Refusal {
+    Refusal {
+        sequence: 41,
+        time: "2026-11-21T10:00:01Z".parse().unwrap(),
+        volume: ObjectId(1),
+        initiator: ESX01.to_owned(),
+        primitive: Primitive::Xcopy,
+        reason_code: "not-granted",
+        reason: "source not granted",
+        detail: "naa.602574c0".to_owned(),
+    }
+}
+
+#[test]
+fn a_day_with_volumes() {
+    let array = Array::start();
+    assert_eq!(
+        array.ok(&["volume", "create", "tmpl-win", "--size", "100G"]),
+        "NAME         SIZE  MAPPED  UNIQUE  SNAPS  THIN  LUNS\n\
+         tmpl-win  100 GiB     0 B     0 B      0  100%  –\n"
+    );
+    let again = array.run(&["volume", "create", "tmpl-win", "--size", "100G"]);
+    assert_eq!(
+        (again.status, again.err.as_str()),
+        (0, "note: volume tmpl-win was there already, with the same parameters\n")
+    );
+    let other = array.run(&["volume", "create", "tmpl-win", "--size", "50G"]);
+    assert_eq!(other.status, 4);
+    assert_eq!(other.err, "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n");
+
+    array.ok(&["snapshot", "create", "tmpl-win", "monday"]);
+    array.ok(&["volume", "clone", "tmpl-win@monday", "win-dc1"]);
+    array.ok(&["volume", "grow", "win-dc1", "--size", "1.5TiB"]);
+    array.ok(&["volume", "set", "win-dc1", "--write-cache", "on"]);
+    array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
+    let granted = array.ok(&["access", "grant", "win-dc1", "--host", "esx01", "--columns", "volume,host,lun"]);
+    assert_eq!(granted, "VOLUME   HOST   LUN\nwin-dc1  esx01    0\n");
+    assert_eq!(
+        array.ok(&["volumes", "list"]),
+        "NAME         SIZE  MAPPED  UNIQUE  SNAPS  THIN  LUNS\n\
+         tmpl-win  100 GiB     0 B     0 B      1  100%  –\n\
+         win-dc1   1.5 TiB     0 B     0 B      0  100%  esx01:0\n"
+    );
+    assert_eq!(array.ok(&["volume", "list", "-o", "name"]), "tmpl-win\nwin-dc1\n");
+    let csv = array.ok(&["volume", "list", "-o", "csv", "--columns", "name,size,cache,source"]);
+    assert_eq!(csv, "name,size,cache,source\ntmpl-win,107374182400,off,\nwin-dc1,1649267441664,on,tmpl-win@monday\n");
+    let json = array.ok(&["volume", "show", "win-dc1", "-o", "json"]);
+    for part in [
+        "\"size_bytes\": 1649267441664",
+        "\"lun\": 0",
+        "\"host\": \"esx01\"",
+        "\"iscsi_url\": \"iscsi://127.0.0.1:3260/iqn.",
+    ] {
+        assert!(json.contains(part), "{json}");
+    }
+
+    let refused = array.run(&["volume", "delete", "win-dc1"]);
+    assert_eq!(refused.status, 4);
+    assert_eq!(
+        refused.err,
+        "error: volume win-dc1 is in use (code: in-use)\n  \
+           access    host esx01, LUN 0\n  \
+           session   iqn.1998-01.com.vmware:esx01 from 10.0.0.11, no I/O yet (id 7)\n\
+         help: revoke access first:  windlass access revoke win-dc1 --all\n"
+    );
+    let revoked = array.run(&["access", "revoke", "win-dc1", "--all"]);
+    assert_eq!((revoked.status, revoked.err.as_str()), (0, "access of everybody to volume win-dc1 revoked\n"));
+    array.ok(&["volume", "delete", "win-dc1", "-q"]);
+    let kept = array.run(&["volume", "delete", "tmpl-win"]);
+    assert!(
+        kept.err.starts_with("error: volume tmpl-win has 1 snapshot (code: has-snapshots)\n  snapshot  monday of 20")
+    );
+    array.ok(&["snapshot", "delete", "tmpl-win", "monday"]);
+    array.ok(&["volume", "delete", "tmpl-win", "--yes"]);
+    assert_eq!(array.ok(&["volume", "list", "-o", "json"]), "[]\n");
+}
+
+#[test]
+fn hosts_and_their_secrets() {
+    let array = Array::start();
+    let made =
+        array.run(&["host", "create", "esx01", "--iqn", ESX01, "--chap-user", "esx", "--mutual-chap-user", "arr"]);
+    assert_eq!(made.status, 0, "{made:?}");
+    assert!(made.err.starts_with("made for this host; not shown again:\n  CHAP secret: "), "{}", made.err);
+    assert!(made.err.contains("\n  CHAP secret of the array: "));
+    assert_eq!(
+        array.ok(&["host", "list"]),
+        "NAME   IQNS                          CHAP             SESSIONS  LUNS\n\
+         esx01  iqn.1998-01.com.vmware:esx01  esx, mutual arr         1  –\n"
+    );
+    let secret = array.directory.path().join("secret");
+    std::fs::write(&secret, "a-secret-of-mine\n").unwrap();
+    let source = format!("file:{}", secret.display());
+    let set = array.run(&["host", "set", "esx01", "--chap-user", "esx", "--chap-secret", &source, "-o", "json"]);
+    assert_eq!(set.status, 0, "{set:?}");
+    assert!(!set.out.contains("a-secret-of-mine") && !set.err.contains("a-secret-of-mine"));
+    assert_eq!(array.run(&["host", "set", "esx01"]).status, 2);
+    let refused = array.run(&["host", "delete", "esx01"]);
+    assert!(refused.err.contains("help: log out on esx01 first, or:  windlass session drop ID"), "{}", refused.err);
+    array.ok(&["session", "drop", "7"]);
+    array.ok(&["host", "delete", "esx01"]);
+    assert_eq!(array.run(&["host", "show", "esx01"]).status, 3);
+}
+
+#[test]
+fn what_the_array_tells() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "64G"]);
+    array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
+    assert_eq!(
+        array.ok(&["offload", "stats"]),
+        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED  MISCOMPARES   BYTES  HOST BYTES AVOIDED     AVG     P99  TOP REFUSAL\n\
+         v1      UNMAP          1204  1190       14            0  12 GiB                 0 B  0.50ms  2.20ms  below 64 KiB grain (14)\n"
+    );
+    assert_eq!(
+        array.ok(&["offload", "log", "v1"]),
+        "TIME                  VOLUME  PRIMITIVE  HOST   REASON              DETAIL\n\
+         2026-11-21T10:00:01Z  v1      XCOPY      esx01  source not granted  naa.602574c0\n"
+    );
+    assert_eq!(
+        array.ok(&["session", "list"]),
+        "ID  HOST   INITIATOR                     FROM             PORTAL          COMMANDS   READ  WRITTEN\n \
+         7  esx01  iqn.1998-01.com.vmware:esx01  10.0.0.11:40312  127.0.0.1:3260      1204  3 MiB    512 B\n"
+    );
+    let json = array.ok(&["offload", "stats", "-o", "json"]);
+    for part in ["\"primitive\": \"unmap\"", "\"commands\": 1204", "\"host_bytes_avoided\": 0", "\"volume\": \"v1\""] {
+        assert!(json.contains(part), "{json}");
+    }
+    let pool = array.ok(&["pool", "show", "-o", "json"]);
+    for part in ["\"size_bytes\": 68719476736", "\"used_bytes\"", "\"free_bytes\"", "\"metadata_bytes\": 67108864"] {
+        assert!(pool.contains(part), "{pool}");
+    }
+    assert_eq!(
+        array.ok(&["pool", "list"]),
+        "NAME  STATE      SIZE    USED      FREE  METADATA  PROVISIONED  MAPPED  VOLUMES  SNAPSHOTS\n\
+         p0    healthy  64 GiB  64 MiB  63.9 GiB    64 MiB       64 GiB     0 B        1          0\n"
+    );
+    let status = array.ok(&["status"]);
+    assert!(status.contains("pool     p0 healthy · used 64 MiB of 64 GiB (0%)"), "{status}");
+    assert!(status.contains("UNMAP 1204 commands · 14 refused (see: windlass offload log)"), "{status}");
+}
+
+#[test]
+fn over_tls_the_token_and_the_certificate_count() {
+    let array = Array::start();
+    let url = format!("https://127.0.0.1:{}", array.https_port);
+    let file = |name: &str| array.directory.path().join(name).display().to_string();
+    let (token, certificate) = (file("admin.token"), file("tls/cert.pem"));
+    let good = run(&["--server", &url, "--ca", &certificate, "--token-file", &token, "volume", "list", "--no-headers"]);
+    assert_eq!((good.status, good.out.as_str()), (0, ""), "{good:?}");
+    assert_eq!(run(&["--server", &url, "--insecure", "--token-file", &token, "status"]).status, 0);
+    let untrusted = run(&["--server", &url, "--token-file", &token, "status"]);
+    assert_eq!(untrusted.status, 7);
+    assert!(untrusted.err.contains("help: trust its certificate with  --ca"), "{}", untrusted.err);
+    let stranger = run(&["--server", &url, "--ca", &certificate, "status"]);
+    assert_eq!(stranger.status, 5);
+    assert!(
+        stranger.err.starts_with("error: a valid token is needed (code: unauthorized)\nhelp: "),
+        "{}",
+        stranger.err
+    );
+    let plain = run(&["--server", &url.replace("https", "http"), "status"]);
+    assert_eq!(plain.status, 2);
+}
+
+#[test]
+fn mistakes_are_told_with_their_status() {
+    let array = Array::start();
+    for (words, status, text) in [
+        (
+            &["volume", "show", "nothing"][..],
+            3,
+            "error: there is no volume nothing (code: not-found)\nhelp: list what there is:  windlass volume list",
+        ),
+        (&["volume", "show", "../hosts"], 3, "there is no volume ../hosts"),
+        (&["volume", "create", "v1", "--size", "100GB"], 2, "\"100GB\" is ambiguous"),
+        (&["volume", "create", "v1", "--size", "1"], 2, "(code: invalid-size)"),
+        (&["volume", "create", "a b", "--size", "1G"], 2, "(code: invalid-name)"),
+        (
+            &["volume", "list", "--columns", "name,colour"],
+            2,
+            "there is no column \"colour\"; the columns are name,size,",
+        ),
+        (&["volume", "set", "v1"], 2, "--write-cache"),
+        (&["access", "grant", "v1"], 2, "--host"),
+        (&["access", "grant", "v1", "--any", "--host", "x"], 2, "cannot be used with"),
+        (&["session", "drop", "99"], 3, "there is no session 99"),
+        (&["pool", "show", "p9"], 3, "there is no pool p9"),
+        (&["host", "create", "h", "--iqn", "x"], 2, "(code: invalid-initiator-name)"),
+        (&["host", "create", "h", "--iqn", ESX01, "--chap-user", "u", "--chap-secret", "hunter2"], 2, "env:NAME"),
+        (&["status", "-o", "csv"], 2, "status has no rows"),
+    ] {
+        let ran = array.run(words);
+        assert_eq!(ran.status, status, "{words:?}: {ran:?}");
+        assert!(ran.err.contains(text), "{words:?}: {}", ran.err);
+        assert_eq!(ran.out, "");
+    }
+    let nobody = run(&["--server", "unix:/nonexistent/windlass.sock", "status"]);
+    assert_eq!(nobody.status, 7);
+    assert!(nobody.err.contains("help: start it with  windlass serve"), "{}", nobody.err);
+}
