@@ -22,6 +22,7 @@ mod volume;
 
 pub use console::Console;
 pub use output::Format;
+pub use pool::Verb as PoolVerb;
 
 use client::Client;
 use error::CliError;

@@ -143,9 +143,7 @@ fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {
             let pool = pool.clone();
             Box::pin(async move {
                 let change = CatalogChange::SetWriteCache { id: ObjectId(volume.0), enabled };
-                pool.commit(vec![change])
-                    .await
-                    .map_err(|e| BlockError::PoolStopped { reason: e.to_string() })
+                pool.commit(vec![change]).await.map_err(|e| BlockError::PoolStopped { reason: e.to_string() })
             })
         }),
         refusal_log_entries: 1024,

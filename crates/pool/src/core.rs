@@ -544,6 +544,10 @@ impl<M: Media> Core<M> {
     }
 
     fn want_checkpoint(&mut self) {
+        if self.replaying.is_some() {
+            // Recovery asks for its checkpoints itself, between frames.
+            return;
+        }
         let pages = self.dirty_pages.len() * PAGE_BYTES;
         if self.log.half_full()
             || pages > self.options.memory_bytes / 8

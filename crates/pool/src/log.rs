@@ -219,5 +219,7 @@ impl Log {
     /// A checkpoint no longer needs what lies before `position`.
     pub fn truncate(&mut self, position: u64) {
         self.tail = position;
+        // During replay the head is where replay began; it moves to the end of the log with `resume`.
+        self.head = self.head.max(position);
     }
 }

@@ -42,7 +42,6 @@ fn the_engine_recovers_works_and_reopens_on_an_overlay() {
 
 /// With so little memory that recovery takes checkpoints.
 #[test]
-#[ignore = "recovery that takes a checkpoint fails in pool: Log::used subtracts a tail that is already beyond its head"]
 fn the_engine_recovers_with_checkpoints_on_an_overlay() {
     on_an_overlay(256 << 10, true);
 }

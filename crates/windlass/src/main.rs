@@ -3,8 +3,9 @@
 
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
-use cli::{Console, Globals, Noun};
+use cli::{Console, Format, Globals, Noun, PoolVerb};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A storage array whose speciality is storage offload
@@ -21,6 +22,14 @@ struct Arguments {
 enum Command {
     #[command(flatten)]
     Noun(Noun),
+    /// Run the array
+    #[command(
+        after_help = "Examples:\n  windlass serve --state-dir /var/lib/windlass\n  windlass serve --state-dir /tmp/w --iscsi 127.0.0.1:3260 --pool-size 8G"
+    )]
+    Serve(daemon::ServeOptions),
+    /// Start a temporary array and show the host's way beside the array's, with clients of others
+    #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
+    Demo(DemoArguments),
     /// Check the configuration and print the merged result
     #[command(after_help = "Example:\n  windlass check-config --config /etc/windlass/windlass.toml")]
     CheckConfig(daemon::ServeOptions),
@@ -35,9 +44,34 @@ enum Command {
     },
 }
 
+#[derive(Debug, clap::Args)]
+struct DemoArguments {
+    /// Stop after the table instead of leaving the array running
+    #[arg(long)]
+    once: bool,
+    /// Make the temporary array in this directory
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Smaller disks and fewer rounds
+    #[arg(long)]
+    small: bool,
+}
+
 fn main() -> ExitCode {
     let Arguments { globals, command } = Arguments::parse();
     match command {
+        Command::Noun(Noun::Pool(PoolVerb::Check { file, quick })) => {
+            let format = match globals.output {
+                Format::Json => pool_tool::OutputFormat::Json,
+                _ => pool_tool::OutputFormat::Text,
+            };
+            pool_tool::main_check(&pool_tool::CheckArguments { file, quick }, format)
+        }
+        Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error),
+        },
+        Command::Demo(arguments) => run_demo(&arguments),
         Command::Noun(noun) => {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))
@@ -51,6 +85,20 @@ fn main() -> ExitCode {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "windlass", &mut script);
             print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+fn run_demo(arguments: &DemoArguments) -> ExitCode {
+    let options =
+        demo::Options { once: arguments.once, directory: arguments.directory.clone(), small: arguments.small };
+    let outcome = std::env::current_exe().map_err(Into::into).and_then(|own| demo::run(&own, &options));
+    match outcome {
+        Ok(outcome) if outcome.failed == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            let _closed = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
         }
     }
 }

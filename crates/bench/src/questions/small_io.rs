@@ -45,7 +45,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     }
     measure(&mut subjects, &SHAPES, size_bytes, options, report)?;
 
-    let ours = |name: &str| report.row(name, "windlass").map(|row| row.median(Load::server_us).median).unwrap_or(f64::NAN);
+    let ours =
+        |name: &str| report.row(name, "windlass").map(|row| row.median(Load::server_us).median).unwrap_or(f64::NAN);
     let (read, write) = (ours("memory read 4k qd32"), ours("memory write 4k qd32"));
     report.at_most("server CPU of a 4 KiB read at depth 32", read, 10.0, "µs");
     report.at_most("server CPU of a durable 4 KiB write at depth 32", write, 16.0, "µs");

@@ -11,8 +11,8 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use iscsi::pdu::{LoginStatus, TaskManagementFunction, TaskManagementResponse};
 use iscsi::target::{
-    CloseReason, Command, Config, Connection, Event, Response, SessionIdentity, SessionType, TaskHandle, TaskManagement,
-    TaskManagementHandle,
+    CloseReason, Command, Config, Connection, Event, Response, SessionIdentity, SessionType, TaskHandle,
+    TaskManagement, TaskManagementHandle,
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;

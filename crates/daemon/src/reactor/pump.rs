@@ -14,7 +14,10 @@ const BACKGROUND_PAGES: usize = 32;
 pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
-    #[expect(deprecated, reason = "an OwnedFd neither closes nor changes its descriptor; the new form needs unsafe code")]
+    #[expect(
+        deprecated,
+        reason = "an OwnedFd neither closes nor changes its descriptor; the new form needs unsafe code"
+    )]
     let wake = descriptor.and_then(|fd| AsyncFd::with_interest(fd, tokio::io::Interest::READABLE).ok());
     let mut checkpointed = Instant::now();
     let mut sequence = pool.with_core(|core| core.next_sequence());

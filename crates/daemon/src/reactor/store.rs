@@ -25,8 +25,12 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
         let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
         tracing::info!(pool = %name, bytes, "making a new pool");
         let uuid = *uuid::Uuid::new_v4().as_bytes();
-        let format =
-            FormatOptions { uuid, log_bytes: default_log_bytes(bytes), root: pool::initial_root(uuid), overwrite: false };
+        let format = FormatOptions {
+            uuid,
+            log_bytes: default_log_bytes(bytes),
+            root: pool::initial_root(uuid),
+            overwrite: false,
+        };
         LocalMedia::format(disk, format)
     } else {
         LocalMedia::open(disk)
