@@ -684,8 +684,7 @@ impl<M: Media> Core<M> {
         let need = std::mem::take(&mut self.need);
         for &(address, level, crc) in &need.pages {
             let key = Key::Page(address);
-            if !self.waiters.contains_key(&key) {
-                self.waiters.insert(key, Vec::new());
+            if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Page { address, level, crc, retried: false });
                 self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
             }
@@ -693,9 +692,8 @@ impl<M: Media> Core<M> {
         }
         for &segment in &need.segments {
             let key = Key::Segment(segment);
-            if !self.waiters.contains_key(&key) {
-                let Some((address, _)) = self.space.source(segment) else { continue };
-                self.waiters.insert(key, Vec::new());
+            let Some((address, _)) = self.space.source(segment) else { continue };
+            if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Segment { segment, retried: false });
                 self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
             }
@@ -703,8 +701,7 @@ impl<M: Media> Core<M> {
         }
         for &(address, crc) in &need.blocks {
             let key = Key::Block(address);
-            if !self.waiters.contains_key(&key) {
-                self.waiters.insert(key, Vec::new());
+            if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Block { address, crc, retried: false });
                 self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
             }
@@ -713,6 +710,13 @@ impl<M: Media> Core<M> {
         self.need = need;
         self.need.clear();
         keys
+    }
+
+    /// True when nobody waits for `key` yet, so that it has to be requested.
+    fn first_to_wait(&mut self, key: Key) -> bool {
+        let first = !self.waiters.contains_key(&key);
+        self.waiters.entry(key).or_default();
+        first
     }
 
     fn wake(&mut self, key: Key, failure: Option<Failure>) {

@@ -68,7 +68,10 @@ impl<M: Media> Core<M> {
         let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
             return Err(BlockError::Gone.into());
         };
-        if offset.checked_add(length).is_none_or(|end| end > o.size_bytes) || offset % 512 != 0 || length % 512 != 0 {
+        if offset.checked_add(length).is_none_or(|end| end > o.size_bytes)
+            || !offset.is_multiple_of(512)
+            || !length.is_multiple_of(512)
+        {
             let device_blocks = o.size_bytes / 512;
             return Err(BlockError::OutOfRange { lba: offset / 512, count: length / 512, device_blocks }.into());
         }
@@ -248,8 +251,8 @@ impl<M: Media> Core<M> {
         if !placed.flushed {
             return Step::Io;
         }
-        let head = (offset % B != 0).then(|| &data[..(first * B - offset) as usize]);
-        let tail = (end % B != 0).then(|| &data[(last * B - offset) as usize..]);
+        let head = (!offset.is_multiple_of(B)).then(|| &data[..(first * B - offset) as usize]);
+        let tail = (!end.is_multiple_of(B)).then(|| &data[(last * B - offset) as usize..]);
         let mut complete = self.plan_blocks(object, first, last - first).is_some();
         let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
             None => Some(Vec::new()),
@@ -368,10 +371,10 @@ impl<M: Media> Core<M> {
             if first > last {
                 parts.push((offset, length));
             } else {
-                if offset % B != 0 {
+                if !offset.is_multiple_of(B) {
                     parts.push((offset, first * B - offset));
                 }
-                if aligned_end % B != 0 {
+                if !aligned_end.is_multiple_of(B) {
                     parts.push((last * B, end - last * B));
                 }
                 if last > first {
@@ -452,10 +455,10 @@ impl<M: Media> Core<M> {
         if first > last {
             parts.push((destination_offset, length));
         } else {
-            if destination_offset % B != 0 {
+            if !destination_offset.is_multiple_of(B) {
                 parts.push((destination_offset, first * B - destination_offset));
             }
-            if end % B != 0 {
+            if !end.is_multiple_of(B) {
                 parts.push((last * B, end - last * B));
             }
         }

@@ -299,7 +299,7 @@ impl<M: Media> Core<M> {
             // The highest level at which an entry starts here (also in the other object of a clone, `phase` blocks away) and fits.
             let mut level = 0;
             while level < root_level
-                && at % entry_span(level + 1) == 0
+                && at.is_multiple_of(entry_span(level + 1))
                 && at.wrapping_add(phase).is_multiple_of(entry_span(level + 1))
                 && end - at >= entry_span(level + 1)
                 && level < 2
