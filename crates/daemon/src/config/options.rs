@@ -10,7 +10,8 @@ pub struct ServeOptions {
     /// Directory of the pool, the administrative socket, certificate and token [default: /var/lib/windlass]
     #[arg(long, value_name = "DIR", env = "WINDLASS_STATE_DIR", hide_env_values = true)]
     pub state_dir: Option<PathBuf>,
-    /// iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]
+    /// iSCSI portals.
+    #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',')]
     pub iscsi: Vec<SocketAddr>,
     /// Serve REST over TLS here too; makes DIR/admin.token at its first use
