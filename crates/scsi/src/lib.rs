@@ -11,6 +11,7 @@ pub mod inquiry;
 pub mod lun;
 pub mod mode;
 pub mod opcode;
+pub mod persistent_reservation;
 pub mod provisioning;
 pub mod report;
 pub mod sense;

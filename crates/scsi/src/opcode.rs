@@ -44,6 +44,8 @@ pub const UNMAP: u8 = 0x42;
 pub const MODE_SELECT_10: u8 = 0x55;
 /// MODE SENSE (10).
 pub const MODE_SENSE_10: u8 = 0x5a;
+/// PERSISTENT RESERVE IN.
+pub const PERSISTENT_RESERVE_IN: u8 = 0x5e;
 /// THIRD-PARTY COPY OUT.
 pub const THIRD_PARTY_COPY_OUT: u8 = 0x83;
 /// THIRD-PARTY COPY IN.
@@ -81,6 +83,14 @@ pub const VERIFY_12: u8 = 0xaf;
 
 /// Service actions, by the operation code that they belong to.
 pub mod service_action {
+    /// PERSISTENT RESERVE IN: READ KEYS.
+    pub const READ_KEYS: u8 = 0x00;
+    /// PERSISTENT RESERVE IN: READ RESERVATION.
+    pub const READ_RESERVATION: u8 = 0x01;
+    /// PERSISTENT RESERVE IN: REPORT CAPABILITIES.
+    pub const REPORT_CAPABILITIES: u8 = 0x02;
+    /// PERSISTENT RESERVE IN: READ FULL STATUS.
+    pub const READ_FULL_STATUS: u8 = 0x03;
     /// SERVICE ACTION IN (16): READ CAPACITY (16).
     pub const READ_CAPACITY_16: u8 = 0x10;
     /// SERVICE ACTION IN (16): GET LBA STATUS.

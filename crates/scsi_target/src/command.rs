@@ -57,6 +57,8 @@ pub(crate) enum Operation {
     Inquiry,
     ModeSelect,
     ModeSense,
+    PersistentReserveInCapabilities,
+    PersistentReserveInStatus,
     PreFetch,
     PreventAllowMediumRemoval,
     Read,

@@ -10,6 +10,7 @@ mod garbage;
 mod media;
 mod memory;
 mod mode;
+mod persistent_reservations;
 mod reservations;
 mod unmap;
 mod write_same;

@@ -6,6 +6,7 @@ mod get_lba_status;
 mod inquiry;
 mod mode_select;
 mod mode_sense;
+mod persistent_reserve_in;
 mod pre_fetch;
 mod prevent_allow_medium_removal;
 mod read;
@@ -46,6 +47,10 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &mode_select::MODE_SELECT_6,
     &mode_sense::MODE_SENSE_10,
     &mode_sense::MODE_SENSE_6,
+    &persistent_reserve_in::READ_FULL_STATUS,
+    &persistent_reserve_in::READ_KEYS,
+    &persistent_reserve_in::READ_RESERVATION,
+    &persistent_reserve_in::REPORT_CAPABILITIES,
     &pre_fetch::PRE_FETCH_10,
     &pre_fetch::PRE_FETCH_16,
     &prevent_allow_medium_removal::COMMAND,
@@ -97,6 +102,8 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::Inquiry => inquiry::execute(call),
         Operation::ModeSelect => Box::pin(mode_select::execute(call)).await,
         Operation::ModeSense => mode_sense::execute(call),
+        Operation::PersistentReserveInCapabilities => Ok(persistent_reserve_in::capabilities(call)),
+        Operation::PersistentReserveInStatus => Ok(persistent_reserve_in::status(call)),
         Operation::PreFetch => pre_fetch::execute(call),
         Operation::PreventAllowMediumRemoval => prevent_allow_medium_removal::execute(call),
         Operation::ReadCapacity10 => read_capacity::execute_10(call),
@@ -179,6 +186,8 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         Operation::GetLbaStatus
         | Operation::Inquiry
         | Operation::ModeSense
+        | Operation::PersistentReserveInCapabilities
+        | Operation::PersistentReserveInStatus
         | Operation::PreFetch
         | Operation::PreventAllowMediumRemoval
         | Operation::Read
