@@ -4,7 +4,7 @@
 //! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
 
 use crate::tally::Tally;
-use crate::{dependencies, simulate, suite, workspace};
+use crate::{dependencies, kill, race, simulate, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use harness::text;
@@ -63,6 +63,16 @@ const STEPS: &[Step] = &[
         name: "suite",
         what: "libiscsi's conformance suite",
         run: || suite::run(&workspace::windlass(None)?, &suite::Options::default()),
+    },
+    Step {
+        name: "race",
+        what: "no update is lost between initiators on two portals",
+        run: || race::run(&workspace::windlass(None)?, &race::Options::short()),
+    },
+    Step {
+        name: "kill",
+        what: "kill -9 under a verifying load",
+        run: || kill::run(&workspace::windlass(None)?, &kill::Options::short()),
     },
     Step { name: "demo", what: "the demo, every check of it", run: demo },
     Step { name: "bench", what: "every benchmark runs, at its small size", run: small_benchmarks },

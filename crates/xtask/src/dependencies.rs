@@ -23,10 +23,11 @@ const EDGES: &[(&str, &[&str])] = &[
     ("iscsi", &[]),
     ("media", &[]),
     ("pool", &["block", "media"]),
+    ("pool_tool", &["media", "pool"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),
-    ("windlass", &["cli", "daemon", "demo", "media", "pool"]),
+    ("windlass", &["cli", "daemon", "demo", "pool_tool"]),
     ("xtask", &["bench", "conformance", "harness", "sim"]),
 ];
 
@@ -36,7 +37,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("libc", &["media"]),
     ("tokio", &["cli", "daemon"]),
     ("axum", &["daemon"]),
-    ("clap", &["bench", "cli", "windlass", "xtask"]),
+    ("clap", &["bench", "cli", "daemon", "pool_tool", "windlass", "xtask"]),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each crate must offer at least one.

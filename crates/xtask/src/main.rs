@@ -3,6 +3,8 @@
 
 mod ci;
 mod dependencies;
+mod kill;
+mod race;
 mod simulate;
 mod suite;
 mod tally;
@@ -31,6 +33,10 @@ enum Command {
     Ci(ci::Options),
     /// Every test of libiscsi's iscsi-test-cu against the array, each in a process of its own.
     Suite(suite::Options),
+    /// Initiators race to one block through two portals; no acknowledged update may be lost.
+    Race(race::Options),
+    /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
+    Kill(kill::Options),
     /// The benchmark kit; see docs/benchmarks.md.
     Bench(bench::Options),
     /// The real engine on a simulated disk with crashes, one run for each seed; a seed replays exactly.
@@ -58,6 +64,8 @@ fn run(arguments: &Arguments) -> Result<Tally> {
     match &arguments.command {
         Command::Ci(options) => ci::run(options),
         Command::Suite(options) => suite::run(&windlass()?, options),
+        Command::Race(options) => race::run(&windlass()?, options),
+        Command::Kill(options) => kill::run(&windlass()?, options),
         Command::Bench(options) => {
             let outcome = bench::run(&windlass()?, options)?;
             Ok(Tally { passed: outcome.reached, failed: outcome.missed })

@@ -1,0 +1,170 @@
+//! `cargo xtask kill`: the array is killed (SIGKILL) again and again under a load that knows what was acknowledged.
+//!
+//! After each kill the pool, which nobody closed, must pass `windlass pool check`; then the array starts again, and the load
+//! (`conformance::verifying_load`) connects, reads every block, and compares it with what was acknowledged before. A kill may also
+//! hit a start, before anything is served.
+
+use crate::tally::Tally;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use conformance::url::Url;
+use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
+use harness::array::{Array, ArrayOptions, free_portal};
+use harness::{program, text};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often, and where.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Number of kills.
+    #[arg(long, default_value_t = 50)]
+    cycles: u32,
+    /// Decides the load and the moments.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A directory on the disk to use; the system's place for temporary files when it is not given.
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+impl Options {
+    /// What `cargo xtask ci` runs.
+    pub(crate) fn short() -> Self {
+        Self { cycles: 5, seed: 1, directory: None }
+    }
+}
+
+/// Time for one `pool check`.
+const CHECK_LIMIT: Duration = Duration::from_secs(300);
+/// Time that the load runs between two kills, at least and at most.
+const RUN_MS: std::ops::Range<u64> = 20..2_500;
+
+/// Kills and checks; one check a kill, and one for the content at the end.
+pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+    let parent = options.directory.clone().unwrap_or_else(std::env::temp_dir);
+    let directory = tempfile::Builder::new().prefix("windlass-kill-").tempdir_in(&parent)?;
+    let started = Instant::now();
+    let mut array = Array::start(ArrayOptions {
+        executable: windlass.to_path_buf(),
+        state_directory: directory.path().join("array"),
+        portals: vec![free_portal()?],
+        pool_size: "2G".into(),
+        arguments: Vec::new(),
+    })?;
+    let volumes = [array.create_volume("kill-a", "1G")?, array.create_volume("kill-b", "1G")?];
+    let parse = |url: &str| url.parse::<Url>().with_context(|| format!("{url} is no URL"));
+    let urls = volumes.iter().map(|volume| parse(volume.url())).collect::<Result<Vec<_>>>()?;
+    let load = VerifyingLoad::new(LoadOptions { seed: options.seed, outage: CHECK_LIMIT, ..LoadOptions::new(urls) })?;
+    let running = Running::start(load);
+
+    let mut tally = Tally::default();
+    let mut slowest_start = Duration::ZERO;
+    for cycle in 0..u64::from(options.cycles) {
+        let wait = RUN_MS.start + mix(options.seed ^ cycle << 8) % (RUN_MS.end - RUN_MS.start);
+        if !running.goes_on(Duration::from_millis(wait)) {
+            let words = how_it_ended(running.end()?.1, &array, cycle);
+            return keep(tally, directory, &words);
+        }
+        array.kill()?;
+        let clean = pool_is_clean(windlass, &array, cycle)?;
+        if !clean {
+            return keep(tally, directory, &format!("pool check after kill {} found problems", cycle + 1));
+        }
+        tally += Tally::one(true);
+        array.restart().with_context(|| format!("after kill {}", cycle + 1))?;
+        slowest_start = slowest_start.max(array.started_in());
+    }
+
+    // The load has to meet the last restart too.
+    let goes_on = running.goes_on(Duration::from_secs(2));
+    let (mut load, result) = running.end()?;
+    if !goes_on {
+        let words = how_it_ended(result, &array, u64::from(options.cycles));
+        return keep(tally, directory, &words);
+    }
+    if let Err(error) = result.and_then(|()| load.verify_all()) {
+        return keep(tally, directory, &error.to_string());
+    }
+    tally += Tally::one(true);
+    array.stop()?;
+    tally += Tally::one(pool_is_clean(windlass, &array, u64::from(options.cycles))?);
+    println!(
+        "{} kills in {}, slowest start {}",
+        options.cycles,
+        text::duration(started.elapsed()),
+        text::duration(slowest_start)
+    );
+    println!("{}", load.report());
+    Ok(tally)
+}
+
+/// `windlass pool check` of the pool of a stopped array.
+fn pool_is_clean(windlass: &Path, array: &Array, cycle: u64) -> Result<bool> {
+    let file = array.pool_file().display().to_string();
+    let finished = program::run(windlass, &["pool", "check", &file], CHECK_LIMIT)?;
+    match finished.status.and_then(|status| status.code()) {
+        Some(0) => Ok(true),
+        Some(_) => {
+            println!("  pool check after kill {} found:\n{}{}", cycle + 1, finished.stdout, finished.stderr);
+            Ok(false)
+        }
+        None => bail!("pool check did not end within {} s", CHECK_LIMIT.as_secs()),
+    }
+}
+
+/// The load has ended although nobody asked it to: that is a failure, whatever it says.
+fn how_it_ended(result: Result<(), LoadError>, array: &Array, cycle: u64) -> String {
+    let words = result.err().map_or_else(|| "it ended by itself".into(), |error| error.to_string());
+    format!("the load failed after {cycle} kills: {words}\n  the array's log ends:\n{}", array.log_end())
+}
+
+/// Counts a failure and keeps the evidence.
+fn keep(mut tally: Tally, directory: tempfile::TempDir, words: &str) -> Result<Tally> {
+    println!("  {words}\n  pool and log are kept in {}", directory.keep().display());
+    tally += Tally::one(false);
+    Ok(tally)
+}
+
+/// A load on a thread of its own.
+struct Running {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<(VerifyingLoad, Result<(), LoadError>)>,
+}
+
+impl Running {
+    fn start(mut load: VerifyingLoad) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let result = load.run(&seen);
+            (load, result)
+        });
+        Self { stop, thread }
+    }
+
+    /// Waits, but not beyond the end of the load; false when it has ended.
+    fn goes_on(&self, time: Duration) -> bool {
+        let started = Instant::now();
+        while started.elapsed() < time && !self.thread.is_finished() {
+            thread::sleep(Duration::from_millis(2));
+        }
+        !self.thread.is_finished()
+    }
+
+    /// Ends the load and returns it with its result.
+    fn end(self) -> Result<(VerifyingLoad, Result<(), LoadError>)> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| anyhow!("the load panicked"))
+    }
+}
+
+/// A number that looks random, from one that does not (the finaliser of SplitMix64).
+fn mix(mut value: u64) -> u64 {
+    value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}

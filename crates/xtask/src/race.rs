@@ -1,0 +1,61 @@
+//! `cargo xtask race`: several initiators write to one block through two portals, with COMPARE AND WRITE and everything else that
+//! writes; an update that was acknowledged and is lost fails the run. The check is `conformance::race`.
+
+use crate::tally::Tally;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use conformance::race;
+use conformance::url::Url;
+use harness::array::{Array, ArrayOptions, free_portal};
+use std::path::Path;
+
+/// How long and how many.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Rounds; in each, every initiator sends a few commands at once.
+    #[arg(long, default_value_t = 100_000)]
+    rounds: u64,
+    /// Initiators, alternating between the portals.
+    #[arg(long, default_value_t = 4)]
+    initiators: usize,
+    /// Decides which commands race.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Options {
+    /// What `cargo xtask ci` runs.
+    pub(crate) fn short() -> Self {
+        Self { rounds: 5_000, initiators: 4, seed: 1 }
+    }
+}
+
+/// Starts an array and runs the race; one check a round.
+pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+    ensure!(options.initiators >= 2, "a race needs at least two initiators");
+    let directory = tempfile::Builder::new().prefix("windlass-race-").tempdir()?;
+    let mut array = Array::start(ArrayOptions {
+        executable: windlass.to_path_buf(),
+        state_directory: directory.path().join("array"),
+        portals: vec![free_portal()?, free_portal()?],
+        pool_size: "1G".into(),
+        arguments: Vec::new(),
+    })?;
+    let volume = array.create_volume("race", "64M")?;
+    let urls = volume.urls.iter().cycle().take(options.initiators);
+    let urls =
+        urls.map(|url| url.parse::<Url>().with_context(|| format!("{url} is no URL"))).collect::<Result<Vec<_>>>()?;
+    let mut race = race::RaceOptions::new(urls);
+    race.rounds = options.rounds;
+    race.seed = options.seed;
+    let most = race::MAX_OPERATIONS / options.initiators;
+    ensure!(most > 0, "at most {} initiators can race", race::MAX_OPERATIONS);
+    race.commands_each = race.commands_each.min(most);
+    let report =
+        race::run(&race).with_context(|| format!("the race stopped; the array's log ends:\n{}", array.log_end()))?;
+    println!("{}", report.to_string().trim_end());
+    array.stop()?;
+    let failed = usize::try_from(report.violations)?;
+    let passed = usize::try_from(report.rounds)?.saturating_sub(failed);
+    Ok(Tally { passed, failed })
+}
