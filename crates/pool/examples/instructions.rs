@@ -1,6 +1,6 @@
 //! Work for an instruction counter: `instructions KIND COUNT` does the same preparation for every count and then COUNT operations, so that
 //! the difference between two counts is the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that have been
-//! written since the last checkpoint), clone (16 MiB of mapped blocks to the next place of an empty volume).
+//! written since the last checkpoint), clone (16 MiB of mapped blocks to the next place of an empty volume of 64 GiB).
 //!
 //! The pool lies in a file in memory, whose engine runs inside the calls; its system calls are not instructions of this process.
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut outstanding = 0;
     let volume = core.new_object_id();
     let destination = core.new_object_id();
-    let create = [(volume, VOLUME_BYTES), (destination, pool::MAX_VOLUME_BYTES)];
+    let create = [(volume, VOLUME_BYTES), (destination, 64 << 30)];
     let create = create.map(|(id, size_bytes)| CatalogChange::CreateVolume { id: ObjectId(id), size_bytes });
     outstanding += 1;
     core.submit(Operation::Catalog(create.to_vec()));

@@ -200,9 +200,7 @@ impl<M: Media> Core<M> {
                     0 => gathered.resize(gathered.len() + n, Entry::EMPTY),
                     address => {
                         let shared = &self.pages.get(&address)?.page.entries[index..index + n];
-                        for entry in shared.iter().filter(|entry| !entry.is_empty()) {
-                            self.space.increment(entry.address())?;
-                        }
+                        self.space.share(shared.iter().map(Entry::address))?;
                         gathered.extend_from_slice(shared);
                     }
                 }
@@ -214,12 +212,13 @@ impl<M: Media> Core<M> {
             let exchanged;
             (exchanged, rest) = rest.split_at_mut(entries);
             let from = index_in(at, level);
-            let (pointer, _) = self.pointer(destination, at, level)?;
-            if exchanged.iter().all(|e| e.is_empty())
-                && (pointer.0 == 0
-                    || self.pages.get(&pointer.0)?.page.entries[from..from + entries].iter().all(|e| e.is_empty()))
-            {
-                continue;
+            if exchanged.iter().all(Entry::is_empty) {
+                let address = self.pointer(destination, at, level)?.0.0;
+                if address == 0
+                    || self.pages.get(&address)?.page.entries[from..from + entries].iter().all(Entry::is_empty)
+                {
+                    continue;
+                }
             }
             let path = self.own_path(destination, at, level)?;
             let mapped = |entries: &[Entry]| -> i64 {
@@ -229,12 +228,20 @@ impl<M: Media> Core<M> {
                 }
             };
             let after = mapped(exchanged);
-            self.page_mut(path.page())?.entries[from..from + entries].swap_with_slice(exchanged);
+            let page = self.page_mut(path.page())?;
+            let empty = page.mapped() == 0;
+            page.entries[from..from + entries].swap_with_slice(exchanged);
+            if empty {
+                self.finish_path(&path, after)?;
+                continue;
+            }
             let before = mapped(exchanged);
-            for old in exchanged.iter().filter(|old| !old.is_empty()) {
-                match level {
-                    0 => self.release_block(old.address())?,
-                    _ => self.drop_tree((old.address(), level - 1, old.crc())),
+            if before > 0 {
+                for old in exchanged.iter().filter(|old| !old.is_empty()) {
+                    match level {
+                        0 => self.release_block(old.address())?,
+                        _ => self.drop_tree((old.address(), level - 1, old.crc())),
+                    }
                 }
             }
             self.finish_path(&path, after - before)?;

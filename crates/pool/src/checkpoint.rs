@@ -228,8 +228,15 @@ impl<M: Media> Core<M> {
             listed: false,
         });
         self.epoch += 1;
+        self.note_stored();
         self.owned.clear();
         Some(())
+    }
+
+    /// Remembers how long the streams are that the next checkpoint may have to take out of the map.
+    pub(crate) fn note_stored(&mut self) {
+        let length = |id: u64| self.objects.get(&id).map_or(0, |object| object.size_bytes);
+        self.stored_bytes = length(DROP_QUEUE) + length(DOCUMENTS);
     }
 
     /// Computes the CRCs of the pages dirtied since index `from` of the list, children first, and stores them in their parents. Returns the

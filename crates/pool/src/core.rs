@@ -373,6 +373,8 @@ pub struct Core<M: Media> {
     pub(crate) next_object: u64,
     pub(crate) documents: BTreeMap<String, Bytes>,
     pub(crate) documents_dirty: bool,
+    /// Length of the drop queue and of the documents in the last checkpoint.
+    pub(crate) stored_bytes: u64,
     /// Length of the stored form of `documents`.
     pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
@@ -423,6 +425,7 @@ impl<M: Media> Core<M> {
             documents: BTreeMap::new(),
             documents_dirty: false,
             documents_bytes: 0,
+            stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
             metadata_blocks: 0,
@@ -985,11 +988,10 @@ impl<M: Media> Core<M> {
     /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
     /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
     fn checkpoint_blocks(&self) -> u64 {
-        let stored = |id: u64| self.objects.get(&id).map_or(0, |o| o.size_bytes);
-        let stream = |now: u64, id: u64| now.max(stored(id)).div_ceil(BLOCK_BYTES as u64);
         let slots = crate::stream::SLOTS_PER_BLOCK;
         let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
-        let blocks = stream(self.drops.len() as u64 * 16, DROP_QUEUE) + stream(self.documents_bytes, DOCUMENTS);
+        // What shrank is taken out of the map block by block, which needs the pages above it.
+        let blocks = (self.drops.len() as u64 * 16 + self.documents_bytes + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
         // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
         blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
     }

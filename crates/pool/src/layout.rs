@@ -60,6 +60,14 @@ impl Layout {
         Some(((offset / SEGMENT_BLOCKS) as u32, (offset % SEGMENT_BLOCKS) as usize))
     }
 
+    /// The blocks of the data area that lie in one segment with `address`; nothing when it lies outside.
+    pub fn neighbours(&self, address: u64) -> std::ops::Range<u64> {
+        match self.locate(address) {
+            Some((segment, _)) => self.segment_start(segment)..self.segment_start(segment + 1).min(self.end),
+            None => 0..0,
+        }
+    }
+
     /// First block of a segment.
     pub fn segment_start(&self, segment: u32) -> u64 {
         self.start + u64::from(segment) * SEGMENT_BLOCKS

@@ -326,6 +326,7 @@ impl<M: Media> Core<M> {
         self.documents_bytes = self.documents.iter().map(|(key, value)| stream::document_bytes(key, value)).sum();
         let drops = self.read_stream(DROP_QUEUE)?;
         self.drops = stream::decode_drops(&drops).map_err(damaged)?;
+        self.note_stored();
         Ok(())
     }
 

@@ -418,6 +418,26 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts[i])
     }
 
+    /// Adds a reference to each block of `addresses` that is not 0, all of which have one already. `None` when a segment is not resident or a
+    /// block has no reference.
+    pub fn share(&mut self, addresses: impl Iterator<Item = u64>) -> Option<()> {
+        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+        while let Some(first) = addresses.peek() {
+            let (segment, _) = self.layout.locate(*first)?;
+            let blocks = self.layout.neighbours(*first);
+            let s = self.resident.get_mut(segment)?;
+            while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
+                let count = s.counts.get_mut((address - blocks.start) as usize).filter(|count| **count > 0)?;
+                *count = count.saturating_add(1);
+            }
+            if !s.dirty {
+                s.dirty = true;
+                self.dirty.push(segment);
+            }
+        }
+        Some(())
+    }
+
     /// Adds a reference; returns the new count. `None` when the segment is not resident.
     #[inline]
     pub fn increment(&mut self, address: u64) -> Option<u16> {

@@ -78,13 +78,11 @@ impl<M: Media> Core<M> {
 
     /// As `need_counts` for what each entry names. Neighbours mostly lie in one segment, which is asked for once.
     pub(crate) fn need_counts_of(&mut self, entries: &[Entry]) {
-        let layout = self.space.layout();
-        let mut last = None;
-        for address in entries.iter().map(Entry::address).filter(|address| *address != 0) {
-            let segment = layout.locate(address).map(|place| place.0);
-            if segment.is_none() || segment != last {
+        let mut known = 0..0;
+        for address in entries.iter().map(Entry::address) {
+            if address != 0 && !known.contains(&address) {
                 self.need_counts(address);
-                last = segment;
+                known = self.space.layout().neighbours(address);
             }
         }
     }
