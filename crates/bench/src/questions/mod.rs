@@ -3,6 +3,7 @@
 mod ats;
 mod clone;
 mod disk;
+mod instructions;
 mod memory;
 mod restart;
 mod small_io;
@@ -32,6 +33,7 @@ pub(crate) struct Question {
 
 /// All of them, in the order in which they are asked.
 pub(crate) const ALL: &[Question] = &[
+    Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
     Question { name: "ats", asks: ats::ASKS, answer: ats::answer },

@@ -19,7 +19,7 @@ pub(super) const ASKS: &str = "from kill -9 under load to the first block read, 
 
 pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
     let (size_bytes, written_bytes, times) = if options.small { (64 * MIB, 16 * MIB, 1) } else { (GIB, GIB, 3) };
-    let mut array = Windlass::start(windlass, &options.disk, "4G")?;
+    let mut array = Windlass::start(windlass, &options.disk, "64G")?;
     let volume = array.array.create_volume("bench", &size_bytes.to_string())?;
     let mut session = Session::connect(volume.url())?;
     data::fill(&mut session, array.array.pid(), size_bytes)?;
