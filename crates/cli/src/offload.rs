@@ -39,13 +39,15 @@ impl Resource for OffloadStatistics {
         wide("errors", |row| Value::Number(row.errors)),
         column("bytes", |row| Value::Bytes(row.bytes)),
         column("host-bytes-avoided", |row| Value::Bytes(row.host_bytes_avoided)),
+        wide("ineffective", |row| Value::Number(row.ineffective.iter().map(|reason| reason.count).sum())),
         wide("cloned", |row| Value::Bytes(row.cloned_bytes)),
         wide("copied", |row| Value::Bytes(row.copied_bytes)),
         column("avg", |row| Value::Microseconds(row.latency.average_us)),
         wide("p50", |row| Value::Microseconds(row.latency.p50_us)),
         column("p99", |row| Value::Microseconds(row.latency.p99_us)),
         column("top-refusal", |row| {
-            row.refusals.first().map(|refusal| format!("{} ({})", refusal.reason, refusal.count)).into()
+            let top = row.refusals.first().into_iter().chain(row.ineffective.first()).max_by_key(|reason| reason.count);
+            top.map(|reason| format!("{} ({})", reason.reason, reason.count)).into()
         }),
     ];
 

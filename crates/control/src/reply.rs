@@ -1,8 +1,7 @@
 //! What an action returns: views that join the documents with what the pool and the running target know.
 
 use crate::{
-    AccessRecord, Histogram, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters,
-    VolumeRecord,
+    AccessRecord, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectInfo, PoolSpace};
@@ -267,8 +266,6 @@ pub struct MetricsView {
     pub hosts: Vec<HostMetrics>,
     /// Offload rows, by volume.
     pub offload: Vec<OffloadView>,
-    /// Offload latency by primitive.
-    pub offload_latency: Vec<(crate::Primitive, Histogram)>,
 }
 
 /// A volume in a scrape.

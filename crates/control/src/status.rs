@@ -1,10 +1,10 @@
 //! The array as a whole, its pool, and the counters of a scrape.
 
 use crate::{
-    Control, ControlError, Health, Histogram, HostMetrics, MetricsView, Noun, PoolState, PoolView, Primitive,
-    StatusView, VolumeMetrics,
+    Control, ControlError, Health, HostMetrics, MetricsView, Noun, PoolState, PoolView, StatusView, VolumeCounters,
+    VolumeMetrics,
 };
-use pool::{Catalog, ObjectKind};
+use pool::{Catalog, ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
 impl<C: Catalog> Control<C> {
@@ -62,13 +62,14 @@ impl<C: Catalog> Control<C> {
 
     pub(crate) fn metrics(&self) -> MetricsView {
         let directory = self.directory();
-        let counters = self.live.volume_counters();
+        let mut counters: BTreeMap<ObjectId, VolumeCounters> =
+            self.live.volume_counters().into_iter().map(|counters| (counters.volume, counters)).collect();
         let mut volumes: Vec<VolumeMetrics> = directory
             .volumes
             .values()
             .filter_map(|record| {
                 let object = self.catalog.object(record.object)?;
-                let counters = counters.iter().find(|counters| counters.volume == record.object).cloned();
+                let counters = counters.remove(&record.object);
                 Some(VolumeMetrics { record: record.clone(), object, counters })
             })
             .collect();
@@ -89,11 +90,7 @@ impl<C: Catalog> Control<C> {
             .collect();
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
         let offload = self.offload_statistics(None).unwrap_or_default();
-        let mut latency: BTreeMap<Primitive, Histogram> = BTreeMap::new();
-        for view in &offload {
-            latency.entry(view.row.primitive).or_default().add(&view.row.latency);
-        }
-        MetricsView { pool: self.pool(), volumes, hosts, offload, offload_latency: latency.into_iter().collect() }
+        MetricsView { pool: self.pool(), volumes, hosts, offload }
     }
 }
 

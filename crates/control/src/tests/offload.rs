@@ -19,6 +19,7 @@ fn row(volume: ObjectId, primitive: Primitive) -> OffloadRow {
         copied_bytes: 0,
         latency: Histogram { buckets: vec![Bucket { upper_us: 100, count: 7 }], above: 0, sum_us: 350 },
         refusals: vec![count("misaligned", 1), count("over-limit", 2)],
+        ineffective: vec![count("below-grain", 1)],
     }
 }
 
