@@ -99,7 +99,7 @@ impl Resource for Volume {
         column("name", |volume| volume.name.as_str().into()),
         column("size", |volume| Value::Bytes(volume.size_bytes)),
         column("mapped", |volume| Value::Bytes(volume.mapped_bytes)),
-        column("unique", |volume| Value::Bytes(volume.unique_bytes)),
+        column("unique", |volume| volume.unique_bytes.map(Value::Bytes).into()),
         column("snaps", |volume| Value::Number(volume.snapshots)),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),

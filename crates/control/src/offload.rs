@@ -3,7 +3,7 @@
 use crate::{Control, ControlError, OffloadView, RefusalView};
 use pool::{Catalog, ObjectId};
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn offload_statistics(&self, volume: Option<&str>) -> Result<Vec<OffloadView>, ControlError> {
         let wanted = self.wanted(volume)?;
         let directory = self.directory();

@@ -144,8 +144,8 @@ pub struct VolumeView {
     pub record: VolumeRecord,
     /// Its object.
     pub object: ObjectInfo,
-    /// What deleting it would free.
-    pub unique_bytes: u64,
+    /// What deleting it would free; absent while the first count of it goes on.
+    pub unique_bytes: Option<u64>,
     /// Number of its snapshots.
     pub snapshots: u64,
     /// What it was cloned from.
@@ -183,8 +183,8 @@ pub struct SnapshotView {
     pub record: SnapshotRecord,
     /// Its object.
     pub object: ObjectInfo,
-    /// What deleting it would free.
-    pub unique_bytes: u64,
+    /// What deleting it would free; absent while the first count of it goes on.
+    pub unique_bytes: Option<u64>,
     /// The volume's name.
     pub volume: String,
     /// Volumes cloned from it.

@@ -7,7 +7,7 @@ use crate::{
 use pool::{Catalog, ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn status(&self) -> StatusView {
         let pool = self.pool();
         let directory = self.directory();
