@@ -103,7 +103,7 @@ impl Resource for Volume {
         column("snaps", |volume| Value::Number(volume.snapshots)),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),
-        wide("cache", |volume| if volume.write_cache { "on" } else { "off" }.into()),
+        wide("cache", |volume| cache(volume).into()),
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
         }),
@@ -116,6 +116,11 @@ impl Resource for Volume {
     fn name(&self) -> String {
         self.name.clone()
     }
+}
+
+/// The word for the state of its write cache.
+const fn cache(volume: &Volume) -> &'static str {
+    if volume.write_cache { "on" } else { "off" }
 }
 
 /// How much of the size was never written, in percent.
@@ -161,7 +166,12 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Set(Set { name, new_name, write_cache }) => {
             let write_cache = write_cache.map(|switch| switch == Switch::On);
             let set = VolumeSet { name: new_name.clone(), write_cache, size_bytes: None };
-            output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
+            let volume = client.patch::<Volume>(&path(name), &set).await?;
+            output.made("volume", &volume, true)?;
+            if write_cache.is_some() {
+                output.say(&format!("write cache of {} is {}", volume.name, cache(&volume)));
+            }
+            Ok(())
         }
         Verb::Delete { names, with_snapshots } => {
             let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };

@@ -119,6 +119,7 @@ fn offload() -> OffloadRow {
         copied_bytes: 0,
         latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
         refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
+        ineffective: Vec::new(),
     }
 }
 

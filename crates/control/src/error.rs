@@ -306,8 +306,10 @@ impl ControlError {
                 "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
             ),
             Self::Damaged { .. } => Some("stop the array and look:  windlass pool check FILE".to_owned()),
-            Self::Exists { .. }
-            | Self::InUse { .. }
+            Self::Exists { noun, name, .. } => {
+                Some(format!("choose another name; this one is shown by  windlass {noun} show {name}"))
+            }
+            Self::InUse { .. }
             | Self::NoFreeLun { .. }
             | Self::InvalidName { .. }
             | Self::InvalidInitiatorName { .. }

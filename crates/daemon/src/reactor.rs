@@ -13,8 +13,8 @@ mod store;
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
-use block::{BlockDevice, BlockError, Durability, Extent};
-use control::{Control, ControlError, Portal};
+use block::BlockError;
+use control::{Control, Portal};
 use live::LiveArray;
 use pool::{Catalog, CatalogChange, ObjectId, Pool, Volume};
 use registry::Registry;
@@ -58,19 +58,16 @@ impl scsi_target::Clock for SystemClock {
 
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
-    let pool = store::open(&configuration)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, serve(configuration, channels, pool))
+    local.block_on(&runtime, serve(configuration, channels))
 }
 
-async fn serve(
-    configuration: ReactorConfiguration,
-    channels: ReactorChannels,
-    pool: ArrayPool,
-) -> Result<(), ServeError> {
+async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let ReactorChannels { requests, ready, mut shutdown } = channels;
+    // Before the pool is made or its log replayed: a port in use is told at once, and initiators wait instead of being refused.
     let (listeners, portals) = listen(&configuration)?;
+    let pool = store::open(&configuration)?;
     let work = Rc::new(Notify::new());
     pool.on_work({
         let work = work.clone();
@@ -95,13 +92,7 @@ async fn serve(
     live.load(&control.directory());
     let control = Rc::new(control);
 
-    let answering = tokio::task::spawn_local(crate::answer(control, requests, {
-        let pool = pool.clone();
-        async move |object: ObjectId, offset_bytes: u64, data: bytes::Bytes| {
-            let extent = Extent::new(offset_bytes / 512, data.len() as u64 / 512);
-            pool.volume(object).write(extent, data, Durability::Forced).await.map_err(write_error)
-        }
-    }));
+    let answering = tokio::task::spawn_local(crate::answer(control, requests));
     let accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
@@ -120,13 +111,6 @@ async fn serve(
     let _ended = pumping.await;
     let stopped = pool.with_core(|core| core.checkpoint());
     stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
-}
-
-fn write_error(error: BlockError) -> ControlError {
-    match error {
-        BlockError::PoolStopped { reason } => ControlError::PoolStopped { reason },
-        other => ControlError::Damaged { reason: other.to_string() },
-    }
 }
 
 fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {

@@ -368,6 +368,7 @@ impl ConnectionTask {
         let Some(nexus) = self.directory.nexus else { return };
         let member = &self.member;
         member.commands.set(member.commands.get() + 1);
+        member.last_io.set(Some(Instant::now()));
         member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
         let reactor = self.directory.reactor.clone();
         let task = command.task;

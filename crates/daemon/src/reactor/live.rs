@@ -99,6 +99,7 @@ impl Live for LiveArray {
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {
+        let now = Timestamp::now();
         let mut sessions = Vec::new();
         for member in self.reactor.registry.members() {
             let session = member.session.borrow();
@@ -112,7 +113,7 @@ impl Live for LiveArray {
                 portal: member.portal,
                 peer_address: member.peer,
                 since,
-                last_io: member.last_io.get(),
+                last_io: member.last_io.get().map(|last| now - last.elapsed()),
                 commands: member.commands.get(),
                 read_bytes: member.read_bytes.get(),
                 written_bytes: member.written_bytes.get(),

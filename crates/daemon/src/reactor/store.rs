@@ -3,26 +3,52 @@
 use super::ArrayPool;
 use crate::ServeError;
 use crate::starter::ReactorConfiguration;
-use anyhow::{Context, anyhow};
-use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions, default_log_bytes};
+use anyhow::anyhow;
+use media::{FileDisk, FormatOptions, LocalMedia, OpenError, OpenOptions, default_log_bytes};
 use pool::{Core, Options, Pool};
 
 /// The pool's back end.
 pub(crate) type Store = LocalMedia<FileDisk>;
 
-/// Opens the pool of the configuration, making it when the file does not exist or an interrupted first start left it blank.
+/// Opens the pool of the configuration, making it when the file does not exist, is empty, or was left blank by an interrupted first
+/// start. When that fails, a file made here goes away again.
 pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, ServeError> {
     let path = &configuration.pool_path;
-    let mut options = OpenOptions::default();
-    let exists = path.exists();
-    if !exists {
-        options.create_bytes = Some(configuration.pool_size_bytes);
+    let existed = path.exists();
+    let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
+    if opened.is_err() && !existed && path.exists() {
+        match std::fs::remove_file(path) {
+            Ok(()) => tracing::debug!(pool = %path.display(), "the file that was begun is removed"),
+            Err(error) => {
+                tracing::warn!(pool = %path.display(), %error, "the file that was begun could not be removed")
+            }
+        }
     }
-    let mut disk = FileDisk::open(path, &options).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    opened
+}
+
+fn open_disk(configuration: &ReactorConfiguration) -> Result<FileDisk, ServeError> {
+    let options = OpenOptions { create_bytes: Some(configuration.pool_size_bytes), ..OpenOptions::default() };
+    FileDisk::open(&configuration.pool_path, &options).map_err(|error| match error {
+        OpenError::InUse { .. } | OpenError::Busy { .. } => ServeError::PoolInUse { reason: error.to_string() },
+        OpenError::System { path, operation, reason } => {
+            ServeError::Failed(anyhow::Error::new(reason).context(format!("{path}: {operation} failed")))
+        }
+        other => ServeError::Failed(anyhow::Error::new(other)),
+    })
+}
+
+fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result<ArrayPool, ServeError> {
+    let path = &configuration.pool_path;
     let name = path.display();
-    let blank = LocalMedia::<FileDisk>::is_blank(&mut disk).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };
+    let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
+    let blank = LocalMedia::<FileDisk>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
+    if blank && bytes < crate::config::MIN_POOL_BYTES {
+        let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
+        return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
+    }
     let store = if blank {
-        let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
         tracing::info!(pool = %name, bytes, "making a new pool");
         let uuid = *uuid::Uuid::new_v4().as_bytes();
         let format = FormatOptions {
@@ -35,7 +61,7 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
     } else {
         LocalMedia::open(disk)
     }
-    .with_context(|| format!("cannot open the pool {name}"))?;
+    .map_err(|error| refused(error.to_string()))?;
     for damaged in store.damaged_copies() {
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
     }
@@ -53,7 +79,7 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
             tracing::info!(bytes, "replaying the log");
         }
     })
-    .with_context(|| format!("cannot open the pool {name}"))?;
+    .map_err(|error| refused(error.to_string()))?;
     tracing::info!(
         records = opened.records,
         log_bytes = opened.log_bytes,
