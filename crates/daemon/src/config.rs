@@ -18,8 +18,8 @@ use std::path::PathBuf;
 const DEFAULT_POOL_BYTES: u64 = 64 << 30;
 /// Smallest new pool: below this, log and metadata leave nothing to use.
 pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
-/// Largest pool: addresses of blocks have 40 bits.
-const MAX_POOL_BYTES: u64 = 4 << 50;
+/// Largest pool: 256 entries of the space index in the root, 2 TiB each.
+pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
 /// Bound of resident memory when nothing else is said.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 /// Least memory the array works with.

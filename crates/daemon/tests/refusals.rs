@@ -48,12 +48,12 @@ fn a_port_in_use_leaves_no_pool_behind() {
 #[test]
 fn a_pool_of_an_impossible_size_is_not_begun() {
     let directory = TemporaryDirectory::new();
-    for size in [0, 512, (64 << 20) - 1, (4 << 50) + 1, u64::MAX] {
+    for size in [0, 512, (64 << 20) - 1, (512 << 40) + 1, u64::MAX] {
         let options = ServeOptions { pool_size: Some(size), ..options(directory.path()) };
         refused(options, 2, "a pool cannot have");
     }
     // More than the file system takes.
-    let error = serve(ServeOptions { pool_size: Some(4 << 50), ..options(directory.path()) }, run_reactor).unwrap_err();
+    let error = serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, run_reactor).unwrap_err();
     assert_ne!(error.exit_status(), 0);
     assert!(!directory.path().join("p0.pool").exists());
 }

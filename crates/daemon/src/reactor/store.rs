@@ -48,6 +48,10 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result
         let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
         return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
     }
+    if blank && bytes > crate::config::MAX_POOL_BYTES {
+        let (given, most) = (api::size::format(bytes), api::size::format(crate::config::MAX_POOL_BYTES));
+        return Err(refused(format!("it has {given}, and a pool has at most {most}")));
+    }
     let store = if blank {
         tracing::info!(pool = %name, bytes, "making a new pool");
         let uuid = *uuid::Uuid::new_v4().as_bytes();
