@@ -151,8 +151,11 @@ fn a_day_with_volumes() {
     );
     let other = array.run(&["volume", "create", "tmpl-win", "--size", "50G"]);
     assert_eq!(other.status, 4);
-    assert_eq!(other.err, "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n\
-         help: choose another name; this one is shown by  windlass volume show tmpl-win\n");
+    assert_eq!(
+        other.err,
+        "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n\
+         help: choose another name; this one is shown by  windlass volume show tmpl-win\n"
+    );
 
     array.ok(&["snapshot", "create", "tmpl-win", "monday"]);
     array.ok(&["volume", "clone", "tmpl-win@monday", "win-dc1"]);

@@ -53,7 +53,8 @@ fn a_pool_of_an_impossible_size_is_not_begun() {
         refused(options, 2, "a pool cannot have");
     }
     // More than the file system takes.
-    let error = serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, run_reactor).unwrap_err();
+    let error =
+        serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, run_reactor).unwrap_err();
     assert_ne!(error.exit_status(), 0);
     assert!(!directory.path().join("p0.pool").exists());
 }
