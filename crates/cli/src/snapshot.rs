@@ -41,6 +41,7 @@ pub enum Verb {
 }
 
 impl Resource for Snapshot {
+    const WHEN_EMPTY: &'static str = "no snapshots; take one:  windlass snapshot create VOLUME NAME";
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |snapshot| snapshot.volume.as_str().into()),
         column("name", |snapshot| snapshot.name.as_str().into()),

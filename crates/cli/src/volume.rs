@@ -95,6 +95,7 @@ pub enum Switch {
 }
 
 impl Resource for Volume {
+    const WHEN_EMPTY: &'static str = "no volumes yet; make one:  windlass volume create NAME --size 100G";
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |volume| volume.name.as_str().into()),
         column("size", |volume| Value::Bytes(volume.size_bytes)),

@@ -238,13 +238,13 @@ fn what_the_array_tells() {
     array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
     assert_eq!(
         array.ok(&["offload", "stats"]),
-        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED  MISCOMPARES   BYTES  HOST BYTES AVOIDED     AVG     P99  TOP REFUSAL\n\
-         v1      UNMAP          1204  1190       14            0  12 GiB                 0 B  0.50ms  2.20ms  below 64 KiB grain (14)\n"
+        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED   BYTES  HOST BYTES AVOIDED    AVG     P99  TOP REFUSAL\n\
+         v1      UNMAP          1204  1190       14  12 GiB  –                   500µs  2.20ms  below-grain (14)\n"
     );
     assert_eq!(
         array.ok(&["offload", "log", "v1"]),
-        "TIME                  VOLUME  PRIMITIVE  HOST   REASON              DETAIL\n\
-         2026-11-21T10:00:01Z  v1      XCOPY      esx01  source not granted  naa.602574c0\n"
+        "TIME                  VOLUME  PRIMITIVE  HOST   REASON       DETAIL\n\
+         2026-11-21T10:00:01Z  v1      XCOPY      esx01  not-granted  naa.602574c0\n"
     );
     assert_eq!(
         array.ok(&["session", "list"]),
