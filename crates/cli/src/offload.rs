@@ -60,7 +60,7 @@ impl Resource for OffloadStatistics {
 
 /// The reason given most often, with its count.
 fn top_refusal(row: &OffloadStatistics) -> Option<String> {
-    let contention = (row.miscompares > 0).then(|| ("miscompare, normal contention", row.miscompares));
+    let contention = (row.miscompares > 0).then_some(("miscompare, normal contention", row.miscompares));
     let reasons = row.refusals.first().into_iter().chain(row.ineffective.first());
     let reasons = reasons.map(|reason| (reason.reason_code.as_str(), reason.count));
     let (reason, count) = reasons.chain(contention).max_by_key(|(_, count)| *count)?;

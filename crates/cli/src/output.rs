@@ -58,7 +58,7 @@ impl<V: Into<Self>> From<Option<V>> for Value {
 
 impl Value {
     /// As it stands in a table.
-    fn shown(&self, bytes: bool) -> String {
+    pub(crate) fn shown(&self, bytes: bool) -> String {
         match self {
             Self::Text(text) => harmless(text),
             Self::Number(number) => number.to_string(),

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::CliError;
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, Value};
 use crate::pool::state;
 use api::{Health, Status};
 
@@ -47,6 +47,11 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
             output.size(pool.provisioned_bytes),
         );
         lines.push(("pool", text));
+        if let Some(reason) = &pool.stopped_reason {
+            let reason = Value::from(reason.as_str()).shown(false);
+            lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
+            lines.push(("pool", "nothing acknowledged is lost; mend the cause and restart the array".to_owned()));
+        }
     }
     let objects = [
         (status.volumes, "volume"),

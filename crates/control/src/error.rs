@@ -327,7 +327,7 @@ impl ControlError {
     pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
         match error {
             PoolError::PoolFull => Self::NoSpace { available_bytes },
-            PoolError::Stopped(reason) => Self::PoolStopped { reason },
+            PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
             PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
@@ -335,4 +335,9 @@ impl ControlError {
             }
         }
     }
+}
+
+/// The cause alone: what a stopped pool says may have the words of [`ControlError::PoolStopped`] in front already.
+pub(crate) fn without_preamble(reason: &str) -> String {
+    reason.trim_start_matches("the pool stopped after a media error: ").to_owned()
 }

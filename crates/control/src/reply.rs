@@ -125,6 +125,8 @@ pub struct PoolView {
     pub name: String,
     /// Whether it serves.
     pub state: PoolState,
+    /// Why it stopped, when it has.
+    pub stopped: Option<String>,
     /// Space.
     pub space: PoolSpace,
     /// Sum of volume sizes.

@@ -1,5 +1,6 @@
 //! The array as a whole, its pool, and the counters of a scrape.
 
+use crate::error::without_preamble;
 use crate::{
     Control, ControlError, Health, HostMetrics, MetricsView, Noun, PoolState, PoolView, StatusView, VolumeCounters,
     VolumeMetrics,
@@ -32,7 +33,8 @@ impl<C: Catalog + 'static> Control<C> {
 
     pub(crate) fn pool(&self) -> PoolView {
         let space = self.catalog.space();
-        let state = if self.live.pool_stopped().is_some() {
+        let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
+        let state = if stopped.is_some() {
             PoolState::Stopped
         } else if space.free_bytes == 0 {
             PoolState::Full
@@ -44,6 +46,7 @@ impl<C: Catalog + 'static> Control<C> {
         PoolView {
             name: self.pool_name.clone(),
             state,
+            stopped,
             space,
             provisioned_bytes: volumes().map(|object| object.size_bytes).fold(0, u64::saturating_add),
             mapped_bytes: volumes().map(|object| object.mapped_bytes).fold(0, u64::saturating_add),

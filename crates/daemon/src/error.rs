@@ -45,6 +45,16 @@ pub enum ServeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file system has no room for a new pool's log.
+    #[error("cannot make the pool {}: its log needs {}, and the file system has {} free", path.display(), api::size::format(*needed_bytes), api::size::format(*free_bytes))]
+    NoRoom {
+        /// The pool's file.
+        path: PathBuf,
+        /// What is written at once.
+        needed_bytes: u64,
+        /// What there is.
+        free_bytes: u64,
+    },
     /// A second signal came before the array had stopped.
     #[error("stopped at once, without waiting for the array; nothing acknowledged is lost")]
     Forced,
@@ -64,6 +74,7 @@ impl ServeError {
                 Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => 6,
                 _ => 1,
             },
+            Self::NoRoom { .. } => 6,
             Self::PoolRefused { .. } | Self::Forced => 1,
         }
     }
@@ -102,6 +113,7 @@ impl ServeError {
                 }
                 _ => None,
             },
+            Self::NoRoom { .. } => Some("make room there, or choose another --state-dir or a smaller --pool-size".to_owned()),
             Self::Forced => None,
         }
     }

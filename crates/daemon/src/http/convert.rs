@@ -176,6 +176,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
             control::PoolState::Full => PoolState::Full,
             control::PoolState::Stopped => PoolState::Stopped,
         },
+        stopped_reason: view.stopped,
         size_bytes: view.space.size_bytes,
         used_bytes: view.space.used_bytes,
         free_bytes: view.space.free_bytes,

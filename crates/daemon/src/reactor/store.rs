@@ -6,6 +6,10 @@ use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
 use media::{FileDisk, FormatOptions, LocalMedia, OpenError, OpenOptions, default_log_bytes};
 use pool::{Core, Options, Pool};
+use std::path::Path;
+
+/// Room for the first checkpoint of a new pool.
+const FIRST_WRITES_BYTES: u64 = 1 << 20;
 
 /// The pool's back end.
 pub(crate) type Store = LocalMedia<FileDisk>;
@@ -16,7 +20,9 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
     let path = &configuration.pool_path;
     let existed = path.exists();
     let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
-    if opened.is_err() && !existed && path.exists() {
+    // A file that another process holds was made by that process.
+    let own = matches!(&opened, Err(error) if !matches!(error, ServeError::PoolInUse { .. }));
+    if own && !existed && path.exists() {
         match std::fs::remove_file(path) {
             Ok(()) => tracing::debug!(pool = %path.display(), "the file that was begun is removed"),
             Err(error) => {
@@ -53,6 +59,7 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result
         return Err(refused(format!("it has {given}, and a pool has at most {most}")));
     }
     let store = if blank {
+        check_room(path, bytes)?;
         tracing::info!(pool = %name, bytes, "making a new pool");
         let uuid = *uuid::Uuid::new_v4().as_bytes();
         let format = FormatOptions {
@@ -61,11 +68,11 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result
             root: pool::initial_root(uuid),
             overwrite: false,
         };
-        LocalMedia::format(disk, format)
+        let made = LocalMedia::format(disk, format);
+        made.map_err(|error| ServeError::Failed(anyhow!("cannot make the pool {name}: {error}")))?
     } else {
-        LocalMedia::open(disk)
-    }
-    .map_err(|error| refused(error.to_string()))?;
+        LocalMedia::open(disk).map_err(|error| refused(error.to_string()))?
+    };
     for damaged in store.damaged_copies() {
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
     }
@@ -91,4 +98,23 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result
         "pool ready"
     );
     Ok(Pool::new(core))
+}
+
+/// Refuses to make a pool in a file system that has no room for its log, and warns when the pool can outgrow it.
+fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let Ok(system) = rustix::fs::statvfs(path) else { return Ok(()) };
+    if !is_file {
+        return Ok(());
+    }
+    let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
+    let needed_bytes = default_log_bytes(bytes).saturating_add(FIRST_WRITES_BYTES);
+    if free_bytes < needed_bytes {
+        return Err(ServeError::NoRoom { path: path.to_owned(), needed_bytes, free_bytes });
+    }
+    if free_bytes < bytes {
+        let (size, free) = (api::size::format(bytes), api::size::format(free_bytes));
+        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool stops");
+    }
+    Ok(())
 }
