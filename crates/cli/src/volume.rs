@@ -104,6 +104,7 @@ impl Resource for Volume {
         column("snaps", |volume| Value::Number(volume.snapshots)),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),
+        wide("url", |volume| urls(volume).into()),
         wide("cache", |volume| cache(volume).into()),
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
@@ -136,6 +137,12 @@ fn thin(volume: &Volume) -> String {
 /// `HOST:LUN` of every grant.
 fn luns(volume: &Volume) -> Option<String> {
     let all: Vec<String> = volume.luns.iter().map(|unit| format!("{}:{}", unit.host, unit.lun)).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// What initiators connect to, once for each grant.
+fn urls(volume: &Volume) -> Option<String> {
+    let all: Vec<&str> = volume.luns.iter().map(|unit| unit.iscsi_url.as_str()).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 

@@ -41,8 +41,24 @@ pub(crate) struct Reactor {
     pub target: ArrayTarget,
     pub registry: Registry,
     pub portals: Vec<Portal>,
+    /// Memory for data on its way between initiators and the pool, all connections together.
+    pub data_bytes: u64,
     /// What `control` last published.
     pub directory: RefCell<Option<control::Directory>>,
+}
+
+/// Most data of one connection in each direction; more does not make it faster.
+const MAX_CONNECTION_DATA_BYTES: u64 = 64 << 20;
+
+impl Reactor {
+    /// How much data a new connection may have on its way in each direction: its share of the bound, but always one command of the
+    /// largest size.
+    fn connection_data_bytes(&self) -> usize {
+        let connections = u64::try_from(self.registry.connections()).unwrap_or(u64::MAX).max(1);
+        let least = u64::from(iscsi::target::Config::default().max_transfer_bytes);
+        let share = (self.data_bytes / 2 / connections).clamp(least, MAX_CONNECTION_DATA_BYTES.max(least));
+        usize::try_from(share).unwrap_or(usize::MAX)
+    }
 }
 
 struct SystemClock(Instant);
@@ -80,6 +96,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
+        data_bytes: configuration.memory_bytes / 4,
         directory: RefCell::new(None),
     });
     let live = Rc::new(LiveArray::new(reactor.clone()));

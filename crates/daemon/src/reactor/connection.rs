@@ -83,8 +83,10 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         return;
     }
     let now = Instant::now();
+    let data_bytes = reactor.connection_data_bytes();
+    let config = Config { max_data_out_bytes: data_bytes, max_data_in_bytes: data_bytes, ..Config::default() };
     let mut task = ConnectionTask {
-        core: Connection::new(now, Config::default(), seed),
+        core: Connection::new(now, config, seed),
         stream,
         directory: PortalDirectory { reactor: reactor.clone(), portal, local, nexus: None },
         received: BytesMut::new(),
