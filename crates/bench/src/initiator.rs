@@ -118,9 +118,15 @@ impl Session {
         };
         session.login(&url.target).with_context(|| format!("cannot log in to {}", url.target))?;
         // The first command after a login meets the unit attentions of power on and of changed LUNs.
+        session.clear_unit_attentions()?;
+        Ok(session)
+    }
+
+    /// Takes the unit attentions that wait for this session.
+    pub(crate) fn clear_unit_attentions(&mut self) -> Result<()> {
         for _ in 0..8 {
-            if session.execute(&wire::test_unit_ready())?.status == 0 {
-                return Ok(session);
+            if self.execute(&wire::test_unit_ready())?.status == 0 {
+                return Ok(());
             }
         }
         bail!("the logical unit does not become ready")

@@ -66,6 +66,8 @@ pub(crate) fn run(
     mut check: impl FnMut(u64, &Completion) -> Result<()>,
 ) -> Result<Load> {
     ensure!(session.outstanding() == 0, "other commands are outstanding");
+    // Another volume may have been granted since the session began: its unit attention belongs to no command of the load.
+    session.clear_unit_attentions()?;
     let cpu_before = observe::processor_time(server_pid)?.total();
     let (sent_before, received_before) = session.wire_bytes();
     let started = Instant::now();

@@ -6,7 +6,6 @@ use std::io::{IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -112,7 +111,6 @@ pub(crate) struct BackingFile {
     read_only: bool,
     created: bool,
     block_count: u64,
-    prepare_failures: AtomicU64,
 }
 
 impl BackingFile {
@@ -176,16 +174,7 @@ impl BackingFile {
         let direct = direct
             && !memory
             && enable_direct_io(&file).map_err(|reason| failed("enabling direct I/O")(reason.into()))?;
-        Ok(Self {
-            file,
-            block_device,
-            memory,
-            direct,
-            read_only,
-            created,
-            block_count: bytes / BLOCK_BYTES as u64,
-            prepare_failures: AtomicU64::new(0),
-        })
+        Ok(Self { file, block_device, memory, direct, read_only, created, block_count: bytes / BLOCK_BYTES as u64 })
     }
 
     pub(crate) fn raw_descriptor(&self) -> RawFd {
@@ -215,14 +204,6 @@ impl BackingFile {
 
     pub(crate) fn block_count(&self) -> u64 {
         self.block_count
-    }
-
-    pub(crate) fn prepare_failures(&self) -> u64 {
-        self.prepare_failures.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count_prepare_failure(&self) {
-        self.prepare_failures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Executes the request on this thread.
@@ -315,18 +296,11 @@ impl BackingFile {
         }
     }
 
-    /// Allocates the blocks of a file ahead of their first write; keeps content. A failure is counted.
-    pub(crate) fn prepare(&self, block: u64, blocks: u64) {
-        if self.block_device || self.memory {
-            return;
-        }
-        loop {
-            let keep = FallocateFlags::KEEP_SIZE;
-            match rustix::fs::fallocate(&self.file, keep, byte_offset(block), byte_offset(blocks)) {
-                Err(Errno::INTR) => {}
-                Ok(()) => return,
-                Err(_) => return self.count_prepare_failure(),
-            }
+    /// True when nothing has ever been written to these blocks of a file. False when that cannot be told.
+    pub(crate) fn is_hole(&self, block: u64, blocks: u64) -> bool {
+        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))) {
+            Ok(data) => data >= byte_offset(block + blocks),
+            Err(reason) => reason == Errno::NXIO,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{Buffer, Capabilities, Completion, MediaError, Ticket};
 /// * Requests in flight have no order among each other, also when they overlap. A caller that needs order waits for completions.
 /// * A durable write is on stable storage when it completes. Any other write is after a flush that was submitted after the write
 ///   completed.
+/// * Tickets are below 2^63; the upper half belongs to the disk.
 /// * Requests start at [`Disk::submit`], or earlier. After it, a caller polls until `None` before it sleeps on the wake descriptor.
 /// * Dropping a disk waits for what the operating system still works on; requests that were never started are forgotten.
 pub trait Disk {
@@ -38,12 +39,6 @@ pub trait Disk {
     /// Tells that the blocks hold nothing of value. Advisory: their content is undefined afterwards, and a device that cannot do it
     /// completes it all the same.
     fn discard(&mut self, ticket: Ticket, block: u64, blocks: u64);
-
-    /// Tells that the blocks will be written soon, so that a file can allocate them ahead, away from this thread. Advisory, no
-    /// completion, keeps content.
-    fn prepare(&mut self, block: u64, blocks: u64) {
-        let _ = (block, blocks);
-    }
 
     /// Starts everything queued.
     fn submit(&mut self);

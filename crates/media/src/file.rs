@@ -12,6 +12,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 use crate::backing::{BackingFile, OpenError, Operation, Request};
 use crate::disk::{block_length, range_error};
+use crate::holes::Holes;
 use crate::inline::Inline;
 use crate::threads::Threads;
 use crate::uring::Uring;
@@ -22,7 +23,7 @@ const THREADS: usize = 4;
 /// Largest request a caller should make; larger ones work.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
-/// What executes requests. One owner; `wait` submits first. Prepare requests do not come here.
+/// What executes requests. One owner; `wait` submits first.
 pub(crate) trait Engine: Send {
     /// Takes a validated request.
     fn start(&mut self, request: Request);
@@ -74,8 +75,10 @@ impl Default for OpenOptions {
 /// A file or block device as a [`Disk`]. Holds an exclusive advisory lock while it lives.
 pub struct FileDisk {
     engine: Box<dyn Engine>,
-    /// For preallocation, and for the discard of a block device under io_uring. Started at the first need.
+    /// For the discard of a block device under io_uring. Started at the first need.
     helper: Option<Threads>,
+    /// For a sparse file: first writes that wait.
+    holes: Option<Holes>,
     ready: VecDeque<Completion>,
     engine_name: &'static str,
     uring_refused: Option<std::io::Error>,
@@ -121,7 +124,8 @@ impl FileDisk {
                 }
             },
         };
-        Ok(Self { engine, helper: None, ready: VecDeque::new(), engine_name, uring_refused, wake, backing })
+        let holes = Holes::new(&backing);
+        Ok(Self { engine, helper: None, holes, ready: VecDeque::new(), engine_name, uring_refused, wake, backing })
     }
 
     /// True when `open` made the file, or gave an empty one its size.
@@ -139,11 +143,6 @@ impl FileDisk {
         self.backing.memory()
     }
 
-    /// Preallocations that failed or were dropped; a file system that is nearly full shows here first.
-    pub fn prepare_failures(&self) -> u64 {
-        self.backing.prepare_failures()
-    }
-
     /// One line for the log: what the disk is and how it is reached.
     pub fn description(&self) -> String {
         let kind = match (self.backing.block_device(), self.backing.memory()) {
@@ -159,7 +158,30 @@ impl FileDisk {
     }
 
     fn start(&mut self, request: Request) {
-        self.engine.start(request);
+        let Some(holes) = &mut self.holes else { return self.engine.start(request) };
+        if let Some(request) = holes.admit(request) {
+            self.engine.start(request);
+        }
+        while let Some(fill) = holes.next_fill() {
+            self.engine.start(fill);
+        }
+    }
+
+    /// The engine's next completion that is the caller's.
+    fn poll_engine(&mut self) -> Option<Completion> {
+        loop {
+            let completion = self.engine.poll()?;
+            let Some(holes) = self.holes.as_mut().filter(|_| Holes::is_fill(completion.ticket)) else {
+                return Some(completion);
+            };
+            for request in holes.filled(completion.ticket) {
+                self.start(request);
+            }
+            while let Some(fill) = self.holes.as_mut().and_then(Holes::next_fill) {
+                self.engine.start(fill);
+            }
+            self.engine.submit();
+        }
     }
 
     fn refuse(&mut self, ticket: Ticket, error: MediaError) {
@@ -248,17 +270,6 @@ impl Disk for FileDisk {
         }
     }
 
-    fn prepare(&mut self, block: u64, blocks: u64) {
-        let invalid = range_error("prepare", block, blocks, self.block_count()).is_some();
-        if invalid || self.backing.read_only() || self.backing.block_device() || self.backing.memory() {
-            return;
-        }
-        match self.helper() {
-            Ok(helper) => helper.prepare(block, blocks),
-            Err(_) => self.backing.count_prepare_failure(),
-        }
-    }
-
     fn submit(&mut self) {
         self.engine.submit();
         if let Some(helper) = &mut self.helper {
@@ -270,7 +281,7 @@ impl Disk for FileDisk {
         if let Some(completion) = self.ready.pop_front() {
             return Some(completion);
         }
-        self.engine.poll().or_else(|| self.helper.as_mut().and_then(Engine::poll))
+        self.poll_engine().or_else(|| self.helper.as_mut().and_then(Engine::poll))
     }
 
     fn wait(&mut self) {
@@ -280,10 +291,16 @@ impl Disk for FileDisk {
                 return;
             }
             if self.helper_outstanding() == 0 {
-                return self.engine.wait();
+                self.engine.wait();
             }
             if let Some(completion) = self.poll() {
                 return self.ready.push_back(completion);
+            }
+            if self.outstanding() == 0 {
+                return;
+            }
+            if self.helper_outstanding() == 0 {
+                continue; // a fill ended; what waited for it has started
             }
             // Two sources of completions: the event descriptor stands for both. The time limit is a safety net, not a tick.
             let limit = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -294,7 +311,8 @@ impl Disk for FileDisk {
     }
 
     fn outstanding(&self) -> usize {
-        self.ready.len() + self.engine.outstanding() + self.helper_outstanding()
+        let (held, fills) = self.holes.as_ref().map_or((0, 0), |holes| (holes.held(), holes.in_flight()));
+        self.ready.len() + held + self.engine.outstanding() + self.helper_outstanding() - fills
     }
 
     fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -12,6 +12,7 @@ mod backing;
 mod buffer;
 mod disk;
 mod file;
+mod holes;
 mod inline;
 mod local;
 mod overlay;
@@ -126,8 +127,6 @@ pub trait SegmentStore {
     fn flush(&mut self, fence: &Fence, ticket: Ticket);
     /// Tells that the blocks hold nothing of value. Advisory; their content is undefined afterwards.
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64);
-    /// Tells that the blocks will be written soon, so that a file can allocate them ahead. Advisory, returns at once, has no completion.
-    fn prepare(&mut self, address: BlockAddress, blocks: u64);
     /// What this store promises.
     fn capabilities(&self) -> Capabilities;
     /// Size of the device in 4 KiB blocks.

@@ -410,14 +410,6 @@ impl<D: Disk> SegmentStore for LocalMedia<D> {
         }
     }
 
-    fn prepare(&mut self, address: BlockAddress, blocks: u64) {
-        let end = address.0.saturating_add(blocks).min(self.contents.geometry.data_end());
-        let start = address.0.max(self.contents.geometry.data_start());
-        if start < end {
-            self.disk.prepare(start, end - start);
-        }
-    }
-
     fn capabilities(&self) -> Capabilities {
         self.disk.capabilities()
     }

@@ -336,10 +336,6 @@ impl<M: Media> SegmentStore for Overlay<M> {
         }
     }
 
-    fn prepare(&mut self, _address: BlockAddress, _blocks: u64) {
-        // Advice for a file that will be written: this one will not be.
-    }
-
     fn capabilities(&self) -> Capabilities {
         Capabilities { torn_writes: false, needs_flush: false, ..self.inner.capabilities() }
     }

@@ -1,5 +1,5 @@
 //! The engine where io_uring is refused: a few threads that do blocking transfers, and an event descriptor that wakes the owner. One such
-//! thread also serves the other engines for what has no asynchronous form: preallocation, and the discard of a block device.
+//! thread also serves io_uring for the discard of a block device, which has no asynchronous form.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -9,9 +9,6 @@ use std::thread::JoinHandle;
 use crate::Completion;
 use crate::backing::{BackingFile, Request};
 use crate::file::{Engine, signal};
-
-/// Preallocations waiting for a thread; more are dropped, being advisory.
-const MAX_WAITING_PREPARES: usize = 64;
 
 struct Shared {
     backing: Arc<BackingFile>,
@@ -25,8 +22,6 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     requests: VecDeque<Request>,
-    /// First block and number of blocks.
-    prepares: VecDeque<(u64, u64)>,
     stopping: bool,
 }
 
@@ -62,19 +57,6 @@ impl Threads {
         }
         Ok(threads)
     }
-
-    /// Queues a preallocation, which has no completion.
-    pub(crate) fn prepare(&mut self, block: u64, blocks: u64) {
-        let mut queue = lock(&self.shared.queue);
-        if queue.prepares.len() >= MAX_WAITING_PREPARES {
-            drop(queue);
-            self.shared.backing.count_prepare_failure();
-            return;
-        }
-        queue.prepares.push_back((block, blocks));
-        drop(queue);
-        self.shared.work.notify_one();
-    }
 }
 
 fn serve(shared: &Shared) {
@@ -89,9 +71,6 @@ fn serve(shared: &Shared) {
             lock(&shared.finished).push(completion);
             shared.completed.notify_one();
             signal(&shared.wake);
-        } else if let Some((block, blocks)) = queue.prepares.pop_front() {
-            drop(queue);
-            shared.backing.prepare(block, blocks);
         } else {
             queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
             continue;
@@ -155,7 +134,6 @@ impl Drop for Threads {
         let mut queue = lock(&self.shared.queue);
         queue.stopping = true;
         queue.requests.clear();
-        queue.prepares.clear();
         drop(queue);
         self.shared.work.notify_all();
         for handle in self.handles.drain(..) {

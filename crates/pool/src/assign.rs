@@ -9,6 +9,7 @@ use crate::interface::{CatalogChange, ObjectKind};
 use crate::page::{Entry, level_for};
 use crate::record::BlockWrite;
 use crate::space::Stream;
+use crate::stream;
 use crate::tree::index_in;
 use media::{BLOCK_BYTES, Media};
 
@@ -360,11 +361,14 @@ impl<M: Media> Core<M> {
                     self.dirty_objects.insert(id.0);
                 }
                 CatalogChange::PutDocument { key, value } => {
-                    self.documents.insert(key.clone(), value.clone());
+                    let old = self.documents.insert(key.clone(), value.clone());
+                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
+                    self.documents_bytes += stream::document_bytes(key, value);
                     self.documents_dirty = true;
                 }
                 CatalogChange::DeleteDocument { key } => {
-                    self.documents.remove(key);
+                    let old = self.documents.remove(key);
+                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
                     self.documents_dirty = true;
                 }
             }

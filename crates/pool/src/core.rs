@@ -209,6 +209,10 @@ pub(crate) struct Need {
     pub blocks: Vec<(u64, u32)>,
     /// Blocks that will be allocated.
     pub allocations: u64,
+    /// Count a page once although several pieces need it. Only for changes that never allocate what they gave back.
+    pub once: bool,
+    /// Object and number of the page counted last at each level, for `once`.
+    pub counted: [(u64, u64); 4],
     /// A contradiction in the stored map.
     pub damaged: Option<String>,
 }
@@ -219,6 +223,7 @@ impl Need {
         self.segments.clear();
         self.blocks.clear();
         self.allocations = 0;
+        self.counted = Default::default();
         self.damaged = None;
     }
     pub fn is_empty(&self) -> bool {
@@ -366,6 +371,8 @@ pub struct Core<M: Media> {
     pub(crate) next_object: u64,
     pub(crate) documents: BTreeMap<String, Bytes>,
     pub(crate) documents_dirty: bool,
+    /// Length of the stored form of `documents`.
+    pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
     pub(crate) metadata_blocks: u64,
@@ -412,6 +419,7 @@ impl<M: Media> Core<M> {
             next_object: FIRST_OBJECT,
             documents: BTreeMap::new(),
             documents_dirty: false,
+            documents_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
             metadata_blocks: 0,
@@ -971,9 +979,21 @@ impl<M: Media> Core<M> {
         (self.space.layout().usable_blocks() / 100).max(48)
     }
 
+    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
+    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
+    fn checkpoint_blocks(&self) -> u64 {
+        let stored = |id: u64| self.objects.get(&id).map_or(0, |o| o.size_bytes);
+        let stream = |now: u64, id: u64| now.max(stored(id)).div_ceil(BLOCK_BYTES as u64);
+        let slots = crate::stream::SLOTS_PER_BLOCK;
+        let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
+        let blocks = stream(self.drops.len() as u64 * 16, DROP_QUEUE) + stream(self.documents_bytes, DOCUMENTS);
+        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
+        blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
+    }
+
     /// Checks that `n` blocks can be allocated now, leaving the reserve alone unless `privileged`.
     pub(crate) fn room(&mut self, n: u64, privileged: bool) -> Result<(), Step> {
-        let reserve = if privileged { 0 } else { self.reserve_blocks() };
+        let reserve = self.checkpoint_blocks() + if privileged { 0 } else { self.reserve_blocks() };
         if self.space.available() < n + reserve {
             return Err(Step::Space);
         }

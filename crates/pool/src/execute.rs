@@ -593,7 +593,9 @@ impl<M: Media> Core<M> {
             )
         });
         let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
-        if let Err(step) = self.room(self.need.allocations + 8, !grows || deletes) {
+        // A document takes its space when the next checkpoint writes the store anew.
+        let stored = bytes as u64 / B + 1;
+        if let Err(step) = self.room(self.need.allocations + 8 + stored, !grows || deletes) {
             return step;
         }
         if !self.log.fits(bytes) {

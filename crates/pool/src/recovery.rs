@@ -323,6 +323,7 @@ impl<M: Media> Core<M> {
         }
         let documents = self.read_stream(DOCUMENTS)?;
         self.documents = stream::decode_documents(&documents).map_err(damaged)?;
+        self.documents_bytes = self.documents.iter().map(|(key, value)| stream::document_bytes(key, value)).sum();
         let drops = self.read_stream(DROP_QUEUE)?;
         self.drops = stream::decode_drops(&drops).map_err(damaged)?;
         Ok(())
@@ -511,8 +512,9 @@ impl<M: Media> Core<M> {
                 if self.space.prepare(self.need.allocations + 8, &mut segments) {
                     break;
                 }
+                // A plan counts too many; what the record really takes was there when it was written, and still is.
                 if segments.is_empty() {
-                    return Err(PoolError::PoolFull);
+                    break;
                 }
                 self.need.segments = segments;
             }

@@ -59,6 +59,11 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
     read().filter(|o| o.level <= crate::page::MAX_LEVEL).map(Some).ok_or_else(bad)
 }
 
+/// Length of a document in its stored form.
+pub(crate) fn document_bytes(key: &str, value: &Bytes) -> u64 {
+    8 + key.len() as u64 + value.len() as u64
+}
+
 pub(crate) fn encode_documents(documents: &BTreeMap<String, Bytes>) -> Vec<u8> {
     let mut out = Vec::new();
     for (key, value) in documents {

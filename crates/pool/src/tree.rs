@@ -152,7 +152,9 @@ impl<M: Media> Core<M> {
                 }
             }
             if shared || page.epoch() < self.epoch {
-                self.need.allocations += 1;
+                let this = (object, block / page_span(at));
+                let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
+                self.need.allocations += u64::from(!self.need.once || counted != this);
             }
             if at == level {
                 let mut new = entries.len();
@@ -347,6 +349,7 @@ impl<M: Media> Core<M> {
         let mut pieces = Vec::new();
         Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
         let mut complete = true;
+        self.need.once = true;
         for (level, at, entries) in pieces {
             match self.pointer(object, at, level) {
                 None => complete = false,
@@ -357,6 +360,7 @@ impl<M: Media> Core<M> {
                 }
             }
         }
+        self.need.once = false;
         complete
     }
 

@@ -30,12 +30,17 @@ pub struct RunOptions {
     pub memory_bytes: usize,
     /// Of 1 000 steps, how many are crashes.
     pub crashes_per_mille: u64,
+    /// Write so much, in so many places, that the disk is full most of the time.
+    pub tight: bool,
 }
 
 impl RunOptions {
     /// The usual mix for a seed: several sizes of disk, log and memory.
     pub fn usual(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, disk_blocks: 2048 * 8, memory_bytes: 4 << 20, crashes_per_mille: 8 }
+        // One disk in four is so small that it is full most of the time.
+        let tight = seed % 4 == 3;
+        let disk_blocks = if tight { 2048 * 3 } else { 2048 * 8 };
+        Self { seed, steps, disk_blocks, memory_bytes: 4 << 20, crashes_per_mille: 8, tight }
     }
 }
 
@@ -264,7 +269,7 @@ impl Run {
     fn range(&mut self, sectors: u64, longest: u64) -> (u64, u64) {
         let window = match self.random.below(4) {
             0 => sectors,
-            1 => sectors.min(4096),
+            1 => sectors.min(if self.options.tight { 65_536 } else { 4096 }),
             _ => sectors.min(1024),
         };
         let align = [1, 8, 8, 2048][self.random.below(4) as usize];
@@ -290,7 +295,9 @@ impl Run {
 
     fn create(&mut self) -> Result<(), String> {
         let id = self.core.new_object_id();
-        let sectors = [64, 3000, 4096, 300_000, 2_000_000][self.random.below(5) as usize] + self.random.below(9);
+        let sizes: &[u64] =
+            if self.options.tight { &[300_000, 2_000_000] } else { &[64, 3000, 4096, 300_000, 2_000_000] };
+        let sectors = sizes[self.random.below(sizes.len() as u64) as usize] + self.random.below(9);
         let change = Change::Create { id, sectors };
         let operation =
             Operation::Catalog(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: sectors * 512 }]);
@@ -320,7 +327,7 @@ impl Run {
                     operation,
                 )
             }
-            4 if self.model.objects.len() > 2 => {
+            4 if self.model.objects.len() > if self.options.tight { 5 } else { 2 } => {
                 let operation = Operation::Catalog(vec![CatalogChange::DeleteObject { id: ObjectId(object) }]);
                 (Some(Change::Delete { id: object }), None, operation)
             }
@@ -339,7 +346,8 @@ impl Run {
             }
             31..=68 => {
                 self.next_tag += 1;
-                let longest = [8, 8, 64, 64, 400][self.random.below(5) as usize];
+                let longest =
+                    [8, 8, 64, 64, if self.options.tight { 4000 } else { 400 }][self.random.below(5) as usize];
                 let (start, length) = self.range(sectors, longest);
                 let zero = self.random.below(8) == 0;
                 let tag = if zero { 0 } else { tag };
@@ -369,7 +377,8 @@ impl Run {
             75..=82 => {
                 let mut ranges = Vec::new();
                 for _ in 0..1 + self.random.below(3) {
-                    let longest = [7, 64, 5000, 3_000_000][self.random.below(4) as usize];
+                    let longest =
+                        [7, 64, 5000, 3_000_000][self.random.below(if self.options.tight { 2 } else { 4 }) as usize];
                     ranges.push(self.range(sectors, longest));
                 }
                 let bytes = ranges.iter().map(|(s, l)| (s * 512, l * 512)).collect();
@@ -377,7 +386,8 @@ impl Run {
             }
             83..=94 => {
                 let (destination, destination_sectors) = self.object()?;
-                let longest = [8, 100, 3000, 600_000][self.random.below(4) as usize];
+                let longest =
+                    [8, 100, 3000, 600_000][self.random.below(if self.options.tight { 2 } else { 4 }) as usize];
                 let (from, length) = self.range(sectors, longest);
                 let (to, _) = self.range(destination_sectors, 8);
                 // Source and destination agree modulo 8 sectors; the device layer copies what does not.

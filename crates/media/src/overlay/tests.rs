@@ -108,7 +108,6 @@ fn no_change_of_any_kind_reaches_the_inner_medium() {
     media.append(&FENCE, 1, 0, of(&[9; 16]));
     media.flush(&FENCE, 2);
     media.discard(&FENCE, 3, start, 32);
-    media.prepare(start, 1000);
     media.seal(&FENCE, 4);
     media.swap_root(&FENCE, 5, 1, b"newer");
     media.wait();
