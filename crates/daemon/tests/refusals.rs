@@ -7,6 +7,9 @@ use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
+/// Size of the log of the pools made here.
+const LOG_BYTES: usize = 4 << 20;
+
 fn options(state_dir: &Path) -> ServeOptions {
     ServeOptions {
         state_dir: Some(state_dir.to_owned()),
@@ -72,24 +75,48 @@ fn a_file_that_is_no_pool_is_left_alone() {
     }
 }
 
+/// Makes an empty pool of 64 MiB and returns it open.
+fn make_pool(path: &Path) -> LocalMedia<FileDisk> {
+    let options = OpenOptions { create_bytes: Some(64 << 20), ..OpenOptions::default() };
+    let root = pool::initial_root([7; 16]);
+    let format = FormatOptions { uuid: [7; 16], log_bytes: LOG_BYTES as u64, root, overwrite: false };
+    LocalMedia::format(FileDisk::open(path, &options).unwrap(), format).unwrap()
+}
+
+/// Changes every superblock copy; `seal` makes its checksum right again. Returns the pool as it is then.
+fn patch_superblocks(path: &Path, at: usize, value: u8, seal: bool) -> Vec<u8> {
+    let mut content = std::fs::read(path).unwrap();
+    for copy in [0, 4096, (1 << 20) + LOG_BYTES, content.len() - 4096] {
+        content[copy + at] = value;
+        if seal {
+            let checksum = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, &content[copy..copy + 4088]);
+            content[copy + 4088..copy + 4096].copy_from_slice(&checksum.to_le_bytes());
+        }
+    }
+    std::fs::write(path, &content).unwrap();
+    content
+}
+
 #[test]
-fn a_damaged_pool_and_one_in_use_are_refused() {
+fn a_pool_in_use_damaged_or_of_another_version_is_refused_as_it_is() {
     let directory = TemporaryDirectory::new();
-    let (state_dir, pool) = with_pool(&directory, b"");
-    let open = || FileDisk::open(&pool, &OpenOptions { create_bytes: Some(64 << 20), ..OpenOptions::default() });
-    let format =
-        FormatOptions { uuid: [7; 16], log_bytes: 4 << 20, root: pool::initial_root([7; 16]), overwrite: false };
-    let held = LocalMedia::format(open().unwrap(), format).unwrap();
+    let (state_dir, path) = with_pool(&directory, b"");
+    let held = make_pool(&path);
     refused(options(&state_dir), 4, "is in use by another process");
     drop(held);
-    let mut content = std::fs::read(&pool).unwrap();
-    content[600] ^= 1;
-    content[4096 + 600] ^= 1;
-    let last = content.len() - 4096 + 600;
-    content[last] ^= 1;
-    std::fs::write(&pool, &content).unwrap();
-    refused(options(&state_dir), 1, "its checksum does not match");
-    assert!(std::fs::read(&pool).unwrap() == content, "the pool was changed");
+    // Byte 8 is the format version, byte 16 incompatible features, byte 600 is in the root.
+    for (at, value, seal, words) in [
+        (8, 2, true, "format version 2"),
+        (16, 4, true, "features this release does not know"),
+        (600, 0xaa, false, "its checksum does not match"),
+    ] {
+        std::fs::write(&path, b"").unwrap();
+        drop(make_pool(&path));
+        let content = patch_superblocks(&path, at, value, seal);
+        let error = refused(options(&state_dir), 1, words);
+        assert!(error.help().is_some());
+        assert!(std::fs::read(&path).unwrap() == content, "the pool was changed");
+    }
 }
 
 #[test]
