@@ -29,6 +29,12 @@ pub struct OffloadStatistics {
     pub cloned_bytes: u64,
     /// Bytes that had to be read and written inside the array.
     pub copied_bytes: u64,
+    /// UNMAP: bytes in whole mapping units (4 KiB), which the pool gets back unless a snapshot or clone holds them.
+    #[serde(default)]
+    pub deallocated_bytes: u64,
+    /// UNMAP: bytes at the edges, which read as zeros but may stay allocated.
+    #[serde(default)]
+    pub unaligned_bytes: u64,
     /// Time from the command's arrival to its status.
     pub latency: Latency,
     /// Refusals and errors by reason, the most frequent first; their counts add up to `refused` + `errors`.

@@ -62,7 +62,12 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
     let objects = objects.map(|(count, noun)| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
     lines.push(("objects", objects.join(" · ")));
     for total in &status.offload {
-        let mut text = format!("{:<5} {} commands", total.primitive.to_uppercase(), total.commands);
+        let mut text = format!(
+            "{:<5} {} command{}",
+            total.primitive.to_uppercase(),
+            total.commands,
+            if total.commands == 1 { "" } else { "s" }
+        );
         if total.host_bytes_avoided > 0 {
             text += &format!(" · {} kept off the wire", output.size(total.host_bytes_avoided));
         }

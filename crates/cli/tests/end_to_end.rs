@@ -117,6 +117,8 @@ fn offload() -> OffloadRow {
         host_bytes_avoided: 0,
         cloned_bytes: 0,
         copied_bytes: 0,
+        deallocated_bytes: 1024,
+        unaligned_bytes: 512,
         latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
         refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
         ineffective: Vec::new(),

@@ -171,6 +171,10 @@ pub struct OffloadRow {
     pub cloned_bytes: u64,
     /// Copied by reading and writing.
     pub copied_bytes: u64,
+    /// Unmapped in whole mapping units.
+    pub deallocated_bytes: u64,
+    /// Unmapped at the edges: reads as zeros, may stay allocated.
+    pub unaligned_bytes: u64,
     /// From arrival to status.
     pub latency: Histogram,
     /// Refusals and errors by reason; their counts add up to `refused` + `errors`.

@@ -157,6 +157,14 @@ impl Scrape {
         counter(encoder, "offload_bytes", "Bytes that offload commands were about", rows.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.host_bytes_avoided));
         counter(encoder, "offload_host_bytes_avoided", "Bytes that hosts did not have to move", rows.collect())?;
+        let unmap =
+            owned.iter().filter(|(_, row)| row.primitive == control::Primitive::Unmap).flat_map(|(labels, row)| {
+                [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)].map(|(outcome, bytes)| {
+                    let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
+                    (vec![("volume", volume), ("outcome", outcome.to_owned())], bytes)
+                })
+            });
+        counter(encoder, "unmap_bytes", "Bytes unmapped in whole mapping units, and at the edges", unmap.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), &row.latency));
         histogram(
             encoder,

@@ -8,9 +8,9 @@ use harness::array::{Array, ArrayOptions, free_portal};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -149,6 +149,8 @@ fn what_hosts_offload_is_counted() {
         (r#"windlass_offload_refusals_total{volume="v1",primitive="unmap",reason="out-of-range"}"#, 3.0),
         (r#"windlass_offload_commands_total{volume="v1",primitive="unmap",outcome="ok"}"#, 2.0),
         (r#"windlass_offload_duration_seconds_count{volume="v1",primitive="unmap"}"#, 5.0),
+        (r#"windlass_unmap_bytes_total{volume="v1",outcome="deallocated"}"#, 32768.0),
+        (r#"windlass_unmap_bytes_total{volume="v1",outcome="unaligned"}"#, 512.0),
         (r#"windlass_io_duration_seconds_count{volume="v1",op="read"}"#, 1.0),
         (r#"windlass_io_duration_seconds_count{volume="v1",op="write"}"#, 1.0),
         (r#"windlass_queue_depth{volume="v1"}"#, 0.0),
@@ -238,4 +240,33 @@ fn a_full_pool_says_so_and_can_be_emptied() {
         std::thread::sleep(Duration::from_millis(50));
     }
     fixture.ok(&["volume", "create", "z", "--size", "1G"]);
+}
+
+/// systemd is told when the portals accept, and when the array begins to stop.
+#[test]
+fn the_service_manager_is_told() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let told = || {
+        let mut buffer = [0; 4096];
+        let length = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut process = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(["serve", "--iscsi", "127.0.0.1:0", "--pool-size", "64M", "--log", "error", "--state-dir"])
+        .arg(directory.path().join("state"))
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "1000000")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ready = told();
+    assert!(ready.contains("READY=1") && ready.contains("STATUS=ready iscsi=127.0.0.1:"), "{ready}");
+    assert!(told().contains("WATCHDOG=1"));
+    let pid = rustix::process::Pid::from_child(&process);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    while !told().contains("STOPPING=1") {}
+    assert!(process.wait().unwrap().success());
 }

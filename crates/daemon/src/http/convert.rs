@@ -103,6 +103,8 @@ pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
         host_bytes_avoided: row.host_bytes_avoided,
         cloned_bytes: row.cloned_bytes,
         copied_bytes: row.copied_bytes,
+        deallocated_bytes: row.deallocated_bytes,
+        unaligned_bytes: row.unaligned_bytes,
         latency: latency(&row.latency),
         refusals: reasons(&row.refusals),
         ineffective: reasons(&row.ineffective),

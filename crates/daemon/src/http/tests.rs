@@ -212,6 +212,8 @@ async fn metrics_name_what_there_is() {
             host_bytes_avoided: 8192,
             cloned_bytes: 4096,
             copied_bytes: 0,
+            deallocated_bytes: 1024,
+            unaligned_bytes: 512,
             latency: histogram(),
             refusals: vec![RefusalCount { reason_code: "misaligned", reason: "misaligned", count: 1 }],
             ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],

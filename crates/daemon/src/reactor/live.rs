@@ -153,6 +153,8 @@ impl Live for LiveArray {
                 host_bytes_avoided: row.statistics.host_bytes_avoided,
                 cloned_bytes: row.statistics.cloned_bytes,
                 copied_bytes: row.statistics.copied_bytes,
+                deallocated_bytes: row.statistics.deallocated_bytes,
+                unaligned_bytes: row.statistics.unaligned_bytes,
                 latency: histogram(&row.statistics.latency),
                 refusals: reasons(&row.statistics.refusals),
                 ineffective: reasons(&row.statistics.ineffective),
