@@ -6,7 +6,7 @@
 use crate::blocks::Data;
 use crate::core::{Core, FIRST_OBJECT, Object};
 use crate::interface::{CatalogChange, ObjectKind};
-use crate::page::{Entry, level_for};
+use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
 use crate::space::Stream;
 use crate::stream;
@@ -182,56 +182,62 @@ impl<M: Media> Core<M> {
         let (_, destination_level, _) = self.root_of(destination)?;
         let (_, source_level, _) = self.root_of(source)?;
         let phase = source_first.wrapping_sub(destination_first);
-        let mut pieces = Vec::new();
+        self.owned.clear();
+        let mut pieces = Vec::with_capacity(8);
         Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries));
         });
-        let mut gathered: Vec<Entry> = Vec::new();
+        let mut gathered: Vec<Entry> = Vec::with_capacity(pieces.iter().map(|piece| piece.2).sum());
         for &(level, at, entries) in &pieces {
-            let from = at.wrapping_add(phase);
             // The piece lies in one page of the destination, but perhaps in two of the source.
-            for i in 0..entries as u64 {
-                let block = from + i * crate::page::entry_span(level);
-                let (pointer, _) = self.pointer(source, block, level)?;
-                let entry = match pointer.0 {
-                    0 => Entry::EMPTY,
-                    address => self.pages.get(&address)?.page.entries[index_in(block, level)],
-                };
-                if !entry.is_empty() {
-                    self.space.increment(entry.address())?;
+            let from = at.wrapping_add(phase);
+            let mut done = 0;
+            while done < entries {
+                let block = from + done as u64 * crate::page::entry_span(level);
+                let index = index_in(block, level);
+                let n = (entries - done).min(FANOUT - index);
+                match self.pointer(source, block, level)?.0.0 {
+                    0 => gathered.resize(gathered.len() + n, Entry::EMPTY),
+                    address => {
+                        let shared = &self.pages.get(&address)?.page.entries[index..index + n];
+                        for entry in shared.iter().filter(|entry| !entry.is_empty()) {
+                            self.space.increment(entry.address())?;
+                        }
+                        gathered.extend_from_slice(shared);
+                    }
                 }
-                gathered.push(entry);
+                done += n;
             }
         }
-        let mut gathered = gathered.into_iter();
+        let mut rest = &mut gathered[..];
         for (level, at, entries) in pieces {
-            let new: Vec<Entry> = gathered.by_ref().take(entries).collect();
+            let exchanged;
+            (exchanged, rest) = rest.split_at_mut(entries);
             let from = index_in(at, level);
             let (pointer, _) = self.pointer(destination, at, level)?;
-            if new.iter().all(|e| e.is_empty())
+            if exchanged.iter().all(|e| e.is_empty())
                 && (pointer.0 == 0
                     || self.pages.get(&pointer.0)?.page.entries[from..from + entries].iter().all(|e| e.is_empty()))
             {
                 continue;
             }
             let path = self.own_path(destination, at, level)?;
-            let mut delta = 0i64;
-            for (i, entry) in new.into_iter().enumerate() {
-                let old = self.pages.get(&path.page())?.page.entries[from + i];
-                self.page_mut(path.page())?.entries[from + i] = entry;
-                if level == 0 {
-                    delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
-                    if !old.is_empty() {
-                        self.release_block(old.address())?;
-                    }
-                } else {
-                    delta += entry.mapped() as i64 - old.mapped() as i64;
-                    if !old.is_empty() {
-                        self.drop_tree((old.address(), level - 1, old.crc()));
-                    }
+            let mapped = |entries: &[Entry]| -> i64 {
+                match level {
+                    0 => entries.iter().filter(|entry| !entry.is_empty()).count() as i64,
+                    _ => entries.iter().map(|entry| entry.mapped() as i64).sum(),
+                }
+            };
+            let after = mapped(exchanged);
+            self.page_mut(path.page())?.entries[from..from + entries].swap_with_slice(exchanged);
+            let before = mapped(exchanged);
+            for old in exchanged.iter().filter(|old| !old.is_empty()) {
+                match level {
+                    0 => self.release_block(old.address())?,
+                    _ => self.drop_tree((old.address(), level - 1, old.crc())),
                 }
             }
-            self.finish_path(&path, delta)?;
+            self.finish_path(&path, after - before)?;
         }
         Some(())
     }
@@ -249,11 +255,14 @@ impl<M: Media> Core<M> {
             return false;
         };
         let phase = source_first.wrapping_sub(destination_first);
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(8);
         Self::pieces(dl.min(sl), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries))
         });
         let mut complete = true;
+        // Sharing with oneself may share a page that a later piece has to own, but only if that piece goes deeper than another.
+        let same_level = pieces.iter().all(|piece| Some(piece.0) == pieces.first().map(|first| first.0));
+        let worst = source == destination && !same_level;
         for (level, at, entries) in pieces {
             let from = at.wrapping_add(phase);
             let mut i = 0u64;
@@ -267,18 +276,14 @@ impl<M: Media> Core<M> {
                     Some((pointer, _)) => match self.page(pointer) {
                         None => complete = false,
                         Some(page) => {
-                            for entry in &page.entries[index..index + n as usize] {
-                                if !entry.is_empty() {
-                                    self.need_counts(entry.address());
-                                }
-                            }
+                            self.need_counts_of(&page.entries[index..index + n as usize]);
                         }
                     },
                 }
                 i += n;
             }
             let index = index_in(at, level);
-            complete &= self.plan_path(destination, at, level, index..index + entries, source == destination).is_some();
+            complete &= self.plan_path(destination, at, level, index..index + entries, worst).is_some();
         }
         complete
     }
@@ -311,6 +316,7 @@ impl<M: Media> Core<M> {
 
     /// Applies catalog changes that were validated and planned.
     pub(crate) fn assign_catalog(&mut self, changes: &[CatalogChange]) -> Option<()> {
+        self.owned.clear();
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {

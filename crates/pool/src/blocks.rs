@@ -36,7 +36,14 @@ pub struct Blocks {
     dirty: FxHashMap<u64, Dirty>,
     clean: FxHashMap<u64, Clean>,
     clock: VecDeque<u64>,
+    /// Addresses that the sweep in progress has still to visit, descending.
+    sweep: Vec<u64>,
+    /// Memory of blocks that nobody needs any more.
+    spare: Vec<Data>,
 }
+
+/// Spare blocks that are kept.
+const SPARE: usize = 256;
 
 impl Blocks {
     /// Content of a block if it is in memory. `crc` is what the map says: a clean copy may be of an earlier use of the block.
@@ -52,6 +59,23 @@ impl Blocks {
         Some(clean.data.clone())
     }
 
+    /// A copy of the content of one block.
+    pub fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data {
+        if let Some(mut data) = self.spare.pop()
+            && let Some(place) = Rc::get_mut(&mut data)
+        {
+            *place = *content;
+            return data;
+        }
+        Rc::new(*content)
+    }
+
+    fn recycle(spare: &mut Vec<Data>, data: Data) {
+        if spare.len() < SPARE && Rc::strong_count(&data) == 1 {
+            spare.push(data);
+        }
+    }
+
     /// True when the block's durable copy is only in the log.
     pub fn is_dirty(&self, address: u64) -> bool {
         self.dirty.contains_key(&address)
@@ -62,7 +86,7 @@ impl Blocks {
         self.clean.remove(&address);
         match self.dirty.get_mut(&address) {
             Some(d) => {
-                d.data = data;
+                Self::recycle(&mut self.spare, std::mem::replace(&mut d.data, data));
                 d.crc = crc;
                 d.newest = sequence;
                 d.dead = false;
@@ -113,17 +137,21 @@ impl Blocks {
         self.dirty.len()
     }
 
-    /// Addresses, sorted, that may be destaged: records below `durable` are durable; with `before`, only blocks whose oldest content
-    /// is older than that record.
-    pub fn destageable(&self, durable: u64, before: Option<u64>, limit: usize) -> Vec<u64> {
-        let mut found: Vec<u64> = self
-            .dirty
-            .iter()
-            .filter(|(_, d)| d.in_flight.is_none() && d.newest < durable && before.is_none_or(|t| d.oldest < t))
-            .map(|(a, _)| *a)
-            .collect();
-        found.sort_unstable();
-        found.truncate(limit);
+    /// Up to `limit` addresses, ascending, that may be destaged: records below `durable` are durable. Sweeps over the addresses again and again;
+    /// each sweep sees the blocks that were dirty when it began.
+    pub fn destageable(&mut self, durable: u64, limit: usize) -> Vec<u64> {
+        if self.sweep.is_empty() {
+            self.sweep.extend(self.dirty.iter().filter(|(_, d)| d.newest < durable).map(|(a, _)| *a));
+            self.sweep.sort_unstable_by_key(|address| std::cmp::Reverse(*address));
+        }
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(address) = self.sweep.pop()
+        {
+            if self.dirty.get(&address).is_some_and(|d| d.in_flight.is_none() && d.newest < durable) {
+                found.push(address);
+            }
+        }
         found
     }
 
@@ -184,7 +212,9 @@ impl Blocks {
                     self.clock.push_back(address);
                 }
                 Some(_) => {
-                    self.clean.remove(&address);
+                    if let Some(clean) = self.clean.remove(&address) {
+                        Self::recycle(&mut self.spare, clean.data);
+                    }
                 }
                 None => {}
             }

@@ -39,6 +39,8 @@ pub struct Frozen {
     in_flight: usize,
     stage: Stage,
     captured: BTreeMap<u64, (Data, u64)>,
+    /// `captured` has been filled at least once.
+    listed: bool,
 }
 
 impl<M: Media> Core<M> {
@@ -223,8 +225,10 @@ impl<M: Media> Core<M> {
             in_flight: 0,
             stage: Stage::Writing,
             captured: BTreeMap::new(),
+            listed: false,
         });
         self.epoch += 1;
+        self.owned.clear();
         Some(())
     }
 
@@ -350,13 +354,17 @@ impl<M: Media> Core<M> {
         let durable = self.log.durable_sequence();
         let mut finished = false;
         if self.replaying.is_some() || durable >= frozen.sequence {
-            let old = self.blocks.older_than(frozen.sequence);
-            if old.is_empty() && self.destage_in_flight == 0 {
-                finished = true;
-            }
-            for (address, content) in old {
-                if let Some(content) = content {
-                    frozen.captured.entry(address).or_insert(content);
+            // Ordinary destaging is paused, so what is captured once stays complete but for what was in flight then.
+            if !frozen.listed || (frozen.captured.is_empty() && self.destage_in_flight == 0) {
+                frozen.listed = true;
+                let old = self.blocks.older_than(frozen.sequence);
+                if old.is_empty() && self.destage_in_flight == 0 {
+                    finished = true;
+                }
+                for (address, content) in old {
+                    if let Some(content) = content {
+                        frozen.captured.entry(address).or_insert(content);
+                    }
                 }
             }
             let durable = if self.replaying.is_some() { u64::MAX } else { durable };
@@ -376,6 +384,10 @@ impl<M: Media> Core<M> {
                 }
             }
             self.frozen = Some(frozen);
+            if batch.is_empty() && !finished && self.destage_in_flight == 0 && self.frozen_is_drained() {
+                // What was captured has been freed meanwhile; nothing in flight would bring us back here.
+                return self.destage_frozen();
+            }
             self.write_batch(batch);
         } else {
             self.frozen = Some(frozen);
@@ -389,6 +401,10 @@ impl<M: Media> Core<M> {
                 self.checkpoint_flushed();
             }
         }
+    }
+
+    fn frozen_is_drained(&self) -> bool {
+        self.frozen.as_ref().is_some_and(|frozen| frozen.captured.is_empty())
     }
 
     pub(crate) fn checkpoint_flushed(&mut self) {
@@ -420,7 +436,8 @@ impl<M: Media> Core<M> {
             return;
         }
         let durable = self.log.durable_sequence();
-        let found = self.blocks.destageable(durable, None, self.options.destage_batch);
+        let limit = self.options.destage_batch - self.destage_in_flight;
+        let found = self.blocks.destageable(durable, limit);
         let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?.0))).collect();
         self.write_batch(batch);
     }

@@ -364,6 +364,8 @@ pub struct Core<M: Media> {
     pub(crate) pages: FxHashMap<u64, Cached>,
     pub(crate) page_clock: VecDeque<u64>,
     pub(crate) dirty_pages: Vec<(u8, u64)>,
+    /// Paths to leaves that this epoch owns already, by object and number of the leaf. Emptied by whatever shares, detaches or freezes pages.
+    pub(crate) owned: FxHashMap<(u64, u64), crate::tree::Path>,
     pub(crate) space: SpaceMap,
     pub(crate) blocks: Blocks,
     pub(crate) objects: FxHashMap<u64, Object>,
@@ -412,6 +414,7 @@ impl<M: Media> Core<M> {
             pages: FxHashMap::default(),
             page_clock: VecDeque::new(),
             dirty_pages: Vec::new(),
+            owned: FxHashMap::default(),
             space,
             blocks: Blocks::default(),
             objects: FxHashMap::default(),
@@ -976,7 +979,7 @@ impl<M: Media> Core<M> {
 
     /// Blocks kept back for operations that free space and for checkpoints.
     pub(crate) fn reserve_blocks(&self) -> u64 {
-        (self.space.layout().usable_blocks() / 100).max(48)
+        (self.space.usable() / 100).max(48)
     }
 
     /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
@@ -1021,6 +1024,14 @@ impl<M: Media> Core<M> {
         })
     }
 
+    /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` when a map page has to be read first, and for an
+    /// object that does not exist.
+    pub fn is_mapped(&mut self, object: u64, block: u64) -> Option<bool> {
+        let entry = self.lookup(object, block);
+        self.need.clear();
+        entry.map(|entry| !entry.is_empty())
+    }
+
     /// Ids of every object, sorted.
     pub fn object_ids(&self) -> Vec<u64> {
         let mut ids: Vec<_> = self.objects.keys().copied().filter(|id| *id >= FIRST_OBJECT).collect();
@@ -1042,10 +1053,9 @@ impl<M: Media> Core<M> {
 
     /// Space of the pool. Blocks freed but not yet released, and detached sub-trees already walked, count as free.
     pub fn space(&self) -> PoolSpace {
-        let layout = self.space.layout();
         let block = BLOCK_BYTES as u64;
         let size = self.media.block_count() * block;
-        let fixed = size - layout.usable_blocks() * block;
+        let fixed = size - self.space.usable() * block;
         let used = fixed + self.space.allocated() * block;
         PoolSpace {
             size_bytes: size,

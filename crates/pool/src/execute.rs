@@ -118,16 +118,23 @@ impl<M: Media> Core<M> {
             let from = (block * B).max(offset);
             let to = ((block + 1) * B).min(offset + data.len() as u64);
             let piece = &data[(from - offset) as usize..(to - offset) as usize];
-            let mut content = [0u8; BLOCK_BYTES];
-            if piece.len() < BLOCK_BYTES {
-                match self.content(object, block) {
-                    None => {
-                        complete = false;
-                        continue;
-                    }
-                    Some(Some(old)) => content.copy_from_slice(&old[..]),
-                    Some(None) => {}
+            if piece.len() == BLOCK_BYTES {
+                if is_zero(piece) {
+                    sources.push(Source::Zero);
+                } else {
+                    let content = self.blocks.copy_of(piece.first_chunk()?);
+                    sources.push(Source::Inline(content, crc32c(piece)));
                 }
+                continue;
+            }
+            let mut content = [0u8; BLOCK_BYTES];
+            match self.content(object, block) {
+                None => {
+                    complete = false;
+                    continue;
+                }
+                Some(Some(old)) => content.copy_from_slice(&old[..]),
+                Some(None) => {}
             }
             let at = (from % B) as usize;
             content[at..at + piece.len()].copy_from_slice(piece);
@@ -145,15 +152,37 @@ impl<M: Media> Core<M> {
     fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
         let sequence = self.log.next_sequence();
         let written = self.assign_write(object, first, sources, sequence)?;
-        let data: Vec<&[u8; BLOCK_BYTES]> = sources
-            .iter()
-            .filter_map(|s| match s {
-                Source::Inline(data, _) => Some(&**data),
-                _ => None,
-            })
-            .collect();
-        self.log.append(|out| record::encode_write(out, object, first, &written, Some(&data)));
+        let data = sources.iter().filter_map(|s| match s {
+            Source::Inline(data, _) => Some(&**data),
+            _ => None,
+        });
+        self.log.append(|out| record::encode_write(out, object, first, &written, data));
         Some(())
+    }
+
+    /// The usual write, made short: one whole block that is mapped, unshared and in a leaf that this epoch owns keeps its place, so that nothing
+    /// has to be planned or allocated. False, with nothing done, for any other.
+    fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
+        let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
+        let block = offset / B;
+        if !offset.is_multiple_of(B) || is_zero(data) || !self.log.fits(Self::inline_record_bytes(1)) {
+            return false;
+        }
+        let Some(leaf) = self.owned_leaf(object, block) else { return false };
+        let Some(entry) = self.pages.get_mut(&leaf).map(|cached| &mut cached.page) else { return false };
+        let place = &mut Rc::make_mut(entry).entries[crate::tree::index_in(block, 0)];
+        let address = place.address();
+        if address == 0 || self.space.count(address) != Some(1) {
+            return false;
+        }
+        let crc = crc32c(data);
+        *place = crate::page::Entry::block(address, crc);
+        let copy = self.blocks.copy_of(content);
+        let sequence = self.log.next_sequence();
+        self.blocks.write(address, copy, crc, sequence);
+        let written = [BlockWrite { address, crc, new: false }];
+        self.log.append(|out| record::encode_write(out, object, block, &written, std::iter::once(content)));
+        true
     }
 
     fn inline_record_bytes(blocks: u64) -> usize {
@@ -161,6 +190,9 @@ impl<M: Media> Core<M> {
     }
 
     fn write_inline(&mut self, object: u64, offset: u64, data: &[u8], forced: bool, output: Output) -> Step {
+        if self.overwrite(object, offset, data) {
+            return self.acknowledged(object, forced, output);
+        }
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
         let planned = self.plan_blocks(object, first, count);
@@ -286,7 +318,7 @@ impl<M: Media> Core<M> {
         let committed = (|| {
             let sequence = self.log.next_sequence();
             let written: Vec<BlockWrite> = self.assign_write(object, first, &middle, sequence)?;
-            self.log.append(|out| record::encode_write(out, object, first, &written, None));
+            self.log.append(|out| record::encode_placed(out, object, first, &written));
             if !head_sources.is_empty() {
                 self.commit_inline(object, offset / B, &head_sources)?;
             }

@@ -83,15 +83,29 @@ fn end(out: &mut [u8], at: usize) {
     out[at + 4..at + 8].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends a write record. `data` yields the content of each block that has an address, or the record carries none.
-pub fn encode_write(
+/// Appends a write record that carries the content of its blocks: `data` yields it for each block that has an address.
+pub fn encode_write<'a>(
     out: &mut Vec<u8>,
     object: u64,
     first: u64,
     blocks: &[BlockWrite],
-    data: Option<&[&[u8; BLOCK_BYTES]]>,
+    data: impl Iterator<Item = &'a [u8; BLOCK_BYTES]>,
 ) {
-    let at = begin(out, WRITE, if data.is_some() { INLINE } else { 0 }, object);
+    let at = begin_write(out, INLINE, object, first, blocks);
+    for block in data {
+        out.extend_from_slice(block);
+    }
+    end(out, at);
+}
+
+/// Appends a write record for content that is at its place already.
+pub fn encode_placed(out: &mut Vec<u8>, object: u64, first: u64, blocks: &[BlockWrite]) {
+    let at = begin_write(out, 0, object, first, blocks);
+    end(out, at);
+}
+
+fn begin_write(out: &mut Vec<u8>, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
+    let at = begin(out, WRITE, flags, object);
     out.extend_from_slice(&first.to_le_bytes());
     out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 4]);
@@ -99,10 +113,7 @@ pub fn encode_write(
         out.extend_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
         out.extend_from_slice(&block.crc.to_le_bytes());
     }
-    for block in data.unwrap_or(&[]) {
-        out.extend_from_slice(*block);
-    }
-    end(out, at);
+    at
 }
 
 /// Appends a zero record.
@@ -293,7 +304,7 @@ mod tests {
         let block = [5u8; BLOCK_BYTES];
         let mut out = Vec::new();
         let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
-        encode_write(&mut out, 3, 4, &blocks, Some(&[&block]));
+        encode_write(&mut out, 3, 4, &blocks, [&block].into_iter());
         encode_zero(&mut out, 3, 1, 2);
         encode_clone(&mut out, 1, 2, 3, 4, 5);
         let changes = vec![

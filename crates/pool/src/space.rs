@@ -47,10 +47,70 @@ struct Segment {
     referenced: bool,
 }
 
+/// The segments in memory: found by number with two loads, since every operation asks for several.
+struct Resident {
+    /// By segment: place in `arena`, plus 1; 0 when not in memory.
+    places: Vec<u32>,
+    arena: Vec<Option<Segment>>,
+    free: Vec<u32>,
+}
+
+impl Resident {
+    fn new(segments: u32) -> Self {
+        Self { places: vec![0; segments as usize], arena: Vec::new(), free: Vec::new() }
+    }
+
+    #[inline]
+    fn place(&self, segment: u32) -> Option<usize> {
+        (self.places.get(segment as usize)?.checked_sub(1)).map(|place| place as usize)
+    }
+
+    #[inline]
+    fn get(&self, segment: u32) -> Option<&Segment> {
+        self.arena.get(self.place(segment)?)?.as_ref()
+    }
+
+    #[inline]
+    fn get_mut(&mut self, segment: u32) -> Option<&mut Segment> {
+        let place = self.place(segment)?;
+        self.arena.get_mut(place)?.as_mut()
+    }
+
+    fn contains(&self, segment: u32) -> bool {
+        self.place(segment).is_some()
+    }
+
+    fn len(&self) -> usize {
+        self.arena.len() - self.free.len()
+    }
+
+    fn insert(&mut self, segment: u32, content: Segment) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.arena[place as usize] = Some(content);
+                place
+            }
+            None => {
+                self.arena.push(Some(content));
+                self.arena.len() as u32 - 1
+            }
+        };
+        self.places[segment as usize] = place + 1;
+    }
+
+    fn remove(&mut self, segment: u32) {
+        if let Some(place) = self.place(segment) {
+            self.arena[place] = None;
+            self.free.push(place as u32);
+            self.places[segment as usize] = 0;
+        }
+    }
+}
+
 /// Reference counts and allocation.
 pub struct SpaceMap {
     layout: Layout,
-    resident: FxHashMap<u32, Segment>,
+    resident: Resident,
     index: Vec<SlotEntry>,
     zones: Vec<SlotEntry>,
     groups: Vec<SlotEntry>,
@@ -58,6 +118,8 @@ pub struct SpaceMap {
     with_space: BTreeSet<u32>,
     open: [Option<(u32, usize)>; 3],
     cursor: u32,
+    /// Blocks that data and map pages can use.
+    usable: u64,
     resident_available: u64,
     total_available: u64,
     allocated: u64,
@@ -86,13 +148,14 @@ impl SpaceMap {
     pub fn new(layout: Layout) -> Self {
         let mut map = Self {
             layout,
-            resident: FxHashMap::default(),
+            resident: Resident::new(layout.segments()),
             index: vec![SlotEntry::default(); layout.segments() as usize],
             zones: vec![SlotEntry::default(); layout.zones() as usize],
             groups: vec![SlotEntry::default(); layout.groups() as usize],
             with_space: BTreeSet::new(),
             open: [None; 3],
             cursor: 0,
+            usable: layout.usable_blocks(),
             resident_available: 0,
             total_available: 0,
             allocated: 0,
@@ -164,7 +227,7 @@ impl SpaceMap {
         if self.layout.is_metadata(segment) {
             return Err(format!("block {address} lies in the space map"));
         }
-        if let Some(s) = self.resident.get_mut(&segment) {
+        if let Some(s) = self.resident.get_mut(segment) {
             s.referenced = true;
             return Ok(None);
         }
@@ -189,7 +252,7 @@ impl SpaceMap {
     /// Checks a count block read for `segment` and makes it resident.
     pub fn load(&mut self, segment: u32, block: &[u8]) -> Result<(), String> {
         let (address, crc) = self.source(segment).ok_or_else(|| format!("segment {segment} was never written"))?;
-        if self.resident.contains_key(&segment) {
+        if self.resident.contains(segment) {
             return Ok(());
         }
         let found = crc32c(block);
@@ -258,7 +321,7 @@ impl SpaceMap {
                 let segment = self.cursor % segments.max(1);
                 self.cursor = (self.cursor + 1) % segments.max(1);
                 scanned += 1;
-                if self.resident.contains_key(&segment) || self.indexed_free(segment) < threshold {
+                if self.resident.contains(segment) || self.indexed_free(segment) < threshold {
                     continue;
                 }
                 if !self.materialise(segment) {
@@ -285,7 +348,7 @@ impl SpaceMap {
         let slot = stream as usize;
         loop {
             if let Some((segment, from)) = self.open[slot]
-                && let Some(s) = self.resident.get_mut(&segment)
+                && let Some(s) = self.resident.get_mut(segment)
             {
                 if let Some((at, run)) = next_run(&s.allocatable, from, want as usize) {
                     for i in at..at + run {
@@ -309,7 +372,7 @@ impl SpaceMap {
 
     fn choose(&self, slot: usize) -> Option<u32> {
         let taken = |s: &u32| self.open.iter().enumerate().any(|(i, o)| i != slot && o.is_some_and(|(t, _)| t == *s));
-        let roomy = |s: &&u32| self.resident.get(s).is_some_and(|x| x.available >= MARGIN as u32) && !taken(s);
+        let roomy = |s: &&u32| self.resident.get(**s).is_some_and(|x| x.available >= MARGIN as u32) && !taken(s);
         self.with_space
             .iter()
             .find(roomy)
@@ -321,7 +384,7 @@ impl SpaceMap {
     /// Marks an allocated block as kept for a write that has not taken effect.
     pub fn reserve(&mut self, address: u64) {
         if let Some((segment, _)) = self.layout.locate(address)
-            && let Some(s) = self.resident.get_mut(&segment)
+            && let Some(s) = self.resident.get_mut(segment)
         {
             s.reserved += 1;
         }
@@ -330,7 +393,7 @@ impl SpaceMap {
     /// Ends `reserve`; with `free` the block is given back (at the next checkpoint).
     pub fn unreserve(&mut self, address: u64, free: bool) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
-        let Some(s) = self.resident.get_mut(&segment) else { return };
+        let Some(s) = self.resident.get_mut(segment) else { return };
         s.reserved -= 1;
         if free {
             set(&mut s.freed, i);
@@ -340,7 +403,7 @@ impl SpaceMap {
     }
 
     fn mark_dirty(&mut self, segment: u32) {
-        if let Some(s) = self.resident.get_mut(&segment)
+        if let Some(s) = self.resident.get_mut(segment)
             && !s.dirty
         {
             s.dirty = true;
@@ -352,14 +415,14 @@ impl SpaceMap {
     #[inline]
     pub fn count(&self, address: u64) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
-        Some(self.resident.get(&segment)?.counts[i])
+        Some(self.resident.get(segment)?.counts[i])
     }
 
     /// Adds a reference; returns the new count. `None` when the segment is not resident.
     #[inline]
     pub fn increment(&mut self, address: u64) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
-        let s = self.resident.get_mut(&segment)?;
+        let s = self.resident.get_mut(segment)?;
         let count = &mut s.counts[i];
         if *count == 0 {
             s.zero_counts -= 1;
@@ -388,7 +451,7 @@ impl SpaceMap {
     #[inline]
     pub fn decrement(&mut self, address: u64) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
-        let s = self.resident.get_mut(&segment)?;
+        let s = self.resident.get_mut(segment)?;
         let count = &mut s.counts[i];
         if *count == 0 {
             return None;
@@ -415,7 +478,7 @@ impl SpaceMap {
     pub fn forbid(&mut self, address: u64) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
         set(self.future.entry(segment).or_insert_with(|| Box::new([0; WORDS])), i);
-        if let Some(s) = self.resident.get_mut(&segment)
+        if let Some(s) = self.resident.get_mut(segment)
             && bit(&s.allocatable, i)
         {
             clear(&mut s.allocatable, i);
@@ -444,13 +507,13 @@ impl SpaceMap {
 
     /// The counts of a segment in memory.
     pub fn counts(&self, segment: u32) -> Option<Box<[u16; N]>> {
-        Some(self.resident.get(&segment)?.counts.clone())
+        Some(self.resident.get(segment)?.counts.clone())
     }
 
     /// True when the block is offered for allocation.
     pub fn is_allocatable(&self, address: u64) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
-        self.resident.get(&segment).is_some_and(|s| bit(&s.allocatable, i))
+        self.resident.get(segment).is_some_and(|s| bit(&s.allocatable, i))
     }
 
     /// Number of segments that a freeze would write.
@@ -465,7 +528,7 @@ impl SpaceMap {
         let mut writes = Vec::with_capacity(segments.len() + 4);
         let mut zones = BTreeSet::new();
         for &segment in &segments {
-            let Some(s) = self.resident.get_mut(&segment) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { continue };
             let mut buffer = Buffer::zeroed(1);
             for (raw, count) in buffer.as_chunks_mut::<2>().0.iter_mut().zip(s.counts.iter()) {
                 *raw = count.to_le_bytes();
@@ -508,7 +571,7 @@ impl SpaceMap {
     pub fn release(&mut self) {
         for segment in std::mem::take(&mut self.frozen) {
             let future = self.future.get(&segment);
-            let Some(s) = self.resident.get_mut(&segment) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { continue };
             s.flushing = false;
             let mut freed = 0;
             let mut usable = 0;
@@ -529,6 +592,11 @@ impl SpaceMap {
         }
     }
 
+    /// Blocks that data and map pages can use, allocated or not.
+    pub fn usable(&self) -> u64 {
+        self.usable
+    }
+
     /// Drops clean segments from memory until at most `limit` remain, least recently used first.
     pub fn evict(&mut self, limit: usize) {
         let mut chances = self.clock.len() * 2;
@@ -536,7 +604,7 @@ impl SpaceMap {
             chances -= 1;
             let Some(segment) = self.clock.pop_front() else { return };
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
-            let Some(s) = self.resident.get_mut(&segment) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { continue };
             let busy = s.dirty || s.flushing || s.reserved > 0 || open;
             // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
             let unknown = self.index[segment as usize].slot().is_none() || self.future.contains_key(&segment);
@@ -548,7 +616,7 @@ impl SpaceMap {
             self.resident_available -= u64::from(s.available);
             self.total_available -= u64::from(s.available);
             self.with_space.remove(&segment);
-            self.resident.remove(&segment);
+            self.resident.remove(segment);
             self.total_available += self.indexed_free(segment);
         }
     }

@@ -19,7 +19,11 @@ pub(crate) fn index_in(block: u64, level: u8) -> usize {
     ((block >> (8 * u32::from(level))) & 0xff) as usize
 }
 
+/// Owned paths that are remembered at most.
+const OWNED: usize = 16_384;
+
 /// An exclusively owned path from an object's root to a page.
+#[derive(Clone, Copy)]
 pub(crate) struct Path {
     pub object: u64,
     /// Page addresses; index is the level.
@@ -69,6 +73,19 @@ impl<M: Media> Core<M> {
             Ok(None) => {}
             Ok(Some(segment)) => self.need.segments.push(segment),
             Err(reason) => self.need.damaged = Some(reason),
+        }
+    }
+
+    /// As `need_counts` for what each entry names. Neighbours mostly lie in one segment, which is asked for once.
+    pub(crate) fn need_counts_of(&mut self, entries: &[Entry]) {
+        let layout = self.space.layout();
+        let mut last = None;
+        for address in entries.iter().map(Entry::address).filter(|address| *address != 0) {
+            let segment = layout.locate(address).map(|place| place.0);
+            if segment.is_none() || segment != last {
+                self.need_counts(address);
+                last = segment;
+            }
         }
     }
 
@@ -127,6 +144,12 @@ impl<M: Media> Core<M> {
         entries: std::ops::Range<usize>,
         worst: bool,
     ) -> Option<usize> {
+        if level == 0
+            && !worst
+            && let Some(path) = self.owned.get(&(object, block / FANOUT as u64))
+        {
+            return self.plan_owned(path.page(), entries);
+        }
         let mut pointer = self.root_of(object)?;
         let mut shared = worst;
         loop {
@@ -145,11 +168,7 @@ impl<M: Media> Core<M> {
                 shared |= self.space.count(address).is_none_or(|c| c > 1);
             }
             if shared {
-                for entry in &page.entries {
-                    if !entry.is_empty() {
-                        self.need_counts(entry.address());
-                    }
-                }
+                self.need_counts_of(&page.entries);
             }
             if shared || page.epoch() < self.epoch {
                 let this = (object, block / page_span(at));
@@ -171,6 +190,27 @@ impl<M: Media> Core<M> {
             let entry = page.entries[index_in(block, at)];
             pointer = (entry.address(), at - 1, entry.crc());
         }
+    }
+
+    /// The leaf that maps `block` of the object, if its whole path is owned by this epoch.
+    pub(crate) fn owned_leaf(&self, object: u64, block: u64) -> Option<u64> {
+        Some(self.owned.get(&(object, block / FANOUT as u64))?.page())
+    }
+
+    /// As `plan_path`, for a leaf that is owned: only the counts of the old blocks matter.
+    fn plan_owned(&mut self, leaf: u64, entries: std::ops::Range<usize>) -> Option<usize> {
+        let mut new = entries.len();
+        for entry in &self.pages.get(&leaf)?.page.entries[entries] {
+            if entry.is_empty() {
+                continue;
+            }
+            match self.space.missing(entry.address()) {
+                Ok(None) => new -= usize::from(self.space.count(entry.address()) == Some(1)),
+                Ok(Some(segment)) => self.need.segments.push(segment),
+                Err(reason) => self.need.damaged = Some(reason),
+            }
+        }
+        Some(new)
     }
 
     fn allocate_page(&mut self) -> Option<u64> {
@@ -223,6 +263,12 @@ impl<M: Media> Core<M> {
 
     /// Owns the path from the object's root to the page at `level` that spans `block`. `None` is a broken plan, after which the pool must stop.
     pub(crate) fn own_path(&mut self, object: u64, block: u64, level: u8) -> Option<Path> {
+        let leaf = (object, block / FANOUT as u64);
+        if level == 0
+            && let Some(path) = self.owned.get(&leaf)
+        {
+            return Some(*path);
+        }
         let (root, root_level, _) = self.root_of(object)?;
         let mut path = Path { object, pages: [0; 4], root_level, level, block };
         let mut address = self.own(object, root, root_level)?;
@@ -242,6 +288,12 @@ impl<M: Media> Core<M> {
             at -= 1;
             path.pages[usize::from(at)] = address;
         }
+        if level == 0 {
+            if self.owned.len() >= OWNED {
+                self.owned.clear();
+            }
+            self.owned.insert(leaf, path);
+        }
         Some(path)
     }
 
@@ -250,6 +302,9 @@ impl<M: Media> Core<M> {
         let object = self.objects.get_mut(&path.object)?;
         object.mapped = object.mapped.checked_add_signed(delta)?;
         self.dirty_objects.insert(path.object);
+        if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
+            return Some(());
+        }
         for at in path.level..=path.root_level {
             let address = path.pages[usize::from(at)];
             let page = self.page_mut(address)?;
@@ -259,6 +314,7 @@ impl<M: Media> Core<M> {
                 self.space.decrement(address)?;
                 self.metadata_blocks -= 1;
                 self.pages.remove(&address);
+                self.owned.clear();
                 Entry::EMPTY
             } else if at < path.root_level {
                 Entry::child(address, mapped, 0)
@@ -287,6 +343,7 @@ impl<M: Media> Core<M> {
     /// Detaches the sub-tree behind `pointer`; its references are given back in the background.
     pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer) {
         if address != 0 {
+            self.owned.clear();
             self.drops.push(Dropped { address, level, crc });
             self.drops_changed = true;
         }

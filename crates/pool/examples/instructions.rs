@@ -1,0 +1,109 @@
+//! Work for an instruction counter: `instructions KIND COUNT` does the same preparation for every count and then COUNT operations, so that
+//! the difference between two counts is the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that have been
+//! written since the last checkpoint), clone (16 MiB of mapped blocks to the next place of an empty volume).
+//!
+//! The pool lies in a file in memory, whose engine runs inside the calls; its system calls are not instructions of this process.
+
+use bytes::Bytes;
+use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
+use pool::{CatalogChange, Core, ObjectId, Operation, Options};
+use std::error::Error;
+
+const VOLUME_BYTES: u64 = 4 << 30;
+const MAPPED_BYTES: u64 = 512 << 20;
+const BATCH: u64 = 32;
+
+type Engine = Core<LocalMedia<FileDisk>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(kind), Some(count)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: instructions lookup|write|clone COUNT".into());
+    };
+    let count: u64 = count.parse()?;
+    let file = tempfile::NamedTempFile::new_in("/dev/shm")?;
+    let disk = FileDisk::open(file.path(), &OpenOptions { create_bytes: Some(4 << 30), ..OpenOptions::default() })?;
+    let uuid = [1; 16];
+    let format = FormatOptions {
+        uuid,
+        log_bytes: media::default_log_bytes(4 << 30),
+        root: pool::initial_root(uuid),
+        overwrite: true,
+    };
+    let media = LocalMedia::format(disk, format)?;
+    let (mut core, _) = Core::open(media, Options { incarnation: 1, ..Options::default() }, &mut |_| {})?;
+    let mut outstanding = 0;
+    let volume = core.new_object_id();
+    let destination = core.new_object_id();
+    let create = [(volume, VOLUME_BYTES), (destination, pool::MAX_VOLUME_BYTES)];
+    let create = create.map(|(id, size_bytes)| CatalogChange::CreateVolume { id: ObjectId(id), size_bytes });
+    outstanding += 1;
+    core.submit(Operation::Catalog(create.to_vec()));
+    finish(&mut core, &mut outstanding)?;
+    // Content in pieces of 1 MiB, each another.
+    for at in (0..MAPPED_BYTES).step_by(1 << 20) {
+        let data = Bytes::from(vec![(at >> 20) as u8 | 1; 1 << 20]);
+        outstanding += 1;
+        core.submit(Operation::Write { object: volume, offset: at, data, forced: false });
+        finish(&mut core, &mut outstanding)?;
+    }
+    core.checkpoint()?;
+    let mut random = 1_u64;
+    let mut below = |bound: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % bound
+    };
+    let block = Bytes::from((0..4096_u32).map(|i| i as u8).collect::<Vec<u8>>());
+    // The first touch of a page in an epoch copies it; that is measured by nobody here.
+    for at in (0..MAPPED_BYTES).step_by(256 * 4096) {
+        outstanding += 1;
+        core.submit(Operation::Write { object: volume, offset: at, data: block.clone(), forced: false });
+        finish(&mut core, &mut outstanding)?;
+    }
+    let mut mapped = 0_u64;
+    for i in 0..count {
+        match &kind[..] {
+            "lookup" => mapped += u64::from(core.is_mapped(volume, below(MAPPED_BYTES / 4096)) == Some(true)),
+            "write" => {
+                let offset = below(MAPPED_BYTES / 4096) * 4096;
+                outstanding += 1;
+                core.submit(Operation::Write { object: volume, offset, data: block.clone(), forced: false });
+            }
+            "clone" => {
+                let source_offset = below(MAPPED_BYTES >> 24) << 24;
+                let destination_offset = i << 24;
+                outstanding += 1;
+                core.submit(Operation::Clone {
+                    source: volume,
+                    source_offset,
+                    destination,
+                    destination_offset,
+                    length: 16 << 20,
+                });
+            }
+            other => return Err(format!("{other} is not a kind").into()),
+        }
+        if i % BATCH == BATCH - 1 {
+            finish(&mut core, &mut outstanding)?;
+        }
+    }
+    finish(&mut core, &mut outstanding)?;
+    if kind == "lookup" && mapped != count {
+        return Err("a mapped block was not found".into());
+    }
+    Ok(())
+}
+
+/// Pumps until everything submitted has been answered.
+fn finish(core: &mut Engine, outstanding: &mut u64) -> Result<(), Box<dyn Error>> {
+    while *outstanding > 0 {
+        core.pump(0);
+        while let Some((_, result)) = core.poll_finished() {
+            result.map_err(|failure| format!("{failure:?}"))?;
+            *outstanding -= 1;
+        }
+    }
+    Ok(())
+}
