@@ -165,6 +165,23 @@ impl Configuration {
         if self.iscsi.is_empty() {
             return Err(wrong("[iscsi] listen is empty: an array needs a portal".to_owned()));
         }
+        let listened: Vec<SocketAddr> = self
+            .iscsi
+            .iter()
+            .copied()
+            .chain(self.http)
+            .chain(self.metrics)
+            .filter(|address| address.port() != 0)
+            .collect();
+        let twice = listened
+            .iter()
+            .enumerate()
+            .find(|(at, address)| listened.iter().skip(at + 1).any(|other| other == *address));
+        if let Some((_, address)) = twice {
+            return Err(wrong(format!(
+                "{address} is to be listened on twice: give every listener an address of its own"
+            )));
+        }
         if !self.advertise.is_empty() && self.advertise.len() != self.iscsi.len() {
             let (told, portals) = (self.advertise.len(), self.iscsi.len());
             return Err(wrong(format!("[iscsi] advertise has {told} addresses for {portals} portals")));
