@@ -21,7 +21,9 @@ pub mod size;
 pub use access::{Access, AccessGrant, AccessList};
 pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
 pub use list::List;
-pub use offload::{Latency, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery};
+pub use offload::{
+    Latency, LatencyBucket, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery,
+};
 pub use pool::{Pool, PoolState};
 pub use problem::{Problem, User};
 pub use session::{Portal, Session};

@@ -29,14 +29,23 @@ pub struct OffloadStatistics {
     pub cloned_bytes: u64,
     /// Bytes that had to be read and written inside the array.
     pub copied_bytes: u64,
+    /// UNMAP: bytes in whole mapping units (4 KiB), which the pool gets back unless a snapshot or clone holds them.
+    #[serde(default)]
+    pub deallocated_bytes: u64,
+    /// UNMAP: bytes at the edges, which read as zeros but may stay allocated.
+    #[serde(default)]
+    pub unaligned_bytes: u64,
     /// Time from the command's arrival to its status.
     pub latency: Latency,
-    /// Refusals by reason, the most frequent first.
+    /// Refusals and errors by reason, the most frequent first; their counts add up to `refused` + `errors`.
     pub refusals: Vec<OffloadRefusalCount>,
+    /// Commands among `ok` that brought no benefit, by reason: an UNMAP below the mapping unit, a copy that had to move its data.
+    #[serde(default)]
+    pub ineffective: Vec<OffloadRefusalCount>,
 }
 
-/// Latency in microseconds; percentiles come from a histogram and name the upper end of their bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Latency in microseconds; percentiles come from the histogram and name the upper end of their bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Latency {
     /// Mean.
     pub average_us: u64,
@@ -44,6 +53,18 @@ pub struct Latency {
     pub p50_us: u64,
     /// 99 of 100 commands took at most this long.
     pub p99_us: u64,
+    /// Buckets with commands in them, by ascending bound.
+    #[serde(default)]
+    pub histogram: Vec<LatencyBucket>,
+}
+
+/// Commands whose latency lies below one bound and not below the next smaller one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LatencyBucket {
+    /// The bound, a power of two; `null` for everything above the largest.
+    pub upper_us: Option<u64>,
+    /// Commands in this bucket alone.
+    pub count: u64,
 }
 
 /// How often one reason was given.

@@ -10,6 +10,9 @@ pub struct Pool {
     pub name: String,
     /// Whether it serves I/O.
     pub state: PoolState,
+    /// Why it stopped; absent unless `state` is `stopped`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_reason: Option<String>,
     /// The whole pool.
     pub size_bytes: u64,
     /// Everything that cannot take new data.

@@ -20,8 +20,8 @@ pub struct Snapshot {
     pub size_bytes: u64,
     /// Bytes with stored content.
     pub mapped_bytes: u64,
-    /// What deleting the snapshot would free.
-    pub unique_bytes: u64,
+    /// What deleting the snapshot would free; counted as for volumes.
+    pub unique_bytes: Option<u64>,
     /// When it was taken.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,

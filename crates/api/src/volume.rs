@@ -20,8 +20,9 @@ pub struct Volume {
     pub size_bytes: u64,
     /// Written by the host and not unmapped.
     pub mapped_bytes: u64,
-    /// What deleting the volume would free.
-    pub unique_bytes: u64,
+    /// What deleting the volume would free: blocks that no snapshot, clone or copied range refers to. For a volume with very much of
+    /// its own the count takes time: then this is the last count, seconds to a few minutes old, and `null` until the first is finished.
+    pub unique_bytes: Option<u64>,
     /// Snapshots of this volume.
     pub snapshots: u64,
     /// True when writes are acknowledged before they are durable (WCE=1).

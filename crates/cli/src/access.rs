@@ -74,6 +74,8 @@ pub struct From {
 }
 
 impl Resource for Access {
+    const WHEN_EMPTY: &'static str =
+        "nothing is granted yet; let a host see a volume:  windlass access grant VOLUME --host NAME";
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |access| access.volume.as_str().into()),
         column("host", |access| access.host.as_str().into()),

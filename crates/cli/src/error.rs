@@ -62,6 +62,13 @@ impl CliError {
             _ => 1,
         };
         let Problem { detail, code, help, users, .. } = problem;
+        // The array speaks of HTTP headers; here there is an option.
+        let help = match code.as_str() {
+            "unauthorized" => {
+                Some("name the token's file:  --token-file STATE_DIR/admin.token  or WINDLASS_TOKEN_FILE".to_owned())
+            }
+            _ => help,
+        };
         Self { status, message: detail, code: Some(code), users, help }
     }
 

@@ -93,6 +93,7 @@ impl Chap {
 }
 
 impl Resource for Host {
+    const WHEN_EMPTY: &'static str = "no hosts yet; make one:  windlass host create NAME --iqn IQN";
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |host| host.name.as_str().into()),
         column("iqns", |host| host.iqns.join(" ").into()),

@@ -29,24 +29,28 @@ pub enum Verb {
 }
 
 impl Resource for OffloadStatistics {
+    const WHEN_EMPTY: &'static str = "no host has used an offload since the array started";
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |row| row.volume.as_str().into()),
         column("primitive", |row| row.primitive.to_uppercase().into()),
         column("commands", |row| Value::Number(row.commands)),
         column("ok", |row| Value::Number(row.ok)),
         column("refused", |row| Value::Number(row.refused)),
-        column("miscompares", |row| Value::Number(row.miscompares)),
+        wide("miscompares", |row| Value::Number(row.miscompares)),
         wide("errors", |row| Value::Number(row.errors)),
         column("bytes", |row| Value::Bytes(row.bytes)),
-        column("host-bytes-avoided", |row| Value::Bytes(row.host_bytes_avoided)),
+        column("host-bytes-avoided", |row| match row.primitive.as_str() {
+            // The others move no data in the first place.
+            "xcopy" | "zero" => Value::Bytes(row.host_bytes_avoided),
+            _ => Value::None,
+        }),
+        wide("ineffective", |row| Value::Number(row.ineffective.iter().map(|reason| reason.count).sum())),
         wide("cloned", |row| Value::Bytes(row.cloned_bytes)),
         wide("copied", |row| Value::Bytes(row.copied_bytes)),
         column("avg", |row| Value::Microseconds(row.latency.average_us)),
         wide("p50", |row| Value::Microseconds(row.latency.p50_us)),
         column("p99", |row| Value::Microseconds(row.latency.p99_us)),
-        column("top-refusal", |row| {
-            row.refusals.first().map(|refusal| format!("{} ({})", refusal.reason, refusal.count)).into()
-        }),
+        column("top-refusal", |row| top_refusal(row).into()),
     ];
 
     fn name(&self) -> String {
@@ -54,16 +58,40 @@ impl Resource for OffloadStatistics {
     }
 }
 
+/// The reason given most often, with its count.
+fn top_refusal(row: &OffloadStatistics) -> Option<String> {
+    let contention = (row.miscompares > 0).then_some(("miscompare, normal contention", row.miscompares));
+    let reasons = row.refusals.first().into_iter().chain(row.ineffective.first());
+    let reasons = reasons.map(|reason| (reason.reason_code.as_str(), reason.count));
+    let (reason, count) = reasons.chain(contention).max_by_key(|(_, count)| *count)?;
+    Some(format!("{reason} ({count})"))
+}
+
+/// A host's name, or the end of an initiator name that belongs to no host.
+fn who(refusal: &OffloadRefusal) -> String {
+    const SHOWN: usize = 24;
+    let initiator = &refusal.initiator;
+    match &refusal.host {
+        Some(host) => host.clone(),
+        None if initiator.chars().count() <= SHOWN => initiator.clone(),
+        None => {
+            let skipped = initiator.chars().count() - (SHOWN - 1);
+            "…".chars().chain(initiator.chars().skip(skipped)).collect()
+        }
+    }
+}
+
 impl Resource for OffloadRefusal {
+    const WHEN_EMPTY: &'static str = "nothing was refused";
     const COLUMNS: &'static [Column<Self>] = &[
         wide("sequence", |refusal| Value::Number(refusal.sequence)),
         column("time", |refusal| format!("{:.0}", refusal.time).into()),
         column("volume", |refusal| refusal.volume.as_str().into()),
         column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
-        column("host", |refusal| refusal.host.clone().unwrap_or_else(|| refusal.initiator.clone()).into()),
+        column("host", |refusal| who(refusal).into()),
         wide("initiator", |refusal| refusal.initiator.as_str().into()),
-        wide("code", |refusal| refusal.reason_code.as_str().into()),
-        column("reason", |refusal| refusal.reason.as_str().into()),
+        column("reason", |refusal| refusal.reason_code.as_str().into()),
+        wide("in-words", |refusal| refusal.reason.as_str().into()),
         column("detail", |refusal| refusal.detail.as_str().into()),
     ];
 

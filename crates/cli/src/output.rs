@@ -32,7 +32,7 @@ pub(crate) enum Value {
     Number(u64),
     /// Bytes: IEC units for people.
     Bytes(u64),
-    /// Microseconds: milliseconds for people.
+    /// Microseconds: in the fitting unit for people.
     Microseconds(u64),
     /// Nothing to show.
     None,
@@ -58,13 +58,13 @@ impl<V: Into<Self>> From<Option<V>> for Value {
 
 impl Value {
     /// As it stands in a table.
-    fn shown(&self, bytes: bool) -> String {
+    pub(crate) fn shown(&self, bytes: bool) -> String {
         match self {
             Self::Text(text) => harmless(text),
             Self::Number(number) => number.to_string(),
             Self::Bytes(number) if bytes => number.to_string(),
             Self::Bytes(number) => api::size::format(*number),
-            Self::Microseconds(us) => format!("{}.{:02}ms", us / 1000, us % 1000 / 10),
+            Self::Microseconds(us) => duration(*us),
             Self::None => "–".to_owned(),
         }
     }
@@ -80,6 +80,15 @@ impl Value {
 
     const fn is_number(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Bytes(_) | Self::Microseconds(_))
+    }
+}
+
+/// `7µs`, `1.25ms`, `3.50s`.
+fn duration(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us}µs"),
+        1_000..1_000_000 => format!("{}.{:02}ms", us / 1_000, us % 1_000 / 10),
+        _ => format!("{}.{:02}s", us / 1_000_000, us % 1_000_000 / 10_000),
     }
 }
 
@@ -103,6 +112,8 @@ pub(crate) struct Column<T> {
 pub(crate) trait Resource: Serialize + Sized + 'static {
     /// Its columns in their order.
     const COLUMNS: &'static [Column<Self>];
+    /// What a person is told under an empty list; nothing when it is empty.
+    const WHEN_EMPTY: &'static str = "";
     /// What `-o name` prints.
     fn name(&self) -> String;
 }
@@ -137,7 +148,11 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
             Format::Table | Format::Wide => rows(&columns, items, !self.globals.no_headers, self.globals.bytes),
         };
-        Ok(self.console.data(&text)?)
+        self.console.data(&text)?;
+        if items.is_empty() && !T::WHEN_EMPTY.is_empty() && self.is_for_people() {
+            self.say(T::WHEN_EMPTY);
+        }
+        Ok(())
     }
 
     /// Shows one resource, one line per column.
@@ -349,6 +364,14 @@ mod tests {
     #[test]
     fn text_from_the_network_cannot_drive_the_terminal() {
         assert_eq!(Value::from("a\u{1b}[2Jb\n").shown(false), "a\\u{1b}[2Jb\\n");
+    }
+
+    #[test]
+    fn durations_have_a_fitting_unit() {
+        for (us, text) in [(0, "0µs"), (999, "999µs"), (1_250, "1.25ms"), (999_999, "999.99ms"), (3_500_000, "3.50s")]
+        {
+            assert_eq!(Value::Microseconds(us).shown(false), text);
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub enum Verb {
 }
 
 impl Resource for Session {
+    const WHEN_EMPTY: &'static str = "nobody is connected; what to connect to is in  windlass access list";
     const COLUMNS: &'static [Column<Self>] = &[
         column("id", |session| Value::Number(session.id)),
         column("host", |session| session.host.clone().into()),

@@ -41,12 +41,13 @@ pub enum Verb {
 }
 
 impl Resource for Snapshot {
+    const WHEN_EMPTY: &'static str = "no snapshots; take one:  windlass snapshot create VOLUME NAME";
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |snapshot| snapshot.volume.as_str().into()),
         column("name", |snapshot| snapshot.name.as_str().into()),
         column("size", |snapshot| Value::Bytes(snapshot.size_bytes)),
         column("mapped", |snapshot| Value::Bytes(snapshot.mapped_bytes)),
-        column("unique", |snapshot| Value::Bytes(snapshot.unique_bytes)),
+        column("unique", |snapshot| snapshot.unique_bytes.map(Value::Bytes).into()),
         column("created", |snapshot| format!("{:.0}", snapshot.created).into()),
         column("clones", |snapshot| (!snapshot.dependents.is_empty()).then(|| snapshot.dependents.join(" ")).into()),
         wide("id", |snapshot| snapshot.id.to_string().into()),

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::CliError;
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, Value};
 use crate::pool::state;
 use api::{Health, Status};
 
@@ -47,6 +47,11 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
             output.size(pool.provisioned_bytes),
         );
         lines.push(("pool", text));
+        if let Some(reason) = &pool.stopped_reason {
+            let reason = Value::from(reason.as_str()).shown(false);
+            lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
+            lines.push(("pool", "nothing acknowledged is lost; mend the cause and restart the array".to_owned()));
+        }
     }
     let objects = [
         (status.volumes, "volume"),
@@ -57,7 +62,12 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
     let objects = objects.map(|(count, noun)| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
     lines.push(("objects", objects.join(" · ")));
     for total in &status.offload {
-        let mut text = format!("{:<5} {} commands", total.primitive.to_uppercase(), total.commands);
+        let mut text = format!(
+            "{:<5} {} command{}",
+            total.primitive.to_uppercase(),
+            total.commands,
+            if total.commands == 1 { "" } else { "s" }
+        );
         if total.host_bytes_avoided > 0 {
             text += &format!(" · {} kept off the wire", output.size(total.host_bytes_avoided));
         }

@@ -95,15 +95,17 @@ pub enum Switch {
 }
 
 impl Resource for Volume {
+    const WHEN_EMPTY: &'static str = "no volumes yet; make one:  windlass volume create NAME --size 100G";
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |volume| volume.name.as_str().into()),
         column("size", |volume| Value::Bytes(volume.size_bytes)),
         column("mapped", |volume| Value::Bytes(volume.mapped_bytes)),
-        column("unique", |volume| Value::Bytes(volume.unique_bytes)),
+        column("unique", |volume| volume.unique_bytes.map(Value::Bytes).into()),
         column("snaps", |volume| Value::Number(volume.snapshots)),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),
-        wide("cache", |volume| if volume.write_cache { "on" } else { "off" }.into()),
+        wide("url", |volume| urls(volume).into()),
+        wide("cache", |volume| cache(volume).into()),
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
         }),
@@ -118,6 +120,11 @@ impl Resource for Volume {
     }
 }
 
+/// The word for the state of its write cache.
+const fn cache(volume: &Volume) -> &'static str {
+    if volume.write_cache { "on" } else { "off" }
+}
+
 /// How much of the size was never written, in percent.
 fn thin(volume: &Volume) -> String {
     let unmapped = u128::from(volume.size_bytes.saturating_sub(volume.mapped_bytes));
@@ -130,6 +137,12 @@ fn thin(volume: &Volume) -> String {
 /// `HOST:LUN` of every grant.
 fn luns(volume: &Volume) -> Option<String> {
     let all: Vec<String> = volume.luns.iter().map(|unit| format!("{}:{}", unit.host, unit.lun)).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// What initiators connect to, once for each grant.
+fn urls(volume: &Volume) -> Option<String> {
+    let all: Vec<&str> = volume.luns.iter().map(|unit| unit.iscsi_url.as_str()).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
@@ -161,7 +174,12 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Set(Set { name, new_name, write_cache }) => {
             let write_cache = write_cache.map(|switch| switch == Switch::On);
             let set = VolumeSet { name: new_name.clone(), write_cache, size_bytes: None };
-            output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
+            let volume = client.patch::<Volume>(&path(name), &set).await?;
+            output.made("volume", &volume, true)?;
+            if write_cache.is_some() {
+                output.say(&format!("write cache of {} is {}", volume.name, cache(&volume)));
+            }
+            Ok(())
         }
         Verb::Delete { names, with_snapshots } => {
             let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };

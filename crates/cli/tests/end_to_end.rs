@@ -117,8 +117,11 @@ fn offload() -> OffloadRow {
         host_bytes_avoided: 0,
         cloned_bytes: 0,
         copied_bytes: 0,
+        deallocated_bytes: 1024,
+        unaligned_bytes: 512,
         latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
         refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
+        ineffective: Vec::new(),
     }
 }
 
@@ -150,7 +153,11 @@ fn a_day_with_volumes() {
     );
     let other = array.run(&["volume", "create", "tmpl-win", "--size", "50G"]);
     assert_eq!(other.status, 4);
-    assert_eq!(other.err, "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n");
+    assert_eq!(
+        other.err,
+        "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n\
+         help: choose another name; this one is shown by  windlass volume show tmpl-win\n"
+    );
 
     array.ok(&["snapshot", "create", "tmpl-win", "monday"]);
     array.ok(&["volume", "clone", "tmpl-win@monday", "win-dc1"]);
@@ -233,13 +240,13 @@ fn what_the_array_tells() {
     array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
     assert_eq!(
         array.ok(&["offload", "stats"]),
-        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED  MISCOMPARES   BYTES  HOST BYTES AVOIDED     AVG     P99  TOP REFUSAL\n\
-         v1      UNMAP          1204  1190       14            0  12 GiB                 0 B  0.50ms  2.20ms  below 64 KiB grain (14)\n"
+        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED   BYTES  HOST BYTES AVOIDED    AVG     P99  TOP REFUSAL\n\
+         v1      UNMAP          1204  1190       14  12 GiB  –                   500µs  2.20ms  below-grain (14)\n"
     );
     assert_eq!(
         array.ok(&["offload", "log", "v1"]),
-        "TIME                  VOLUME  PRIMITIVE  HOST   REASON              DETAIL\n\
-         2026-11-21T10:00:01Z  v1      XCOPY      esx01  source not granted  naa.602574c0\n"
+        "TIME                  VOLUME  PRIMITIVE  HOST   REASON       DETAIL\n\
+         2026-11-21T10:00:01Z  v1      XCOPY      esx01  not-granted  naa.602574c0\n"
     );
     assert_eq!(
         array.ok(&["session", "list"]),

@@ -248,6 +248,20 @@ impl Session {
         Ok(descriptors.chunks_exact(16).filter_map(run).collect())
     }
 
+    /// RESERVE (6), SPC-2 §7.21; false when another initiator holds the reservation.
+    pub fn reserve(&mut self) -> Result<bool, CommandError> {
+        let completion = self.execute(cdb::padded(&[0x16]), TransferRequest::None)?;
+        match completion.status {
+            RESERVATION_CONFLICT => Ok(false),
+            _ => check("RESERVE", completion).map(|_| true),
+        }
+    }
+
+    /// RELEASE (6), SPC-2 §7.17.
+    pub fn release(&mut self) -> Result<(), CommandError> {
+        self.run("RELEASE", cdb::padded(&[0x17]), TransferRequest::None).map(drop)
+    }
+
     /// REPORT LUNS.
     pub fn report_luns(&mut self) -> Result<Vec<[u8; 8]>, CommandError> {
         let data = self.run("REPORT LUNS", cdb::report_luns(16_384), TransferRequest::In(16_384))?;

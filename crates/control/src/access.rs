@@ -11,7 +11,7 @@ use crate::{
 use pool::Catalog;
 use uuid::Uuid;
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn access_list(
         &self,
         volume: Option<&str>,

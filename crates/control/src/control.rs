@@ -2,6 +2,7 @@
 
 use crate::environment::new_array_id;
 use crate::record::{Document, load};
+use crate::unique::{Patience, UniqueCounts};
 use crate::{Action, ArrayRecord, Change, ControlError, Directory, Environment, Live, Reply};
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -30,12 +31,13 @@ pub struct Control<C> {
     pub(crate) environment: Rc<dyn Environment>,
     pub(crate) pool_name: String,
     pub(crate) started: Timestamp,
+    unique: UniqueCounts,
     directory: RefCell<Directory>,
     /// Held from the first look at the directory until the change is published.
     changes: Mutex<()>,
 }
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     /// Reads the state from the catalog; makes the array's identity at the first start.
     ///
     /// Errors: `Damaged` when documents cannot be read or contradict each other; the pool's errors at the first start.
@@ -59,7 +61,16 @@ impl<C: Catalog> Control<C> {
         let directory = RefCell::new(Directory::load(&*catalog, array, target)?);
         let started = environment.now();
         let changes = Mutex::new(());
-        Ok(Self { catalog, live, environment, pool_name: options.pool_name, started, directory, changes })
+        Ok(Self {
+            catalog,
+            live,
+            environment,
+            pool_name: options.pool_name,
+            started,
+            unique: UniqueCounts::default(),
+            directory,
+            changes,
+        })
     }
 
     /// Does what is asked. A change is durable and published to the running target before the reply.
@@ -140,14 +151,28 @@ impl<C: Catalog> Control<C> {
         self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object.0)))
     }
 
-    /// Object and unique bytes; absent when the object was deleted meanwhile.
-    pub(crate) async fn space_of(&self, object: ObjectId) -> Result<Option<(ObjectInfo, u64)>, ControlError> {
-        let unique_bytes = match self.catalog.unique_bytes(object).await {
+    /// Object and unique bytes (`None`: still being counted); absent when the object was deleted meanwhile.
+    pub(crate) async fn space_of(
+        &self,
+        object: ObjectId,
+        patience: &mut Patience,
+    ) -> Result<Option<(ObjectInfo, Option<u64>)>, ControlError> {
+        let unique_bytes = match self.unique.of(&self.catalog, &*self.environment, object, patience).await {
             Ok(bytes) => bytes,
             Err(PoolError::NoSuchObject(_)) => return Ok(None),
             Err(error) => return Err(self.pool_error(error)),
         };
         Ok(self.catalog.object(object).map(|info| (info, unique_bytes)))
+    }
+
+    /// How long a request waits for [`Self::space_of`].
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::new(&*self.environment)
+    }
+
+    /// Counts of objects that are gone are not needed any more.
+    pub(crate) fn forget_counts(&self) {
+        self.unique.retain(|object| self.catalog.object(object).is_some());
     }
 
     /// `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.

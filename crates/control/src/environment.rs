@@ -1,14 +1,20 @@
 //! Time and randomness, from outside: the daemon takes them from the operating system, a simulation from its seed.
 
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 use uuid::{Builder, Uuid};
 
 /// Source of time and randomness.
 pub trait Environment {
     /// The time of day.
     fn now(&self) -> Timestamp;
+    /// Time since some fixed moment; never goes back.
+    fn monotonic(&self) -> Duration;
+    /// Completes after this time.
+    fn sleep(&self, time: Duration) -> LocalBoxFuture<'static, ()>;
     /// Fills `bytes` with bytes fit for secrets.
     fn fill_random(&self, bytes: &mut [u8]);
 }

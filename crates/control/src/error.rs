@@ -306,8 +306,10 @@ impl ControlError {
                 "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
             ),
             Self::Damaged { .. } => Some("stop the array and look:  windlass pool check FILE".to_owned()),
-            Self::Exists { .. }
-            | Self::InUse { .. }
+            Self::Exists { noun, name, .. } => {
+                Some(format!("choose another name; this one is shown by  windlass {noun} show {name}"))
+            }
+            Self::InUse { .. }
             | Self::NoFreeLun { .. }
             | Self::InvalidName { .. }
             | Self::InvalidInitiatorName { .. }
@@ -325,7 +327,7 @@ impl ControlError {
     pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
         match error {
             PoolError::PoolFull => Self::NoSpace { available_bytes },
-            PoolError::Stopped(reason) => Self::PoolStopped { reason },
+            PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
             PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
@@ -333,4 +335,9 @@ impl ControlError {
             }
         }
     }
+}
+
+/// The cause alone: what a stopped pool says may have the words of [`ControlError::PoolStopped`] in front already.
+pub(crate) fn without_preamble(reason: &str) -> String {
+    reason.trim_start_matches("the pool stopped after a media error: ").to_owned()
 }

@@ -10,7 +10,7 @@ use crate::{
 use pool::Catalog;
 use uuid::Uuid;
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn host_list(&self) -> Vec<HostView> {
         let mut records: Vec<HostRecord> = self.directory().hosts.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));

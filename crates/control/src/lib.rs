@@ -30,6 +30,7 @@ mod snapshots;
 mod status;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod volumes;
 
 pub use action::{Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, Revoke, VolumeCreate, VolumeSet};

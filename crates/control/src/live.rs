@@ -171,10 +171,16 @@ pub struct OffloadRow {
     pub cloned_bytes: u64,
     /// Copied by reading and writing.
     pub copied_bytes: u64,
+    /// Unmapped in whole mapping units.
+    pub deallocated_bytes: u64,
+    /// Unmapped at the edges: reads as zeros, may stay allocated.
+    pub unaligned_bytes: u64,
     /// From arrival to status.
     pub latency: Histogram,
-    /// Refusals by reason; their counts add up to `refused`.
+    /// Refusals and errors by reason; their counts add up to `refused` + `errors`.
     pub refusals: Vec<RefusalCount>,
+    /// Commands that were done without the benefit, by reason: a copy that had to move data, an UNMAP below the mapping unit.
+    pub ineffective: Vec<RefusalCount>,
 }
 
 /// How often a reason was given.
@@ -279,22 +285,6 @@ impl Histogram {
         }
         upper
     }
-
-    /// Adds the samples of another histogram with the same bounds. Bounds that only one of the two has are kept.
-    pub fn add(&mut self, other: &Self) {
-        for bucket in &other.buckets {
-            match self.buckets.binary_search_by_key(&bucket.upper_us, |own| own.upper_us) {
-                Ok(at) => {
-                    if let Some(own) = self.buckets.get_mut(at) {
-                        own.count = own.count.saturating_add(bucket.count);
-                    }
-                }
-                Err(at) => self.buckets.insert(at, *bucket),
-            }
-        }
-        self.above = self.above.saturating_add(other.above);
-        self.sum_us = self.sum_us.saturating_add(other.sum_us);
-    }
 }
 
 #[cfg(test)]
@@ -314,12 +304,5 @@ mod tests {
         assert_eq!(histogram(&[(10, 0)], 3, 60).quantile_us(500), 10);
         assert_eq!(Histogram::default().quantile_us(990), 0);
         assert_eq!(Histogram::default().average_us(), 0);
-    }
-
-    #[test]
-    fn sums_bucket_by_bucket() {
-        let mut sum = histogram(&[(10, 1)], 1, 100);
-        sum.add(&histogram(&[(10, 2), (20, 5)], 0, 50));
-        assert_eq!(sum, histogram(&[(10, 3), (20, 5)], 1, 150));
     }
 }

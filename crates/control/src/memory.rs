@@ -3,10 +3,13 @@
 
 use crate::{Change, Directory, Environment, Live, OffloadRow, Portal, Refusal, SessionInfo, VolumeCounters};
 use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::task::Poll;
+use std::time::Duration;
 
 /// A catalog over maps. Commits are atomic.
 #[derive(Debug)]
@@ -17,6 +20,10 @@ pub struct MemoryCatalog {
     pub size_bytes: Cell<u64>,
     /// What the next commit fails with.
     pub fail_next: RefCell<Option<PoolError>>,
+    /// What the next resize fails with.
+    pub fail_resize: RefCell<Option<PoolError>>,
+    /// Counts of unique bytes do not end as long as this is set.
+    pub counting: Cell<bool>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -32,6 +39,8 @@ impl Default for MemoryCatalog {
             next_object: Cell::new(1),
             size_bytes: Cell::new(64 << 30),
             fail_next: RefCell::default(),
+            fail_resize: RefCell::default(),
+            counting: Cell::new(false),
         }
     }
 }
@@ -106,8 +115,20 @@ impl Catalog for MemoryCatalog {
         if let Some(error) = self.fail_next.take() {
             return Err(error);
         }
+        let resizes = changes.iter().any(|change| matches!(change, CatalogChange::Resize { .. }));
+        if let Some(error) = self.fail_resize.borrow_mut().take_if(|_| resizes) {
+            return Err(error);
+        }
         let mut state = self.state.borrow().clone();
+        let before: Vec<u64> = state.objects.keys().copied().collect();
         for change in changes {
+            // As in the pool: the map of an object made in the same commit cannot be planned for.
+            if let CatalogChange::Resize { id, .. } = &change
+                && state.objects.contains_key(&id.0)
+                && !before.contains(&id.0)
+            {
+                return Err(PoolError::ObjectExists(id.0));
+            }
             state.apply(change)?;
         }
         self.state.replace(state);
@@ -133,6 +154,7 @@ impl Catalog for MemoryCatalog {
     }
 
     async fn unique_bytes(&self, id: ObjectId) -> Result<u64, PoolError> {
+        std::future::poll_fn(|_| if self.counting.get() { Poll::Pending } else { Poll::Ready(()) }).await;
         let state = self.state.borrow();
         let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
         let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(id));
@@ -229,6 +251,15 @@ impl Environment for MemoryEnvironment {
     fn now(&self) -> Timestamp {
         self.seconds.set(self.seconds.get() + 1);
         Timestamp::from_second(self.seconds.get()).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Patience ends at once.
+    fn sleep(&self, _time: Duration) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     fn fill_random(&self, bytes: &mut [u8]) {

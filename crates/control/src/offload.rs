@@ -3,7 +3,7 @@
 use crate::{Control, ControlError, OffloadView, RefusalView};
 use pool::{Catalog, ObjectId};
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn offload_statistics(&self, volume: Option<&str>) -> Result<Vec<OffloadView>, ControlError> {
         let wanted = self.wanted(volume)?;
         let directory = self.directory();
@@ -17,6 +17,7 @@ impl<C: Catalog> Control<C> {
             .collect();
         for view in &mut views {
             view.row.refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.count));
+            view.row.ineffective.sort_by_key(|reason| std::cmp::Reverse(reason.count));
         }
         views.sort_by(|one, other| (&one.volume, one.row.primitive).cmp(&(&other.volume, other.row.primitive)));
         Ok(views)

@@ -1,8 +1,7 @@
 //! What an action returns: views that join the documents with what the pool and the running target know.
 
 use crate::{
-    AccessRecord, Histogram, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters,
-    VolumeRecord,
+    AccessRecord, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectInfo, PoolSpace};
@@ -126,6 +125,8 @@ pub struct PoolView {
     pub name: String,
     /// Whether it serves.
     pub state: PoolState,
+    /// Why it stopped, when it has.
+    pub stopped: Option<String>,
     /// Space.
     pub space: PoolSpace,
     /// Sum of volume sizes.
@@ -145,8 +146,8 @@ pub struct VolumeView {
     pub record: VolumeRecord,
     /// Its object.
     pub object: ObjectInfo,
-    /// What deleting it would free.
-    pub unique_bytes: u64,
+    /// What deleting it would free; absent while the first count of it goes on.
+    pub unique_bytes: Option<u64>,
     /// Number of its snapshots.
     pub snapshots: u64,
     /// What it was cloned from.
@@ -184,8 +185,8 @@ pub struct SnapshotView {
     pub record: SnapshotRecord,
     /// Its object.
     pub object: ObjectInfo,
-    /// What deleting it would free.
-    pub unique_bytes: u64,
+    /// What deleting it would free; absent while the first count of it goes on.
+    pub unique_bytes: Option<u64>,
     /// The volume's name.
     pub volume: String,
     /// Volumes cloned from it.
@@ -267,8 +268,6 @@ pub struct MetricsView {
     pub hosts: Vec<HostMetrics>,
     /// Offload rows, by volume.
     pub offload: Vec<OffloadView>,
-    /// Offload latency by primitive.
-    pub offload_latency: Vec<(crate::Primitive, Histogram)>,
 }
 
 /// A volume in a scrape.

@@ -3,7 +3,7 @@
 use crate::{Control, ControlError, Noun, Reply, SessionInfo, SessionView, User, UserKind};
 use pool::Catalog;
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn session_list(&self) -> Vec<SessionView> {
         let directory = self.directory();
         let host = |initiator: &str| directory.host_of(initiator).map(|host| host.name.clone());

@@ -3,10 +3,11 @@
 use crate::environment::new_id;
 use crate::names::check_name;
 use crate::record::Document;
+use crate::unique::Patience;
 use crate::{Control, ControlError, Directory, Noun, Reply, SnapshotRecord, SnapshotView, SourceRecord};
 use pool::{Catalog, CatalogChange, ObjectKind};
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) async fn snapshot_list(&self, volume: Option<&str>) -> Result<Vec<SnapshotView>, ControlError> {
         let mut records: Vec<(String, SnapshotRecord)> = {
             let directory = self.directory();
@@ -20,8 +21,9 @@ impl<C: Catalog> Control<C> {
         };
         records.sort_by(|one, other| one.0.cmp(&other.0));
         let mut views = Vec::with_capacity(records.len());
+        let mut patience = self.patience();
         for (_, record) in records {
-            views.extend(self.snapshot_view(record).await?);
+            views.extend(self.snapshot_view(record, &mut patience).await?);
         }
         Ok(views)
     }
@@ -65,13 +67,20 @@ impl<C: Catalog> Control<C> {
     /// The reply about one snapshot.
     async fn snapshot_reply(&self, record: SnapshotRecord, created: bool) -> Result<Reply, ControlError> {
         let name = record.name.clone();
-        let view = self.snapshot_view(record).await?.ok_or(ControlError::NotFound { noun: Noun::Snapshot, name })?;
+        let view = self
+            .snapshot_view(record, &mut self.patience())
+            .await?
+            .ok_or(ControlError::NotFound { noun: Noun::Snapshot, name })?;
         Ok(Reply::Snapshot { view: Box::new(view), created })
     }
 
     /// A snapshot with its space; absent when it was deleted meanwhile.
-    async fn snapshot_view(&self, record: SnapshotRecord) -> Result<Option<SnapshotView>, ControlError> {
-        let Some((object, unique_bytes)) = self.space_of(record.object).await? else { return Ok(None) };
+    async fn snapshot_view(
+        &self,
+        record: SnapshotRecord,
+        patience: &mut Patience,
+    ) -> Result<Option<SnapshotView>, ControlError> {
+        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
         let directory = self.directory();
         let Some(volume) = directory.volumes.get(&record.volume).map(|volume| volume.name.clone()) else {
             return Ok(None);

@@ -1,13 +1,14 @@
 //! The array as a whole, its pool, and the counters of a scrape.
 
+use crate::error::without_preamble;
 use crate::{
-    Control, ControlError, Health, Histogram, HostMetrics, MetricsView, Noun, PoolState, PoolView, Primitive,
-    StatusView, VolumeMetrics,
+    Control, ControlError, Health, HostMetrics, MetricsView, Noun, PoolState, PoolView, StatusView, VolumeCounters,
+    VolumeMetrics,
 };
-use pool::{Catalog, ObjectKind};
+use pool::{Catalog, ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn status(&self) -> StatusView {
         let pool = self.pool();
         let directory = self.directory();
@@ -32,7 +33,8 @@ impl<C: Catalog> Control<C> {
 
     pub(crate) fn pool(&self) -> PoolView {
         let space = self.catalog.space();
-        let state = if self.live.pool_stopped().is_some() {
+        let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
+        let state = if stopped.is_some() {
             PoolState::Stopped
         } else if space.free_bytes == 0 {
             PoolState::Full
@@ -44,6 +46,7 @@ impl<C: Catalog> Control<C> {
         PoolView {
             name: self.pool_name.clone(),
             state,
+            stopped,
             space,
             provisioned_bytes: volumes().map(|object| object.size_bytes).fold(0, u64::saturating_add),
             mapped_bytes: volumes().map(|object| object.mapped_bytes).fold(0, u64::saturating_add),
@@ -62,13 +65,14 @@ impl<C: Catalog> Control<C> {
 
     pub(crate) fn metrics(&self) -> MetricsView {
         let directory = self.directory();
-        let counters = self.live.volume_counters();
+        let mut counters: BTreeMap<ObjectId, VolumeCounters> =
+            self.live.volume_counters().into_iter().map(|counters| (counters.volume, counters)).collect();
         let mut volumes: Vec<VolumeMetrics> = directory
             .volumes
             .values()
             .filter_map(|record| {
                 let object = self.catalog.object(record.object)?;
-                let counters = counters.iter().find(|counters| counters.volume == record.object).cloned();
+                let counters = counters.remove(&record.object);
                 Some(VolumeMetrics { record: record.clone(), object, counters })
             })
             .collect();
@@ -89,11 +93,7 @@ impl<C: Catalog> Control<C> {
             .collect();
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
         let offload = self.offload_statistics(None).unwrap_or_default();
-        let mut latency: BTreeMap<Primitive, Histogram> = BTreeMap::new();
-        for view in &offload {
-            latency.entry(view.row.primitive).or_default().add(&view.row.latency);
-        }
-        MetricsView { pool: self.pool(), volumes, hosts, offload, offload_latency: latency.into_iter().collect() }
+        MetricsView { pool: self.pool(), volumes, hosts, offload }
     }
 }
 

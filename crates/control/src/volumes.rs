@@ -3,6 +3,7 @@
 use crate::environment::new_id;
 use crate::names::check_name;
 use crate::record::Document;
+use crate::unique::Patience;
 use crate::{
     Change, Control, ControlError, Directory, LunView, MAX_VOLUME_BYTES, Naa, Noun, Reply, SnapshotRecord,
     SourceRecord, SourceView, User, UserKind, VolumeCreate, VolumeRecord, VolumeSet, VolumeView,
@@ -16,13 +17,15 @@ struct Source {
     name: String,
 }
 
-impl<C: Catalog> Control<C> {
+impl<C: Catalog + 'static> Control<C> {
     pub(crate) async fn volume_list(&self) -> Result<Vec<VolumeView>, ControlError> {
         let mut records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));
+        self.forget_counts();
         let mut views = Vec::with_capacity(records.len());
+        let mut patience = self.patience();
         for record in records {
-            views.extend(self.volume_view(record).await?);
+            views.extend(self.volume_view(record, &mut patience).await?);
         }
         Ok(views)
     }
@@ -43,6 +46,7 @@ impl<C: Catalog> Control<C> {
         }
         let object = self.catalog.new_object_id();
         let mut changes = Vec::new();
+        let mut larger = None;
         match &source {
             None => {
                 let size_bytes =
@@ -61,7 +65,7 @@ impl<C: Catalog> Control<C> {
                 let (source, kind) = (source.object, ObjectKind::Volume);
                 changes.push(CatalogChange::CloneObject { source, id: object, kind });
                 if size_bytes > present_bytes {
-                    changes.push(CatalogChange::Resize { id: object, size_bytes });
+                    larger = Some(size_bytes);
                 }
             }
         }
@@ -79,8 +83,30 @@ impl<C: Catalog> Control<C> {
         changes.push(record.put()?);
         let stored = record.clone();
         let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
-        self.commit(changes, apply, &[Change::VolumeAdded { object }]).await?;
+        let added = [Change::VolumeAdded { object }];
+        match larger {
+            None => self.commit(changes, apply, &added).await?,
+            Some(size_bytes) => {
+                self.commit(changes, apply, &[]).await?;
+                self.enlarge_clone(&record, size_bytes, &added).await?;
+            }
+        }
         self.volume_reply(record, true).await
+    }
+
+    /// Gives a new clone its size, in a commit of its own: the pool plans a change of size on the map the volume has, so the volume has
+    /// to be there. A clone that cannot be enlarged is taken back.
+    async fn enlarge_clone(
+        &self,
+        record: &VolumeRecord,
+        size_bytes: u64,
+        added: &[Change],
+    ) -> Result<(), ControlError> {
+        let resize = vec![CatalogChange::Resize { id: record.object, size_bytes }];
+        let Err(error) = self.commit(resize, |_| {}, added).await else { return Ok(()) };
+        let delete = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
+        self.commit(delete, |directory| drop(directory.volumes.remove(&record.id)), &[]).await?;
+        Err(error)
     }
 
     pub(crate) async fn volume_set(&self, set: VolumeSet) -> Result<Reply, ControlError> {
@@ -193,13 +219,20 @@ impl<C: Catalog> Control<C> {
     /// The reply about one volume.
     async fn volume_reply(&self, record: VolumeRecord, created: bool) -> Result<Reply, ControlError> {
         let name = record.name.clone();
-        let view = self.volume_view(record).await?.ok_or(ControlError::NotFound { noun: Noun::Volume, name })?;
+        let view = self
+            .volume_view(record, &mut self.patience())
+            .await?
+            .ok_or(ControlError::NotFound { noun: Noun::Volume, name })?;
         Ok(Reply::Volume { view: Box::new(view), created })
     }
 
     /// A volume with its space and access; absent when it was deleted meanwhile.
-    async fn volume_view(&self, record: VolumeRecord) -> Result<Option<VolumeView>, ControlError> {
-        let Some((object, unique_bytes)) = self.space_of(record.object).await? else { return Ok(None) };
+    async fn volume_view(
+        &self,
+        record: VolumeRecord,
+        patience: &mut Patience,
+    ) -> Result<Option<VolumeView>, ControlError> {
+        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {

@@ -16,6 +16,10 @@ use std::path::PathBuf;
 
 /// Size of a new pool when nothing else is said.
 const DEFAULT_POOL_BYTES: u64 = 64 << 30;
+/// Smallest new pool: below this, log and metadata leave nothing to use.
+pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
+/// Largest pool: 256 entries of the space index in the root, 2 TiB each.
+pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
 /// Bound of resident memory when nothing else is said.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 /// Least memory the array works with.
@@ -161,6 +165,23 @@ impl Configuration {
         if self.iscsi.is_empty() {
             return Err(wrong("[iscsi] listen is empty: an array needs a portal".to_owned()));
         }
+        let listened: Vec<SocketAddr> = self
+            .iscsi
+            .iter()
+            .copied()
+            .chain(self.http)
+            .chain(self.metrics)
+            .filter(|address| address.port() != 0)
+            .collect();
+        let twice = listened
+            .iter()
+            .enumerate()
+            .find(|(at, address)| listened.iter().skip(at + 1).any(|other| other == *address));
+        if let Some((_, address)) = twice {
+            return Err(wrong(format!(
+                "{address} is to be listened on twice: give every listener an address of its own"
+            )));
+        }
         if !self.advertise.is_empty() && self.advertise.len() != self.iscsi.len() {
             let (told, portals) = (self.advertise.len(), self.iscsi.len());
             return Err(wrong(format!("[iscsi] advertise has {told} addresses for {portals} portals")));
@@ -173,6 +194,12 @@ impl Configuration {
         if self.memory_bytes < MIN_MEMORY_BYTES {
             let (given, least) = (api::size::format(self.memory_bytes), api::size::format(MIN_MEMORY_BYTES));
             return Err(wrong(format!("{given} of memory are too little: at least {least} are needed")));
+        }
+        if !(MIN_POOL_BYTES..=MAX_POOL_BYTES).contains(&self.pool.size_bytes) {
+            let [given, least, most] = [self.pool.size_bytes, MIN_POOL_BYTES, MAX_POOL_BYTES].map(api::size::format);
+            return Err(wrong(format!(
+                "a pool cannot have {given}: sizes are {least} to {most} (--pool-size, [[pool]] size)"
+            )));
         }
         let bad_name = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
         if self.pool.name.is_empty() || self.pool.name.len() > 63 || self.pool.name.contains(bad_name) {

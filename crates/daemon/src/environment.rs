@@ -1,7 +1,10 @@
 //! Time and randomness from the operating system.
 
 use control::Environment;
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The operating system's clock and random number generator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,6 +13,15 @@ pub struct SystemEnvironment;
 impl Environment for SystemEnvironment {
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    fn sleep(&self, time: Duration) -> LocalBoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(time))
     }
 
     /// Panics when the operating system has no randomness: names and secrets must not be guessable.

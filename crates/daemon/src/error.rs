@@ -1,10 +1,11 @@
 //! Why the array did not start or did not keep running, as a sentence, with the exit status for it.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why `serve` or `demo` ended.
+/// Why `serve` ended.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The configuration file, an option or a variable is wrong.
@@ -30,6 +31,30 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// Another process has the pool's file or device.
+    #[error("{reason}")]
+    PoolInUse {
+        /// The path and what it is used by.
+        reason: String,
+    },
+    /// The file or device holds no pool that can be served: something else, another version, or a damaged one. It was not changed.
+    #[error("cannot open the pool {}: {reason}", path.display())]
+    PoolRefused {
+        /// File or device.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file system has no room for a new pool's log.
+    #[error("cannot make the pool {}: its log needs {}, and the file system has {} free", path.display(), api::size::format(*needed_bytes), api::size::format(*free_bytes))]
+    NoRoom {
+        /// The pool's file.
+        path: PathBuf,
+        /// What is written at once.
+        needed_bytes: u64,
+        /// What there is.
+        free_bytes: u64,
+    },
     /// A second signal came before the array had stopped.
     #[error("stopped at once, without waiting for the array; nothing acknowledged is lost")]
     Forced,
@@ -39,12 +64,18 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// The exit status: 1 failed, 2 usage, 4 in use.
-    pub const fn exit_status(&self) -> u8 {
+    /// The exit status: 1 failed, 2 usage, 4 in use, 5 denied, 6 no space.
+    pub fn exit_status(&self) -> u8 {
         match self {
             Self::Configuration(_) => 2,
-            Self::Locked { .. } | Self::SocketInUse { .. } | Self::AddressInUse { .. } => 4,
-            Self::Forced | Self::Failed(_) => 1,
+            Self::Locked { .. } | Self::SocketInUse { .. } | Self::AddressInUse { .. } | Self::PoolInUse { .. } => 4,
+            Self::Failed(error) => match system_error(error) {
+                Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => 5,
+                Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => 6,
+                _ => 1,
+            },
+            Self::NoRoom { .. } => 6,
+            Self::PoolRefused { .. } | Self::Forced => 1,
         }
     }
 
@@ -63,7 +94,27 @@ impl ServeError {
             Self::AddressInUse { address } => {
                 Some(format!("find the program with  ss -ltnp 'sport = :{}'  or choose another port", address.port()))
             }
-            Self::Forced | Self::Failed(_) => None,
+            Self::PoolInUse { .. } => {
+                Some("another array may serve it; stop that one, or name another [[pool]] path or --state-dir".to_owned())
+            }
+            Self::PoolRefused { path, .. } => Some(format!(
+                "nothing was changed; look closer with  windlass pool check {}  or choose another --state-dir",
+                path.display()
+            )),
+            Self::Failed(error) => match system_error(error)? {
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                    Some("choose what this user may use, or run as one who may (a port below 1024 needs CAP_NET_BIND_SERVICE)".to_owned())
+                }
+                ErrorKind::AddrNotAvailable => {
+                    Some("choose an address of this machine; they are in  ip -brief address".to_owned())
+                }
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                    Some("make room there, or choose another --state-dir or --pool-size".to_owned())
+                }
+                _ => None,
+            },
+            Self::NoRoom { .. } => Some("make room there, or choose another --state-dir or a smaller --pool-size".to_owned()),
+            Self::Forced => None,
         }
     }
 
@@ -74,4 +125,9 @@ impl ServeError {
             _ => Self::Failed(anyhow::Error::new(error).context(format!("cannot listen on {address}"))),
         }
     }
+}
+
+/// What the operating system said, when that is the cause.
+fn system_error(error: &anyhow::Error) -> Option<ErrorKind> {
+    error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind)
 }

@@ -4,12 +4,11 @@
 //! crate as a [`ReactorStarter`]. The *management plane* runs on the main thread and reaches the reactor only through a bounded
 //! queue of [`Request`]s, so that a slow HTTP client can never hold up a host's I/O.
 //!
-//! [`serve`] runs an array until it is told to stop; [`demo`] runs a temporary one with something in it.
+//! [`serve`] runs an array until it is told to stop.
 #![forbid(unsafe_code)]
 
 mod array;
 mod config;
-mod demo;
 mod environment;
 mod error;
 mod http;
@@ -28,7 +27,6 @@ mod token;
 
 pub use array::{ArrayHandle, Request, answer};
 pub use config::{Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config};
-pub use demo::{DemoOptions, demo};
 pub use environment::SystemEnvironment;
 pub use error::ServeError;
 pub use http::openapi_json;

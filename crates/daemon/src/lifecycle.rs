@@ -10,7 +10,7 @@ use control::ArrayOptions;
 use rustix::fs::Mode;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -21,43 +21,12 @@ use tokio::sync::oneshot;
 pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
     let configuration = Configuration::load(&options)?;
     crate::logging::start(&configuration.log, configuration.log_format)?;
-    run(&configuration, starter, async |serving: Serving| {
-        say(&serving.line());
-        Ok(())
-    })
-}
-
-/// What is known once the array serves.
-#[derive(Debug)]
-pub(crate) struct Serving {
-    pub(crate) array: ArrayHandle,
-    pub(crate) ready: Ready,
-    pub(crate) socket: PathBuf,
-    pub(crate) http: Option<SocketAddr>,
-}
-
-impl Serving {
-    /// The `ready` line.
-    fn line(&self) -> String {
-        let portals: Vec<String> = self.ready.portals.iter().map(|portal| portal.listen.to_string()).collect();
-        let http = self.http.map(|address| format!(" http=https://{address}")).unwrap_or_default();
-        let socket = self.socket.display();
-        format!("ready iscsi={} target={} api=unix:{socket}{http}", portals.join(","), self.ready.target)
-    }
-}
-
-/// Runs an array; `on_ready` is called once, when it serves. An error of `on_ready` stops the array.
-pub(crate) fn run(
-    configuration: &Configuration,
-    starter: impl ReactorStarter,
-    on_ready: impl AsyncFnOnce(Serving) -> Result<(), ServeError>,
-) -> Result<(), ServeError> {
     // Everything made from here on is the owner's alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let state_dir = StateDir::open(&configuration.state_dir)?;
     clear_socket(&configuration.socket)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
-    let result = runtime.block_on(supervise(configuration, &state_dir, starter, on_ready));
+    let result = runtime.block_on(supervise(&configuration, &state_dir, starter));
     match &result {
         Ok(()) => tracing::info!("stopped"),
         Err(error) => tracing::error!(%error, "stopped"),
@@ -65,11 +34,17 @@ pub(crate) fn run(
     result
 }
 
+/// The `ready` line.
+fn ready_line(ready: &Ready, socket: &Path, http: Option<SocketAddr>) -> String {
+    let portals: Vec<String> = ready.portals.iter().map(|portal| portal.listen.to_string()).collect();
+    let http = http.map(|address| format!(" http=https://{address}")).unwrap_or_default();
+    format!("ready iscsi={} target={} api=unix:{}{http}", portals.join(","), ready.target, socket.display())
+}
+
 async fn supervise(
     configuration: &Configuration,
     state_dir: &StateDir,
     starter: impl ReactorStarter,
-    on_ready: impl AsyncFnOnce(Serving) -> Result<(), ServeError>,
 ) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
     // Bound before the reactor starts, so that a port in use is told at once; clients wait in the backlog until it serves.
@@ -97,24 +72,15 @@ async fn supervise(
         }
     };
     let running = listeners.run(&array);
-    let socket = configuration.socket.clone();
-    let serving = Serving { array: array.clone(), ready, socket, http };
-    let status = serving.line();
+    let status = ready_line(&ready, &configuration.socket, http);
     tracing::info!("{status}");
+    say(&status);
+    crate::notify::ready(&status);
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let mut outcome = Ok(());
     tokio::select! {
-        prepared = async { on_ready(serving).await } => {
-            outcome = prepared;
-            if outcome.is_ok() {
-                crate::notify::ready(&status);
-                tokio::select! {
-                    () = signals.next() => tracing::info!("told to stop"),
-                    ended = reactor.ended() => outcome = ended.and_then(|()| Err(anyhow!("the reactor ended by itself").into())),
-                }
-            }
-        }
         () = signals.next() => tracing::info!("told to stop"),
+        ended = reactor.ended() => outcome = ended.and_then(|()| Err(anyhow!("the reactor ended by itself").into())),
     }
     crate::notify::stopping();
     watchdog.abort();
@@ -233,7 +199,7 @@ impl Signals {
 }
 
 /// Writes a line to standard output.
-pub(crate) fn say(line: &str) {
+fn say(line: &str) {
     let mut output = std::io::stdout().lock();
     if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
         tracing::warn!(%error, "standard output is closed");

@@ -31,14 +31,8 @@ pub fn starter(
             prepare(&control, &live, &catalog);
             let target = control.directory().target().to_owned();
             let _gone = channels.ready.send(Ready { portals, target });
-            let written = catalog.clone();
-            let write = async move |object: pool::ObjectId, offset_bytes: u64, data: bytes::Bytes| {
-                let end = offset_bytes + u64::try_from(data.len()).unwrap_or(u64::MAX);
-                written.set_mapped(object, end);
-                Ok(())
-            };
             tokio::select! {
-                () = answer(control, channels.requests, write) => {}
+                () = answer(control, channels.requests) => {}
                 _ = channels.shutdown => {}
             }
             Ok(())

@@ -12,6 +12,11 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
 
+/// Smallest bound of an exported latency bucket, in microseconds; what is faster is in the bucket below it.
+const MIN_BOUND_US: u64 = 16;
+/// Largest bound, about 8 s. Both keep the number of series per volume small.
+const MAX_BOUND_US: u64 = 1 << 23;
+
 /// The metrics as text.
 pub(crate) fn encode(view: MetricsView) -> String {
     let mut registry = Registry::with_prefix("windlass");
@@ -133,22 +138,34 @@ impl Scrape {
             }
         }
         counter(encoder, "offload_commands", "Offload commands by outcome", rows)?;
-        let mut reasons = std::collections::BTreeMap::new();
-        for (_, row) in &owned {
-            for refusal in &row.refusals {
-                *reasons.entry((row.primitive.name(), refusal.reason_code)).or_insert(0_u64) += refusal.count;
+        let by_reason = |counts: fn(&control::OffloadRow) -> &[control::RefusalCount]| {
+            let mut rows = Vec::new();
+            for (labels, row) in &owned {
+                for count in counts(row) {
+                    let mut labels = labels.clone();
+                    labels.push(("reason", count.reason_code.to_owned()));
+                    rows.push((labels, count.count));
+                }
             }
-        }
-        let rows = reasons
-            .into_iter()
-            .map(|((primitive, reason), count)| (vec![("primitive", primitive), ("reason", reason)], count));
-        counter(encoder, "offload_refusals", "Refused offload commands by reason", rows.collect())?;
+            rows
+        };
+        let rows = by_reason(|row| &row.refusals);
+        counter(encoder, "offload_refusals", "Refused or failed offload commands by reason", rows)?;
+        let rows = by_reason(|row| &row.ineffective);
+        counter(encoder, "offload_ineffective", "Offload commands that were done without benefit, by reason", rows)?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.bytes));
         counter(encoder, "offload_bytes", "Bytes that offload commands were about", rows.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.host_bytes_avoided));
         counter(encoder, "offload_host_bytes_avoided", "Bytes that hosts did not have to move", rows.collect())?;
-        let rows =
-            self.0.offload_latency.iter().map(|(primitive, latency)| (vec![("primitive", primitive.name())], latency));
+        let unmap =
+            owned.iter().filter(|(_, row)| row.primitive == control::Primitive::Unmap).flat_map(|(labels, row)| {
+                [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)].map(|(outcome, bytes)| {
+                    let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
+                    (vec![("volume", volume), ("outcome", outcome.to_owned())], bytes)
+                })
+            });
+        counter(encoder, "unmap_bytes", "Bytes unmapped in whole mapping units, and at the edges", unmap.collect())?;
+        let rows = owned.iter().map(|(labels, row)| (labels.clone(), &row.latency));
         histogram(
             encoder,
             "offload_duration_seconds",
@@ -207,9 +224,17 @@ fn histogram<V: LabelValue>(
     rows: Vec<(Vec<(&'static str, V)>, &Histogram)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Histogram, rows, |mut row, histogram| {
-        let mut buckets: Vec<(f64, u64)> =
-            histogram.buckets.iter().map(|bucket| (seconds(bucket.upper_us), bucket.count)).collect();
-        buckets.push((f64::INFINITY, histogram.above));
+        let inside = histogram.buckets.iter().filter(|bucket| bucket.upper_us <= MAX_BOUND_US);
+        let mut buckets: Vec<(f64, u64)> = Vec::new();
+        let mut below = 0;
+        for bucket in inside {
+            below += bucket.count;
+            if bucket.upper_us >= MIN_BOUND_US {
+                buckets.push((seconds(bucket.upper_us), std::mem::take(&mut below)));
+            }
+        }
+        let counted: u64 = buckets.iter().map(|(_, count)| count).sum();
+        buckets.push((f64::INFINITY, histogram.count().saturating_sub(counted)));
         row.encode_histogram::<NoLabelSet>(seconds(histogram.sum_us), histogram.count(), &buckets, None)
     })
 }

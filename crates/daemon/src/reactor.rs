@@ -13,8 +13,8 @@ mod store;
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
-use block::{BlockDevice, BlockError, Durability, Extent};
-use control::{Control, ControlError, Portal};
+use block::BlockError;
+use control::{Control, Portal};
 use live::LiveArray;
 use pool::{Catalog, CatalogChange, ObjectId, Pool, Volume};
 use registry::Registry;
@@ -41,8 +41,24 @@ pub(crate) struct Reactor {
     pub target: ArrayTarget,
     pub registry: Registry,
     pub portals: Vec<Portal>,
+    /// Memory for data on its way between initiators and the pool, all connections together.
+    pub data_bytes: u64,
     /// What `control` last published.
     pub directory: RefCell<Option<control::Directory>>,
+}
+
+/// Most data of one connection in each direction; more does not make it faster.
+const MAX_CONNECTION_DATA_BYTES: u64 = 64 << 20;
+
+impl Reactor {
+    /// How much data a new connection may have on its way in each direction: its share of the bound, but always one command of the
+    /// largest size.
+    fn connection_data_bytes(&self) -> usize {
+        let connections = u64::try_from(self.registry.connections()).unwrap_or(u64::MAX).max(1);
+        let least = u64::from(iscsi::target::Config::default().max_transfer_bytes);
+        let share = (self.data_bytes / 2 / connections).clamp(least, MAX_CONNECTION_DATA_BYTES.max(least));
+        usize::try_from(share).unwrap_or(usize::MAX)
+    }
 }
 
 struct SystemClock(Instant);
@@ -58,19 +74,16 @@ impl scsi_target::Clock for SystemClock {
 
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
-    let pool = store::open(&configuration)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, serve(configuration, channels, pool))
+    local.block_on(&runtime, serve(configuration, channels))
 }
 
-async fn serve(
-    configuration: ReactorConfiguration,
-    channels: ReactorChannels,
-    pool: ArrayPool,
-) -> Result<(), ServeError> {
+async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let ReactorChannels { requests, ready, mut shutdown } = channels;
+    // Before the pool is made or its log replayed: a port in use is told at once, and initiators wait instead of being refused.
     let (listeners, portals) = listen(&configuration)?;
+    let pool = store::open(&configuration)?;
     let work = Rc::new(Notify::new());
     pool.on_work({
         let work = work.clone();
@@ -83,6 +96,7 @@ async fn serve(
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
+        data_bytes: configuration.memory_bytes / 4,
         directory: RefCell::new(None),
     });
     let live = Rc::new(LiveArray::new(reactor.clone()));
@@ -95,13 +109,7 @@ async fn serve(
     live.load(&control.directory());
     let control = Rc::new(control);
 
-    let answering = tokio::task::spawn_local(crate::answer(control, requests, {
-        let pool = pool.clone();
-        async move |object: ObjectId, offset_bytes: u64, data: bytes::Bytes| {
-            let extent = Extent::new(offset_bytes / 512, data.len() as u64 / 512);
-            pool.volume(object).write(extent, data, Durability::Forced).await.map_err(write_error)
-        }
-    }));
+    let answering = tokio::task::spawn_local(crate::answer(control, requests));
     let accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
@@ -120,13 +128,6 @@ async fn serve(
     let _ended = pumping.await;
     let stopped = pool.with_core(|core| core.checkpoint());
     stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
-}
-
-fn write_error(error: BlockError) -> ControlError {
-    match error {
-        BlockError::PoolStopped { reason } => ControlError::PoolStopped { reason },
-        other => ControlError::Damaged { reason: other.to_string() },
-    }
 }
 
 fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {

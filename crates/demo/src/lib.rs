@@ -1,10 +1,11 @@
 //! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host and by the array.
 //!
-//! All data is moved by programs of others: `mkfs.ext4` makes the file system, `qemu-img` and `qemu-io` are the initiators. The
-//! demo starts the array, runs them, and reads three meters: the clock, the byte counter of the loopback interface and the pool's
+//! All data is moved by programs of others: `mkfs.ext4` makes the file system, `qemu-img` and `qemu-io` are the initiators; only the race
+//! for a lock, which none of them can run, is run by the conformance kit. The demo starts the array, runs them, and reads three meters: the clock, the byte counter of the loopback interface and the pool's
 //! used space. It ends with a table, and then leaves the array running for the person to try, until Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod lock;
 mod table;
 mod template;
 mod tools;

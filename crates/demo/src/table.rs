@@ -62,7 +62,7 @@ impl Report {
         use Align::{Left, Right};
         let words = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
         let mut rows = vec![
-            words(&["", "", "BY THE HOST", "", "", "", "BY THE ARRAY", "", "", "", ""]),
+            words(&["", "", "BY HOST", "", "", "", "BY ARRAY", "", "", "", ""]),
             words(&["OPERATION", "", "TIME", "WIRE", "POOL", "", "TIME", "WIRE", "POOL", "", "RESULT"]),
         ];
         for row in &self.rows {
@@ -122,10 +122,10 @@ mod tests {
         report.check(false, "the space came back");
         let lines = report.lines();
         let expected = [
-            "             BY THE HOST                         BY THE ARRAY",
-            "OPERATION           TIME      WIRE       POOL            TIME      WIRE  POOL    RESULT",
-            "copy              2.00 s  2.00 GiB  +1.00 GiB         20.0 ms  31.0 KiB   0 B    identical, 100× faster",
-            "unmap                  –         –          –         20.0 ms  31.0 KiB   0 B    freed",
+            "             BY HOST                         BY ARRAY",
+            "OPERATION       TIME      WIRE       POOL        TIME      WIRE  POOL    RESULT",
+            "copy          2.00 s  2.00 GiB  +1.00 GiB     20.0 ms  31.0 KiB   0 B    identical, 100× faster",
+            "unmap              –         –          –     20.0 ms  31.0 KiB   0 B    freed",
             "",
             "  ok      the copies are identical",
             "  FAILED  the space came back",

@@ -1,5 +1,6 @@
 //! The operations themselves: each done by the host and by the array, measured, and compared.
 
+use crate::lock;
 use crate::table::{Measured, Report, Row};
 use crate::template;
 use crate::tools::Tools;
@@ -33,13 +34,29 @@ pub(crate) struct Sizes {
     template_bytes: u64,
     content_bytes: u64,
     zero_bytes: u64,
+    /// How often each of two hosts takes a lock.
+    locks: u64,
+    /// Rounds of the race between all commands that write.
+    race_rounds: u64,
 }
 
 impl Sizes {
     /// For people.
-    pub(crate) const FULL: Self = Self { template_bytes: 2 << 30, content_bytes: 400 << 20, zero_bytes: 1 << 30 };
+    pub(crate) const FULL: Self = Self {
+        template_bytes: 2 << 30,
+        content_bytes: 400 << 20,
+        zero_bytes: 1 << 30,
+        locks: 5_000,
+        race_rounds: 5_000,
+    };
     /// For tests.
-    pub(crate) const SMALL: Self = Self { template_bytes: 256 << 20, content_bytes: 32 << 20, zero_bytes: 128 << 20 };
+    pub(crate) const SMALL: Self = Self {
+        template_bytes: 256 << 20,
+        content_bytes: 32 << 20,
+        zero_bytes: 128 << 20,
+        locks: 200,
+        race_rounds: 200,
+    };
 
     /// Disk space that the demo may need: the tree or the image, the template and one full copy in the pool, the log, some air.
     pub(crate) fn disk_space_bytes(self) -> u64 {
@@ -65,6 +82,7 @@ impl Stage<'_> {
         self.clone_volume(&mut report, &template, say)?;
         self.zero(&mut report, say)?;
         self.unmap(&mut report, &host_copy, &array_copy, say)?;
+        self.lock(&mut report, say)?;
         Ok(report)
     }
 
@@ -79,7 +97,7 @@ impl Stage<'_> {
         let held = self.identical(&image, volume.url())?;
         report.check(held, "the template on the array is identical with the image that mkfs.ext4 made");
         report.rows.push(Row {
-            operation: format!("write a template, {} of files", text::size(made.bytes)),
+            operation: format!("fill a template, {}", text::size(made.bytes)),
             host: Some(host),
             array: None,
             result: verdict(held),
@@ -223,6 +241,49 @@ impl Stage<'_> {
             host: None,
             array: Some(array),
             result: if back && zeros { "space is back".into() } else { "SPACE OR DATA WRONG".into() },
+        });
+        Ok(())
+    }
+
+    /// Two hosts take a lock many times: with a reservation, and with COMPARE AND WRITE.
+    fn lock(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let times = self.sizes.locks;
+        let volume = self.array.create_volume("lock", "64M")?;
+        let mut hosts = lock::Hosts::log_in(&volume.urls)?;
+        let mut contend = |add: lock::Add| -> Result<(Measured, u64, bool)> {
+            let (before, mut conflicts) = (hosts.counter()?, 0);
+            let measured = self.measure(|| {
+                conflicts = hosts.contend(times, add)?;
+                Ok(())
+            })?;
+            let all = volume.urls.len() as u64 * times;
+            Ok((measured, conflicts, hosts.counter()? == before + all))
+        };
+        say(&format!("two hosts take a lock {times} times each: RESERVE, READ, WRITE, RELEASE"))?;
+        let (host, host_conflicts, host_held) = contend(lock::with_reservation)?;
+        say(&format!("two hosts take a lock {times} times each: COMPARE AND WRITE"))?;
+        let (array, conflicts, held) = contend(lock::with_compare_and_write)?;
+        report.check(
+            host_held && held,
+            format!(
+                "no lock was taken twice; {conflicts} conflicts with COMPARE AND WRITE, {host_conflicts} with RESERVE"
+            ),
+        );
+        say(&format!("racing COMPARE AND WRITE with everything else that writes, {} rounds", self.sizes.race_rounds))?;
+        let race = lock::race(&volume.urls, self.sizes.race_rounds)?;
+        report.check(
+            race.passed(),
+            format!(
+                "COMPARE AND WRITE, WRITE, WRITE SAME, UNMAP and EXTENDED COPY raced on one block for {} rounds: {}",
+                race.rounds,
+                if race.passed() { "no lost update" } else { "UPDATES LOST" }
+            ),
+        );
+        report.rows.push(Row {
+            operation: format!("{} locks, two hosts", volume.urls.len() as u64 * times),
+            host: Some(host),
+            array: Some(array),
+            result: if host_held && held { "no lost update".into() } else { "UPDATES LOST".into() },
         });
         Ok(())
     }

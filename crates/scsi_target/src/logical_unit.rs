@@ -1,9 +1,10 @@
 //! A logical unit: a block device with its identity, mode parameters, medium state, SPC-2 reservation and counters.
 
+use crate::command::DataDirection;
 use crate::in_flight::InFlight;
 use crate::limits::Limits;
 use crate::nexus::NexusId;
-use crate::offload::{OffloadStatistics, Primitive};
+use crate::offload::{LatencyHistogram, OffloadStatistics, Primitive};
 use crate::sense::Fault;
 use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
@@ -61,6 +62,25 @@ pub struct IoStatistics {
     pub reservation_conflicts: u64,
 }
 
+/// How long the commands took that [`IoStatistics`] counts, from admission to completion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoLatency {
+    /// READ commands.
+    pub read: LatencyHistogram,
+    /// WRITE and WRITE AND VERIFY commands.
+    pub write: LatencyHistogram,
+}
+
+/// A command at work, from [`LogicalUnit::enter`] until it is dropped.
+#[derive(Debug)]
+pub(crate) struct CommandInFlight<'a>(&'a Cell<u64>);
+
+impl Drop for CommandInFlight<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
 /// Blocks that a CDB names, and where their number stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockRange {
@@ -102,6 +122,9 @@ pub(crate) struct LogicalUnit<D> {
     /// Commands in flight that may change the medium.
     pub writes: Rc<InFlight>,
     pub io: Cell<IoStatistics>,
+    pub latency: RefCell<IoLatency>,
+    /// Commands of any kind at work.
+    pub in_flight: Cell<u64>,
     offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
 }
 
@@ -120,6 +143,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
             reservation: Cell::new(None),
             writes: Rc::default(),
             io: Cell::default(),
+            latency: RefCell::default(),
+            in_flight: Cell::new(0),
             offload: RefCell::default(),
         }
     }
@@ -297,6 +322,22 @@ impl<D: BlockDevice> LogicalUnit<D> {
         let mut io = self.io.get();
         change(&mut io);
         self.io.set(io);
+    }
+
+    /// Counts a command as at work until the result is dropped.
+    pub fn enter(&self) -> CommandInFlight<'_> {
+        self.in_flight.set(self.in_flight.get() + 1);
+        CommandInFlight(&self.in_flight)
+    }
+
+    /// Records how long a read (`In`) or write (`Out`) took.
+    pub fn record_latency(&self, direction: DataDirection, latency_ns: u64) {
+        let mut latency = self.latency.borrow_mut();
+        match direction {
+            DataDirection::In => latency.read.record(latency_ns),
+            DataDirection::Out => latency.write.record(latency_ns),
+            DataDirection::None => {}
+        }
     }
 
     pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {

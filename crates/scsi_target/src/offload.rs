@@ -133,6 +133,10 @@ pub struct OffloadStatistics {
     pub unaligned_bytes: u64,
     /// From admission to completion.
     pub latency: LatencyHistogram,
+    /// Why commands were refused or failed; adds up to `refused` + `errors`.
+    pub refusals: ReasonCounts,
+    /// Why commands completed without the benefit; each of them is counted in `ok` too.
+    pub ineffective: ReasonCounts,
 }
 
 impl OffloadStatistics {
@@ -212,6 +216,28 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// How many there are.
+    pub const COUNT: usize = 16;
+    /// All of them, in their order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::InvalidField,
+        Self::BadDescriptor,
+        Self::BadLength,
+        Self::OverLimit,
+        Self::Misaligned,
+        Self::BelowGrain,
+        Self::OutOfRange,
+        Self::NotGranted,
+        Self::ReservedByAnother,
+        Self::WriteProtected,
+        Self::MediumNotPresent,
+        Self::ListIdInUse,
+        Self::NoSpace,
+        Self::VolumeGone,
+        Self::MediaError,
+        Self::PoolStopped,
+    ];
+
     /// A stable code for counters and API.
     pub const fn code(self) -> &'static str {
         match self {
@@ -298,6 +324,23 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.words())
+    }
+}
+
+/// How often each reason was given, since the logical unit was added. Unlike the log it forgets nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReasonCounts([u64; Reason::COUNT]);
+
+impl ReasonCounts {
+    pub(crate) fn add(&mut self, reason: Reason) {
+        if let Some(count) = self.0.get_mut(reason as usize) {
+            *count += 1;
+        }
+    }
+
+    /// Reasons that were given, and how often.
+    pub fn given(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -436,6 +479,16 @@ mod tests {
         assert_eq!(histogram.buckets.get(10), Some(&1));
         assert_eq!(histogram.buckets.last(), Some(&1));
         assert_eq!(histogram.quantile_us(0.5), 2);
+    }
+
+    #[test]
+    fn every_reason_has_its_own_count() {
+        let mut counts = ReasonCounts::default();
+        for (times, reason) in (1u64..).zip(Reason::ALL) {
+            (0..times).for_each(|_| counts.add(reason));
+        }
+        let given: Vec<_> = counts.given().collect();
+        assert_eq!(given, Reason::ALL.into_iter().zip(1..).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The SCSI target device: its logical units, attached nexuses and access, and the way of a command through it.
 
 use crate::access::Access as AccessEntry;
-use crate::command::{Access, Command, DataDirection, Medium, UnitAttention};
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::commands;
 use crate::invocation::{Invocation, Reply, Request, Response};
 use crate::limits::Limits;
-use crate::logical_unit::{IoStatistics, LogicalUnit, LogicalUnitConfig};
+use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
 use crate::offload::{LogEntry, Primitive, Reason, RefusalLog, VolumeOffload};
 use crate::sense::{self, Fault};
@@ -158,6 +158,16 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Some(self.unit(volume)?.io.get())
     }
 
+    /// How long a volume's reads and writes took.
+    pub fn io_latency(&self, volume: VolumeId) -> Option<IoLatency> {
+        Some(self.unit(volume)?.latency.borrow().clone())
+    }
+
+    /// Commands that a volume's logical unit is working on now, of any kind.
+    pub fn commands_in_flight(&self, volume: VolumeId) -> Option<u64> {
+        Some(self.unit(volume)?.in_flight.get())
+    }
+
     /// Offload counters of every volume and primitive, by volume.
     pub fn offload_statistics(&self) -> Vec<VolumeOffload> {
         let units = self.units.borrow();
@@ -271,26 +281,37 @@ impl<D: BlockDevice> ScsiTarget<D> {
             Ok(command) => command,
             Err(fault) => return Self::failure(&fault, 0),
         };
-        match command.offload {
-            None => match self.run(&nexus, &path.unit, command, cdb, request).await {
+        let _in_flight = path.unit.enter();
+        let direction = match command.operation {
+            Operation::Read => Some(DataDirection::In),
+            Operation::Write | Operation::WriteAndVerify => Some(DataDirection::Out),
+            _ => None,
+        };
+        if command.offload.is_none() && direction.is_none() {
+            return match self.run(&nexus, &path.unit, command, cdb, request).await {
                 Ok(reply) => Self::success(reply),
                 Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
-            },
-            Some(primitive) => {
-                let started_ns = self.clock.monotonic_ns();
-                let result = self.run(&nexus, &path.unit, command, cdb, request).await;
-                let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
-                let origin = Origin { primitive, command, nexus: &nexus, latency_ns };
-                match result {
-                    Ok(reply) => {
-                        self.account_success(&origin, &path.unit, &reply);
-                        Self::success(reply)
-                    }
-                    Err((fault, transfer_bytes)) => {
-                        self.account_failure(&origin, &path.unit, &fault);
-                        Self::failure(&fault, transfer_bytes)
-                    }
+            };
+        }
+        let started_ns = self.clock.monotonic_ns();
+        let result = self.run(&nexus, &path.unit, command, cdb, request).await;
+        let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
+        let origin = command.offload.map(|primitive| Origin { primitive, command, nexus: &nexus, latency_ns });
+        match result {
+            Ok(reply) => {
+                if let Some(direction) = direction {
+                    path.unit.record_latency(direction, latency_ns);
                 }
+                if let Some(origin) = &origin {
+                    self.account_success(origin, &path.unit, &reply);
+                }
+                Self::success(reply)
+            }
+            Err((fault, transfer_bytes)) => {
+                if let Some(origin) = &origin {
+                    self.account_failure(origin, &path.unit, &fault);
+                }
+                Self::failure(&fault, transfer_bytes)
             }
         }
     }
@@ -354,6 +375,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
             statistics.latency.record(origin.latency_ns);
             if let Some(work) = work {
                 statistics.add(work);
+                if let Some((reason, _)) = &work.not_offloaded {
+                    statistics.ineffective.add(*reason);
+                }
             }
         });
         if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
@@ -366,6 +390,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         unit.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.latency.record(origin.latency_ns);
+            if let Some(reason) = reason {
+                statistics.refusals.add(reason);
+            }
             match reason {
                 None => statistics.miscompares += 1,
                 Some(Reason::MediaError | Reason::PoolStopped) => statistics.errors += 1,

@@ -17,8 +17,11 @@ fn row(volume: ObjectId, primitive: Primitive) -> OffloadRow {
         host_bytes_avoided: 8192,
         cloned_bytes: 4096,
         copied_bytes: 0,
+        deallocated_bytes: 1024,
+        unaligned_bytes: 512,
         latency: Histogram { buckets: vec![Bucket { upper_us: 100, count: 7 }], above: 0, sum_us: 350 },
         refusals: vec![count("misaligned", 1), count("over-limit", 2)],
+        ineffective: vec![count("below-grain", 1)],
     }
 }
 

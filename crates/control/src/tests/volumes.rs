@@ -1,6 +1,6 @@
 use super::{Array, ESX01, volume};
 use crate::{Action, Change, ControlError, MAX_VOLUME_BYTES, Reply, UserKind, VolumeCreate, VolumeSet};
-use pool::PoolError;
+use pool::{Catalog, PoolError};
 
 fn create(name: &str, size_bytes: Option<u64>, source: Option<&str>) -> Action {
     let source = source.map(str::to_owned);
@@ -137,4 +137,41 @@ fn the_list_is_by_name() {
     }
     let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
     assert_eq!(volumes.iter().map(|volume| volume.record.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+}
+
+/// The pool refuses to resize an object in the commit that makes it; clones larger than their source failed as "damaged".
+#[test]
+fn a_clone_that_cannot_be_enlarged_is_taken_back() {
+    let array = Array::new();
+    array.create("v1");
+    array.catalog.fail_resize.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(create("v2", Some(2 << 30), Some("v1"))), "no-space");
+    assert_eq!(array.code(Action::VolumeShow { volume: "v2".to_owned() }), "not-found");
+    assert_eq!(array.catalog.objects().len(), 1);
+    assert_eq!(array.live.published.borrow().len(), 1);
+    let (larger, made) = volume(array.run(create("v2", Some(2 << 30), Some("v1"))));
+    assert_eq!((larger.object.size_bytes, made), (2 << 30, true));
+    assert_eq!(array.live.published.borrow().last(), Some(&Change::VolumeAdded { object: larger.object.id }));
+}
+
+/// Unique bytes are found by walking the map; a volume with millions of map pages made every list wait for it.
+#[test]
+fn nobody_waits_long_for_a_count_of_unique_bytes() {
+    let array = Array::new();
+    let made = array.create("v1");
+    array.catalog.set_mapped(made.object.id, 4096);
+    let unique = || match array.run(Action::VolumeList).unwrap() {
+        Reply::Volumes(volumes) => volumes.iter().map(|volume| volume.unique_bytes).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(unique(), [Some(4096)]);
+    array.create("v2");
+    array.catalog.set_mapped(made.object.id, 8192);
+    array.catalog.counting.set(true);
+    // The last count, and none.
+    assert_eq!(unique(), [Some(4096), Some(0)]);
+    array.create("v3");
+    assert_eq!(unique(), [Some(4096), Some(0), None]);
+    array.catalog.counting.set(false);
+    assert_eq!(unique(), [Some(8192), Some(0), Some(0)]);
 }

@@ -85,6 +85,9 @@ fn bad_values_are_refused_in_a_sentence() {
     for (content, word) in [
         ("[iscsi]\nlisten = []\n", "portal"),
         ("[iscsi]\nlisten = [\"3260\"]\n", "line 2"),
+        ("[iscsi]\nlisten = [\"127.0.0.1:9\", \"127.0.0.1:9\"]\n", "127.0.0.1:9 is to be listened on twice"),
+        ("[iscsi]\nlisten = [\"127.0.0.1:9\"]\n[metrics]\nlisten = \"127.0.0.1:9\"\n", "twice"),
+        ("[[pool]]\nsize = \"1M\"\n", "a pool cannot have 1 MiB"),
         ("[iscsi]\nadvertise = [\"a:1\", \"b:2\"]\n", "2 addresses for 1 portals"),
         ("[iscsi]\niqn_base = \"my array\"\n", "target name"),
         ("[server]\nmemory = \"1M\"\n", "too little"),

@@ -1,13 +1,13 @@
 //! Views of `control` as types of `api`.
 
 use api::{
-    ANY_HOST, Access, Chap, GeneratedSecrets, Health, Host, HostLun, Latency, OffloadRefusal, OffloadRefusalCount,
-    OffloadStatistics, OffloadTotal, Pool, PoolState, Portal, Session, Snapshot, Source, SourceKind, Status, Volume,
-    VolumeLun,
+    ANY_HOST, Access, Chap, GeneratedSecrets, Health, Host, HostLun, Latency, LatencyBucket, OffloadRefusal,
+    OffloadRefusalCount, OffloadStatistics, OffloadTotal, Pool, PoolState, Portal, Session, Snapshot, Source,
+    SourceKind, Status, Volume, VolumeLun,
 };
 use control::{
-    AccessView, HostView, OffloadView, PoolView, Primitive, RefusalView, Secret, SessionView, SnapshotView, StatusView,
-    VolumeView,
+    AccessView, Histogram, HostView, OffloadView, PoolView, Primitive, RefusalCount, RefusalView, Secret, SessionView,
+    SnapshotView, StatusView, VolumeView,
 };
 
 /// What stands for the name of a volume that is gone.
@@ -103,21 +103,32 @@ pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
         host_bytes_avoided: row.host_bytes_avoided,
         cloned_bytes: row.cloned_bytes,
         copied_bytes: row.copied_bytes,
-        latency: Latency {
-            average_us: row.latency.average_us(),
-            p50_us: row.latency.quantile_us(500),
-            p99_us: row.latency.quantile_us(990),
-        },
-        refusals: row
-            .refusals
-            .iter()
-            .map(|refusal| OffloadRefusalCount {
-                reason_code: refusal.reason_code.to_owned(),
-                reason: refusal.reason.to_owned(),
-                count: refusal.count,
-            })
-            .collect(),
+        deallocated_bytes: row.deallocated_bytes,
+        unaligned_bytes: row.unaligned_bytes,
+        latency: latency(&row.latency),
+        refusals: reasons(&row.refusals),
+        ineffective: reasons(&row.ineffective),
     }
+}
+
+fn latency(histogram: &Histogram) -> Latency {
+    let bounded = histogram.buckets.iter().map(|bucket| (Some(bucket.upper_us), bucket.count));
+    let buckets = bounded.chain([(None, histogram.above)]).filter(|(_, count)| *count > 0);
+    Latency {
+        average_us: histogram.average_us(),
+        p50_us: histogram.quantile_us(500),
+        p99_us: histogram.quantile_us(990),
+        histogram: buckets.map(|(upper_us, count)| LatencyBucket { upper_us, count }).collect(),
+    }
+}
+
+fn reasons(counts: &[RefusalCount]) -> Vec<OffloadRefusalCount> {
+    let count = |count: &RefusalCount| OffloadRefusalCount {
+        reason_code: count.reason_code.to_owned(),
+        reason: count.reason.to_owned(),
+        count: count.count,
+    };
+    counts.iter().map(count).collect()
 }
 
 pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
@@ -167,6 +178,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
             control::PoolState::Full => PoolState::Full,
             control::PoolState::Stopped => PoolState::Stopped,
         },
+        stopped_reason: view.stopped,
         size_bytes: view.space.size_bytes,
         used_bytes: view.space.used_bytes,
         free_bytes: view.space.free_bytes,

@@ -194,7 +194,11 @@ async fn a_stopped_array_is_unavailable() {
 
 #[tokio::test]
 async fn metrics_name_what_there_is() {
-    let histogram = || Histogram { buckets: vec![Bucket { upper_us: 250, count: 3 }], above: 1, sum_us: 2000 };
+    let histogram = || Histogram {
+        buckets: vec![Bucket { upper_us: 8, count: 1 }, Bucket { upper_us: 256, count: 2 }],
+        above: 1,
+        sum_us: 2000,
+    };
     let app = super::router(spawn(move |_, live, _| {
         live.offload.replace(vec![OffloadRow {
             volume: ObjectId(1),
@@ -208,8 +212,11 @@ async fn metrics_name_what_there_is() {
             host_bytes_avoided: 8192,
             cloned_bytes: 4096,
             copied_bytes: 0,
+            deallocated_bytes: 1024,
+            unaligned_bytes: 512,
             latency: histogram(),
             refusals: vec![RefusalCount { reason_code: "misaligned", reason: "misaligned", count: 1 }],
+            ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
         }]);
         live.counters.replace(vec![VolumeCounters {
             volume: ObjectId(1),
@@ -243,11 +250,14 @@ async fn metrics_name_what_there_is() {
         r#"windlass_pool_state{pool="p0",state="healthy"} 1"#,
         r#"windlass_pool_state{pool="p0",state="full"} 0"#,
         r#"windlass_io_operations_total{volume="v1",op="read",protocol="iscsi"} 4"#,
-        r#"windlass_io_duration_seconds_bucket{le="0.00025",volume="v1",op="read"} 3"#,
+        r#"windlass_io_duration_seconds_bucket{le="0.000256",volume="v1",op="read"} 3"#,
         r#"windlass_io_duration_seconds_bucket{le="+Inf",volume="v1",op="read"} 4"#,
         r#"windlass_io_duration_seconds_sum{volume="v1",op="read"} 0.002"#,
         r#"windlass_offload_commands_total{volume="v1",primitive="xcopy",outcome="refused"} 1"#,
-        r#"windlass_offload_refusals_total{primitive="xcopy",reason="misaligned"} 1"#,
+        r#"windlass_offload_refusals_total{volume="v1",primitive="xcopy",reason="misaligned"} 1"#,
+        r#"windlass_offload_ineffective_total{volume="v1",primitive="xcopy",reason="below-grain"} 2"#,
+        r#"windlass_offload_duration_seconds_count{volume="v1",primitive="xcopy"} 4"#,
+        r#"windlass_queue_depth{volume="v1"} 2"#,
         r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
         r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
         "# EOF",

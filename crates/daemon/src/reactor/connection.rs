@@ -83,8 +83,10 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         return;
     }
     let now = Instant::now();
+    let data_bytes = reactor.connection_data_bytes();
+    let config = Config { max_data_out_bytes: data_bytes, max_data_in_bytes: data_bytes, ..Config::default() };
     let mut task = ConnectionTask {
-        core: Connection::new(now, Config::default(), seed),
+        core: Connection::new(now, config, seed),
         stream,
         directory: PortalDirectory { reactor: reactor.clone(), portal, local, nexus: None },
         received: BytesMut::new(),
@@ -368,6 +370,7 @@ impl ConnectionTask {
         let Some(nexus) = self.directory.nexus else { return };
         let member = &self.member;
         member.commands.set(member.commands.get() + 1);
+        member.last_io.set(Some(Instant::now()));
         member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
         let reactor = self.directory.reactor.clone();
         let task = command.task;

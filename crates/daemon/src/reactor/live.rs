@@ -9,7 +9,7 @@ use control::{
 use iscsi::target::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
-use scsi_target::{Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile};
+use scsi_target::{Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile, Reason, ReasonCounts};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -99,6 +99,7 @@ impl Live for LiveArray {
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {
+        let now = Timestamp::now();
         let mut sessions = Vec::new();
         for member in self.reactor.registry.members() {
             let session = member.session.borrow();
@@ -112,7 +113,7 @@ impl Live for LiveArray {
                 portal: member.portal,
                 peer_address: member.peer,
                 since,
-                last_io: member.last_io.get(),
+                last_io: member.last_io.get().map(|last| now - last.elapsed()),
                 commands: member.commands.get(),
                 read_bytes: member.read_bytes.get(),
                 written_bytes: member.written_bytes.get(),
@@ -135,37 +136,28 @@ impl Live for LiveArray {
     }
 
     fn offload_statistics(&self) -> Vec<OffloadRow> {
-        let log = self.reactor.target.refusals(0);
         self.reactor
             .target
             .offload_statistics()
             .into_iter()
             .filter(|row| row.statistics.commands > 0)
-            .map(|row| {
-                let mut refusals: BTreeMap<&'static str, RefusalCount> = BTreeMap::new();
-                for entry in log.iter().filter(|e| e.volume == row.volume && e.primitive == row.primitive) {
-                    let count = refusals.entry(entry.reason.code()).or_insert(RefusalCount {
-                        reason_code: entry.reason.code(),
-                        reason: entry.reason.words(),
-                        count: 0,
-                    });
-                    count.count += 1;
-                }
-                OffloadRow {
-                    volume: ObjectId(row.volume.0),
-                    primitive: primitive(row.primitive),
-                    commands: row.statistics.commands,
-                    ok: row.statistics.ok,
-                    refused: row.statistics.refused,
-                    miscompares: row.statistics.miscompares,
-                    errors: row.statistics.errors,
-                    bytes: row.statistics.bytes,
-                    host_bytes_avoided: row.statistics.host_bytes_avoided,
-                    cloned_bytes: row.statistics.cloned_bytes,
-                    copied_bytes: row.statistics.copied_bytes,
-                    latency: histogram(&row.statistics.latency),
-                    refusals: refusals.into_values().collect(),
-                }
+            .map(|row| OffloadRow {
+                volume: ObjectId(row.volume.0),
+                primitive: primitive(row.primitive),
+                commands: row.statistics.commands,
+                ok: row.statistics.ok,
+                refused: row.statistics.refused,
+                miscompares: row.statistics.miscompares,
+                errors: row.statistics.errors,
+                bytes: row.statistics.bytes,
+                host_bytes_avoided: row.statistics.host_bytes_avoided,
+                cloned_bytes: row.statistics.cloned_bytes,
+                copied_bytes: row.statistics.copied_bytes,
+                deallocated_bytes: row.statistics.deallocated_bytes,
+                unaligned_bytes: row.statistics.unaligned_bytes,
+                latency: histogram(&row.statistics.latency),
+                refusals: reasons(&row.statistics.refusals),
+                ineffective: reasons(&row.statistics.ineffective),
             })
             .collect()
     }
@@ -198,16 +190,22 @@ impl Live for LiveArray {
         directory
             .volumes()
             .filter_map(|volume| {
-                let io = self.reactor.target.io_statistics(VolumeId(volume.object.0))?;
-                (io.reads + io.writes > 0).then(|| VolumeCounters {
+                let (target, id) = (&self.reactor.target, VolumeId(volume.object.0));
+                let io = target.io_statistics(id)?;
+                let queue_depth = target.commands_in_flight(id)?;
+                if io.reads + io.writes + queue_depth == 0 {
+                    return None;
+                }
+                let latency = target.io_latency(id)?;
+                Some(VolumeCounters {
                     volume: volume.object,
                     reads: io.reads,
                     writes: io.writes,
                     read_bytes: io.read_bytes,
                     written_bytes: io.written_bytes,
-                    queue_depth: 0,
-                    read_latency: Histogram::default(),
-                    write_latency: Histogram::default(),
+                    queue_depth,
+                    read_latency: histogram(&latency.read),
+                    write_latency: histogram(&latency.write),
                 })
             })
             .collect()
@@ -225,6 +223,12 @@ fn primitive(primitive: Primitive) -> control::Primitive {
         Primitive::Zero => control::Primitive::Zero,
         Primitive::Unmap => control::Primitive::Unmap,
     }
+}
+
+fn reasons(counts: &ReasonCounts) -> Vec<RefusalCount> {
+    let count =
+        |(reason, count): (Reason, u64)| RefusalCount { reason_code: reason.code(), reason: reason.words(), count };
+    counts.given().map(count).collect()
 }
 
 fn histogram(latency: &LatencyHistogram) -> Histogram {

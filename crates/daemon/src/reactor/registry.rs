@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
 /// What a connection is asked to do by others.
@@ -30,7 +30,7 @@ pub(crate) struct Member {
     pub session: RefCell<Option<SessionIdentity>>,
     pub nexus: Cell<Option<NexusId>>,
     pub since: Cell<Option<Timestamp>>,
-    pub last_io: Cell<Option<Timestamp>>,
+    pub last_io: Cell<Option<Instant>>,
     pub commands: Cell<u64>,
     pub read_bytes: Cell<u64>,
     pub written_bytes: Cell<u64>,

@@ -3,26 +3,63 @@
 use super::ArrayPool;
 use crate::ServeError;
 use crate::starter::ReactorConfiguration;
-use anyhow::{Context, anyhow};
-use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions, default_log_bytes};
+use anyhow::anyhow;
+use media::{FileDisk, FormatOptions, LocalMedia, OpenError, OpenOptions, default_log_bytes};
 use pool::{Core, Options, Pool};
+use std::path::Path;
+
+/// Room for the first checkpoint of a new pool.
+const FIRST_WRITES_BYTES: u64 = 1 << 20;
 
 /// The pool's back end.
 pub(crate) type Store = LocalMedia<FileDisk>;
 
-/// Opens the pool of the configuration, making it when the file does not exist or an interrupted first start left it blank.
+/// Opens the pool of the configuration, making it when the file does not exist, is empty, or was left blank by an interrupted first
+/// start. When that fails, a file made here goes away again.
 pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, ServeError> {
     let path = &configuration.pool_path;
-    let mut options = OpenOptions::default();
-    let exists = path.exists();
-    if !exists {
-        options.create_bytes = Some(configuration.pool_size_bytes);
+    let existed = path.exists();
+    let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
+    // A file that another process holds was made by that process.
+    let own = matches!(&opened, Err(error) if !matches!(error, ServeError::PoolInUse { .. }));
+    if own && !existed && path.exists() {
+        match std::fs::remove_file(path) {
+            Ok(()) => tracing::debug!(pool = %path.display(), "the file that was begun is removed"),
+            Err(error) => {
+                tracing::warn!(pool = %path.display(), %error, "the file that was begun could not be removed")
+            }
+        }
     }
-    let mut disk = FileDisk::open(path, &options).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    opened
+}
+
+fn open_disk(configuration: &ReactorConfiguration) -> Result<FileDisk, ServeError> {
+    let options = OpenOptions { create_bytes: Some(configuration.pool_size_bytes), ..OpenOptions::default() };
+    FileDisk::open(&configuration.pool_path, &options).map_err(|error| match error {
+        OpenError::InUse { .. } | OpenError::Busy { .. } => ServeError::PoolInUse { reason: error.to_string() },
+        OpenError::System { path, operation, reason } => {
+            ServeError::Failed(anyhow::Error::new(reason).context(format!("{path}: {operation} failed")))
+        }
+        other => ServeError::Failed(anyhow::Error::new(other)),
+    })
+}
+
+fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result<ArrayPool, ServeError> {
+    let path = &configuration.pool_path;
     let name = path.display();
-    let blank = LocalMedia::<FileDisk>::is_blank(&mut disk).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };
+    let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
+    let blank = LocalMedia::<FileDisk>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
+    if blank && bytes < crate::config::MIN_POOL_BYTES {
+        let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
+        return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
+    }
+    if blank && bytes > crate::config::MAX_POOL_BYTES {
+        let (given, most) = (api::size::format(bytes), api::size::format(crate::config::MAX_POOL_BYTES));
+        return Err(refused(format!("it has {given}, and a pool has at most {most}")));
+    }
     let store = if blank {
-        let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
+        check_room(path, bytes)?;
         tracing::info!(pool = %name, bytes, "making a new pool");
         let uuid = *uuid::Uuid::new_v4().as_bytes();
         let format = FormatOptions {
@@ -31,11 +68,11 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
             root: pool::initial_root(uuid),
             overwrite: false,
         };
-        LocalMedia::format(disk, format)
+        let made = LocalMedia::format(disk, format);
+        made.map_err(|error| ServeError::Failed(anyhow!("cannot make the pool {name}: {error}")))?
     } else {
-        LocalMedia::open(disk)
-    }
-    .with_context(|| format!("cannot open the pool {name}"))?;
+        LocalMedia::open(disk).map_err(|error| refused(error.to_string()))?
+    };
     for damaged in store.damaged_copies() {
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
     }
@@ -53,7 +90,7 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
             tracing::info!(bytes, "replaying the log");
         }
     })
-    .with_context(|| format!("cannot open the pool {name}"))?;
+    .map_err(|error| refused(error.to_string()))?;
     tracing::info!(
         records = opened.records,
         log_bytes = opened.log_bytes,
@@ -61,4 +98,23 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
         "pool ready"
     );
     Ok(Pool::new(core))
+}
+
+/// Refuses to make a pool in a file system that has no room for its log, and warns when the pool can outgrow it.
+fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let Ok(system) = rustix::fs::statvfs(path) else { return Ok(()) };
+    if !is_file {
+        return Ok(());
+    }
+    let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
+    let needed_bytes = default_log_bytes(bytes).saturating_add(FIRST_WRITES_BYTES);
+    if free_bytes < needed_bytes {
+        return Err(ServeError::NoRoom { path: path.to_owned(), needed_bytes, free_bytes });
+    }
+    if free_bytes < bytes {
+        let (size, free) = (api::size::format(bytes), api::size::format(free_bytes));
+        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool stops");
+    }
+    Ok(())
 }

@@ -19,6 +19,11 @@ fn every_form_of_read_and_write_reaches_its_blocks() {
     assert_eq!(path.command(&hex!("08 00 00 01 00 00")).transfer_bytes, 256 * 512);
     let io = array.target.io_statistics(VolumeId(10)).unwrap();
     assert_eq!((io.writes, io.written_bytes, io.reads), (4, 2048, 5));
+    let latency = array.target.io_latency(VolumeId(10)).unwrap();
+    assert_eq!((latency.read.count, latency.write.count), (5, 4));
+    // The clock of the test moves on by 1 µs between two looks.
+    assert_eq!(latency.read.sum_ns, 5_000);
+    assert_eq!(array.target.commands_in_flight(VolumeId(10)), Some(0));
 }
 
 #[test]

@@ -98,4 +98,26 @@ fn unaligned_ranges_spare_their_neighbours_and_are_told() {
     assert_eq!((counters.ok, counters.refused), (2, 0));
     assert_eq!((counters.deallocated_bytes, counters.unaligned_bytes), (8 * 512, 13 * 512));
     assert_eq!(array.target.refusals_total(), 1);
+    assert_eq!(counters.ineffective.given().collect::<Vec<_>>(), [(Reason::BelowGrain, 1)]);
+    assert_eq!(counters.refusals.given().count(), 0);
+}
+
+/// Counts by reason were once taken from the log, and shrank when it dropped its oldest entries.
+#[test]
+fn counts_of_refusals_outlive_the_log() {
+    let array = Array::new();
+    let path = array.lun0();
+    let beyond = unmap_parameter_list(&[(BLOCKS, 1)]);
+    let mut entries = 0;
+    for round in 1..=3_000 {
+        assert_check(&unmap(&path, &beyond), 0x05, 0x21, 0x00);
+        entries = array.target.refusals(0).len();
+        if entries < round {
+            break;
+        }
+    }
+    unmap(&path, &beyond);
+    let counters = statistics(&array, 10, Primitive::Unmap);
+    assert!(counters.refused > entries as u64);
+    assert_eq!(counters.refusals.given().collect::<Vec<_>>(), [(Reason::OutOfRange, counters.refused)]);
 }

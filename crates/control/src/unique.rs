@@ -1,0 +1,117 @@
+//! Bytes that are an object's own: what deleting it would free.
+//!
+//! The pool finds them by walking the part of the object's map that it shares with nobody. A clone of a terabyte that has changed
+//! little is counted in microseconds; a terabyte written without ever being cloned has a million map pages, which may have to be read
+//! from the disk first. So nobody waits for a count longer than [`PATIENCE`]: the walk goes on, and until it is finished the last
+//! count is shown, or none when this is the first. A count that took long is kept for a while, so that counting never takes more than a
+//! small part of the time.
+
+use crate::Environment;
+use futures_util::future::{FutureExt, LocalBoxFuture, Shared, select};
+use pool::{Catalog, ObjectId, PoolError};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long one request waits for counts, all its objects together.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A count that took less is always made anew.
+const CHEAP: Duration = Duration::from_millis(10);
+/// A count that took longer is shown for this many times as long.
+const KEPT_FACTOR: u32 = 20;
+
+/// A walk on its way.
+type Walk = Shared<LocalBoxFuture<'static, Result<u64, PoolError>>>;
+
+#[derive(Default)]
+struct Entry {
+    last: Option<Count>,
+    running: Option<(Duration, Walk)>,
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    bytes: u64,
+    finished: Duration,
+    took: Duration,
+}
+
+impl Count {
+    fn is_fresh(&self, now: Duration) -> bool {
+        self.took >= CHEAP && now.saturating_sub(self.finished) < self.took * KEPT_FACTOR
+    }
+}
+
+/// Counts that were made or are being made.
+#[derive(Default)]
+pub(crate) struct UniqueCounts(RefCell<BTreeMap<ObjectId, Entry>>);
+
+/// The patience of one request.
+pub(crate) struct Patience(Option<LocalBoxFuture<'static, ()>>);
+
+impl Patience {
+    pub(crate) fn new(environment: &dyn Environment) -> Self {
+        Self(Some(environment.sleep(PATIENCE)))
+    }
+}
+
+impl UniqueCounts {
+    /// The bytes of an object; `None` while its first count goes on for longer than the caller's patience. Errors: those of
+    /// [`Catalog::unique_bytes`].
+    pub(crate) async fn of<C: Catalog + 'static>(
+        &self,
+        catalog: &Rc<C>,
+        environment: &dyn Environment,
+        object: ObjectId,
+        patience: &mut Patience,
+    ) -> Result<Option<u64>, PoolError> {
+        let now = environment.monotonic();
+        let last = self.0.borrow().get(&object).and_then(|entry| entry.last);
+        if let Some(count) = last.filter(|count| count.is_fresh(now)) {
+            return Ok(Some(count.bytes));
+        }
+        let running = self.0.borrow().get(&object).and_then(|entry| entry.running.clone());
+        let (started, walk) = match (running, &patience.0) {
+            (Some(running), _) => running,
+            (None, Some(_)) => (now, self.start(catalog, object, now)),
+            (None, None) => return Ok(last.map(|count| count.bytes)),
+        };
+        let finished = match patience.0.take() {
+            None => walk.now_or_never(),
+            Some(sleep) => match select(walk, sleep).await {
+                futures_util::future::Either::Left((result, sleep)) => {
+                    patience.0 = Some(sleep);
+                    Some(result)
+                }
+                futures_util::future::Either::Right(((), _)) => None,
+            },
+        };
+        let Some(result) = finished else { return Ok(last.map(|count| count.bytes)) };
+        let finished = environment.monotonic();
+        let mut entries = self.0.borrow_mut();
+        match result {
+            Ok(bytes) => {
+                let last = Some(Count { bytes, finished, took: finished.saturating_sub(started) });
+                entries.insert(object, Entry { last, running: None });
+                Ok(Some(bytes))
+            }
+            Err(error) => {
+                entries.remove(&object);
+                Err(error)
+            }
+        }
+    }
+
+    fn start<C: Catalog + 'static>(&self, catalog: &Rc<C>, object: ObjectId, now: Duration) -> Walk {
+        let catalog = Rc::clone(catalog);
+        let walk = async move { catalog.unique_bytes(object).await }.boxed_local().shared();
+        self.0.borrow_mut().entry(object).or_default().running = Some((now, walk.clone()));
+        walk
+    }
+
+    /// Forgets objects that are gone.
+    pub(crate) fn retain(&self, exists: impl Fn(ObjectId) -> bool) {
+        self.0.borrow_mut().retain(|object, _| exists(*object));
+    }
+}
