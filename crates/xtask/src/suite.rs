@@ -2,14 +2,17 @@
 //!
 //! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
 //! that skipped itself; here it counts as skipped, and every skip must have a reason in [`EXPECTED_SKIPS`]. The two URLs name one
-//! logical unit through two portals, which is what the tests with several paths want.
+//! logical unit through two portals, which is what the tests with several paths want. A test of a write-protected logical unit
+//! gets one: SWP is set for it through the Control mode page. A test that no target can pass counts apart, in [`verdict`].
 
 mod verdict;
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use harness::array::{Array, ArrayOptions, free_portal};
+use conformance::initiator::{Session, SessionOptions};
+use conformance::url::Url;
+use harness::array::{Array, ArrayOptions, Volume, free_portal};
 use harness::text::{self, Align};
 use harness::{observe, program};
 use serde_json::json;
@@ -67,16 +70,22 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         let pattern = format!("ALL.{name}");
         let mut arguments = vec!["--dataloss", "-t", &pattern];
         arguments.extend(volume.urls.iter().map(String::as_str));
+        let protected = name.starts_with("ReadOnly.");
+        if protected {
+            set_write_protect(&volume, true)?;
+        }
         let finished = program::run(&tool, &arguments, TEST_LIMIT)?;
         let output = format!("{}{}", finished.stdout, finished.stderr);
         let died = !array.alive()?;
-        let verdict = if died { Verdict::ArrayDied } else { judge(finished.status.is_some(), &output) };
+        let verdict = if died { Verdict::ArrayDied } else { judge(name, finished.status.is_some(), &output) };
         let outcome = Outcome { name: name.clone(), verdict, elapsed: finished.elapsed, output };
         report(&outcome, options.verbose, &array);
         outcomes.push(outcome);
         if died {
             // The array comes back on its own state, as it would after a crash.
             array.restart()?;
+        } else if protected {
+            set_write_protect(&volume, false)?;
         }
     }
     let elapsed = started.elapsed();
@@ -101,10 +110,19 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A test that passed, or that skipped itself for a reason we know.
+/// Sets or clears the software write protection of the logical unit under test, as an initiator does.
+fn set_write_protect(volume: &Volume, protect: bool) -> Result<()> {
+    let url: Url = volume.url().parse()?;
+    let mut session = Session::connect(&url, &SessionOptions::default())?;
+    session.clear_unit_attentions()?;
+    session.set_software_write_protect(protect)?;
+    Ok(session.logout()?)
+}
+
+/// A test that passed, that skipped itself for a reason we know, or that no target can pass.
 fn good(outcome: &Outcome) -> bool {
     match &outcome.verdict {
-        Verdict::Passed => true,
+        Verdict::Passed | Verdict::Defective(_) => true,
         Verdict::Skipped(reason) => excuse(&outcome.name, reason).is_some(),
         _ => false,
     }
@@ -149,18 +167,21 @@ fn report(outcome: &Outcome, verbose: bool, array: &Array) {
 /// One row for each family and verdict, then the reasons of the skips.
 fn table(outcomes: &[Outcome]) -> Vec<String> {
     let mut families: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for outcome in outcomes {
         let family = outcome.name.split('.').next().unwrap_or_default();
         let word = outcome.verdict.word();
         for name in [family, "total"] {
             *families.entry(name).or_default().entry(word).or_default() += 1;
         }
-        if let Verdict::Skipped(reason) = &outcome.verdict {
-            *reasons.entry(excuse(&outcome.name, reason).unwrap_or("NO KNOWN REASON")).or_default() += 1;
-        }
+        let reason = match &outcome.verdict {
+            Verdict::Skipped(reason) => excuse(&outcome.name, reason).unwrap_or("NO KNOWN REASON"),
+            Verdict::Defective(reason) => reason,
+            _ => continue,
+        };
+        *reasons.entry((word, reason)).or_default() += 1;
     }
-    let words = ["passed", "skipped", "failed", "timed out", "no result", "array died"];
+    let words = ["passed", "skipped", "failed", "timed out", "no result", "array died", "defective"];
     let mut rows = vec![std::iter::once("FAMILY".into()).chain(words.iter().map(|word| word.to_uppercase())).collect()];
     for (family, counts) in &families {
         let mut row = vec![(*family).to_owned()];
@@ -173,8 +194,8 @@ fn table(outcomes: &[Outcome]) -> Vec<String> {
     let mut alignment = vec![Align::Left];
     alignment.resize(words.len() + 1, Align::Right);
     let mut lines = text::columns(&alignment, &rows);
-    for (reason, count) in reasons {
-        lines.push(format!("{count:3} skipped: {reason}"));
+    for ((word, reason), count) in reasons {
+        lines.push(format!("{count:3} {word}: {reason}"));
     }
     lines
 }
@@ -184,7 +205,11 @@ fn write_json(path: &Path, outcomes: &[Outcome]) -> Result<()> {
     let results: Vec<_> = outcomes
         .iter()
         .map(|outcome| {
-            let reason = if let Verdict::Skipped(reason) = &outcome.verdict { Some(reason.as_str()) } else { None };
+            let reason = match &outcome.verdict {
+                Verdict::Skipped(reason) => Some(reason.as_str()),
+                Verdict::Defective(reason) => Some(*reason),
+                _ => None,
+            };
             json!({
                 "test": outcome.name,
                 "result": outcome.verdict.word(),
