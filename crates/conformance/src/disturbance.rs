@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use iscsi::initiator::TransferRequest;
+use iscsi::initiator::{Completion, TransferRequest};
 use iscsi::pdu::{self, DataOut, Opcode, RESERVED_TAG, ScsiCommand, TaskManagementFunction, TaskManagementResponse};
 use thiserror::Error;
 
@@ -35,7 +35,7 @@ const WRITERS: u16 = 3;
 const WRITES: usize = 12;
 /// Sizes of writes, in blocks: immediate data, unsolicited Data-Out, R2T.
 const SIZES: [u32; 4] = [1, 8, 128, 1024];
-/// Silence after which a write that was not answered is taken for ended.
+/// Silence after which a write that was not answered is taken for ended, and the target asked.
 const SILENCE: Duration = Duration::from_millis(20);
 
 /// Why a check failed.
@@ -166,37 +166,76 @@ impl Writer {
         }
     }
 
-    /// Takes the answers that come until all are there, the connection ends, or there is silence.
-    fn collect(&mut self, round: u32, summary: &mut Summary) -> Result<(), DisturbanceError> {
+    /// Takes answers until all are there but those of `ended`, the connection ends, or nothing comes for as long as `patience`.
+    fn collect(
+        &mut self,
+        round: u32,
+        ended: &HashSet<u32>,
+        patience: Duration,
+        summary: &mut Summary,
+    ) -> Result<(), DisturbanceError> {
         let mut silent_since = Instant::now();
-        while !self.pending.is_empty() && silent_since.elapsed() < SILENCE {
-            let completion = match self.session.poll(SILENCE) {
-                Ok(Some(completion)) => completion,
+        while self.pending.keys().any(|tag| !ended.contains(tag)) && silent_since.elapsed() < patience {
+            match self.session.poll(patience) {
+                Ok(Some(completion)) if ended.contains(&completion.initiator_task_tag) => {
+                    return Err(violation(round, "an answer to a command that was aborted"));
+                }
+                Ok(Some(completion)) => self.count(round, completion, summary)?,
                 Ok(None) => continue,
                 Err(SessionError::Lost(_)) => break,
                 Err(error) => return Err(error.into()),
-            };
-            silent_since = Instant::now();
-            let Some((lba, blocks)) = self.pending.remove(&completion.initiator_task_tag) else {
-                return Err(violation(round, "an answer to a command that had ended"));
-            };
-            let fate = match check_status("WRITE (16)", completion) {
-                Ok(_) => Fate::Written,
-                Err(CommandError::Status { sense: Some(Sense { key: Sense::UNIT_ATTENTION, .. }), .. }) => {
-                    Fate::Refused
-                }
-                Err(error) => return Err(error.into()),
-            };
-            match fate {
-                Fate::Written => summary.acknowledged += 1,
-                _ => summary.refused += 1,
             }
-            self.region.decide(lba, blocks, fate);
+            silent_since = Instant::now();
         }
         Ok(())
     }
 
-    /// What is still pending has ended, says the target; it must not be heard of again.
+    /// Takes the answers that are there already.
+    fn collect_arrived(&mut self, round: u32, summary: &mut Summary) -> Result<(), DisturbanceError> {
+        while let Some(completion) = self.session.poll(Duration::ZERO)? {
+            self.count(round, completion, summary)?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, round: u32, completion: Completion, summary: &mut Summary) -> Result<(), DisturbanceError> {
+        let Some((lba, blocks)) = self.pending.remove(&completion.initiator_task_tag) else {
+            return Err(violation(round, "an answer to a command that had ended"));
+        };
+        let fate = match check_status("WRITE (16)", completion) {
+            Ok(_) => Fate::Written,
+            Err(CommandError::Status { sense: Some(Sense { key: Sense::UNIT_ATTENTION, .. }), .. }) => Fate::Refused,
+            Err(error) => return Err(error.into()),
+        };
+        match fate {
+            Fate::Written => summary.acknowledged += 1,
+            _ => summary.refused += 1,
+        }
+        self.region.decide(lba, blocks, fate);
+        Ok(())
+    }
+
+    /// Makes sure that what was not answered has ended: ABORT TASK finds no task, or ends it.
+    fn end_pending(&mut self, round: u32, summary: &mut Summary) -> Result<(), DisturbanceError> {
+        let tags: Vec<u32> = self.pending.keys().copied().collect();
+        for tag in tags {
+            self.abort(round, tag)?;
+        }
+        self.collect_arrived(round, summary)?;
+        self.give_up_pending(summary);
+        Ok(())
+    }
+
+    /// ABORT TASK. True when the target says that it ended the task, false when it knows none.
+    fn abort(&mut self, round: u32, tag: u32) -> Result<bool, DisturbanceError> {
+        match self.session.task_management(TaskManagementFunction::ABORT_TASK, Some(tag))? {
+            TaskManagementResponse::COMPLETE => Ok(true),
+            TaskManagementResponse::TASK_DOES_NOT_EXIST => Ok(false),
+            other => Err(violation(round, format!("ABORT TASK was answered with {other:?}"))),
+        }
+    }
+
+    /// What is still pending has ended; it must not be heard of again.
     fn give_up_pending(&mut self, summary: &mut Summary) {
         summary.unanswered += self.pending.len() as u64;
         self.pending.clear();
@@ -233,8 +272,8 @@ pub fn reset_under_load(options: &DisturbanceOptions) -> Result<Summary, Disturb
             }
         }
         for writer in &mut writers {
-            writer.collect(round, &mut summary)?;
-            writer.give_up_pending(&mut summary);
+            writer.collect(round, &HashSet::new(), SILENCE, &mut summary)?;
+            writer.end_pending(round, &mut summary)?;
         }
         for writer in &mut writers {
             writer.verify(round)?;
@@ -254,15 +293,14 @@ pub fn abort_task(options: &DisturbanceOptions) -> Result<Summary, DisturbanceEr
         tags.sort_unstable();
         let mut aborted = HashSet::new();
         for tag in tags.into_iter().skip(usize::from(round % 2 == 1)).step_by(2) {
-            match writer.session.task_management(TaskManagementFunction::ABORT_TASK, Some(tag))? {
-                TaskManagementResponse::COMPLETE => {
-                    aborted.insert(tag);
-                }
-                TaskManagementResponse::TASK_DOES_NOT_EXIST => {}
-                other => return Err(violation(round, format!("ABORT TASK was answered with {other:?}"))),
+            let complete = writer.abort(round, tag)?;
+            // An answer may have come before that of the function.
+            writer.collect_arrived(round, &mut summary)?;
+            if complete && writer.pending.contains_key(&tag) {
+                aborted.insert(tag);
             }
         }
-        writer.collect(round, &mut summary)?;
+        writer.collect(round, &aborted, options.timeout, &mut summary)?;
         if let Some(tag) = writer.pending.keys().find(|tag| !aborted.contains(tag)) {
             return Err(violation(round, format!("the write with tag {tag:#x} was neither aborted nor answered")));
         }
@@ -280,7 +318,7 @@ pub fn reinstatement(options: &DisturbanceOptions) -> Result<Summary, Disturbanc
     for round in 0..options.rounds {
         writer.send();
         let new = options.connect(0, 1)?;
-        writer.collect(round, &mut summary)?;
+        writer.collect(round, &HashSet::new(), SILENCE, &mut summary)?;
         let mut old = std::mem::replace(&mut writer.session, new);
         let deadline = Instant::now() + options.timeout;
         loop {
@@ -309,7 +347,7 @@ pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, Disturbance
     let mut random = Random::new(options.seed);
     for round in 0..options.rounds {
         writer.send();
-        writer.collect(round, &mut summary)?;
+        writer.collect(round, &HashSet::new(), options.timeout, &mut summary)?;
         writer.give_up_pending(&mut summary);
 
         let lba = writer.region.start() + random.below(REGION_BLOCKS - u64::from(BLOCKS));

@@ -93,14 +93,13 @@ impl Region {
 
     /// Content for a write, an image of its own for each block. Until [`Self::decide`] the fate of the write is open.
     pub(super) fn new_content(&mut self, lba: u64, count: u32) -> Bytes {
-        let mut stamp = self.next_stamp;
+        let stamps = self.next_stamp..;
         self.next_stamp += u64::from(count);
         let mut data = vec![0; count as usize * BLOCK_BYTES];
         let pieces = data.chunks_mut(BLOCK_BYTES);
-        for (block, piece) in self.slots(lba, count).zip(pieces) {
+        for ((block, piece), stamp) in self.slots(lba, count).zip(pieces).zip(stamps) {
             fill(stamp, piece);
             block.new = Some((stamp, Fate::Open));
-            stamp += 1;
         }
         data.into()
     }
