@@ -85,7 +85,7 @@ async fn serve(
         portals: portals.clone(),
         directory: RefCell::new(None),
     });
-    let live = Rc::new(LiveArray::new(reactor.clone()));
+    let live = Rc::new(LiveArray::new(reactor.clone(), logical_unit_profile()?));
     let catalog = Rc::new(pool.clone());
     let control = Control::open(catalog, live.clone(), Rc::new(SystemEnvironment), configuration.array.clone())
         .await
@@ -127,6 +127,16 @@ fn write_error(error: BlockError) -> ControlError {
         BlockError::PoolStopped { reason } => ControlError::PoolStopped { reason },
         other => ControlError::Damaged { reason: other.to_string() },
     }
+}
+
+/// How logical units present themselves, from the variable `WINDLASS_SCSI_PROFILE`: words such as `removable` and `512e`, see
+/// [`scsi_target::Profile`]. The default is right for hosts; what is not the default, conformance suites want to see too.
+fn logical_unit_profile() -> Result<scsi_target::Profile, ServeError> {
+    const VARIABLE: &str = "WINDLASS_SCSI_PROFILE";
+    let words = std::env::var_os(VARIABLE).unwrap_or_default();
+    let wrong = |reason: String| ServeError::Configuration(format!("{VARIABLE}: {reason}"));
+    let words = words.to_str().ok_or_else(|| wrong("not UTF-8".into()))?;
+    words.parse().map_err(|error: scsi_target::UnknownWord| wrong(error.to_string()))
 }
 
 fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {
