@@ -4,16 +4,21 @@ use crate::logical_unit::Profile;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Every word: what it is called, and what it sets.
-const WORDS: [(&str, fn(&mut Profile)); 3] = [
-    ("removable", |profile| profile.removable = true),
-    ("512e", |profile| profile.physical_block_exponent = 3),
-    ("write-same-to-end", |profile| profile.write_same_to_end = true),
+/// What it is called, and what it sets.
+struct Word {
+    name: &'static str,
+    set: fn(&mut Profile),
+}
+
+const WORDS: [Word; 3] = [
+    Word { name: "removable", set: |profile| profile.removable = true },
+    Word { name: "512e", set: |profile| profile.physical_block_exponent = 3 },
+    Word { name: "write-same-to-end", set: |profile| profile.write_same_to_end = true },
 ];
 
 /// A word that is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{word:?} is none of {}", WORDS.map(|(word, _)| word).join(", "))]
+#[error("{word:?} is none of {}", WORDS.map(|word| word.name).join(", "))]
 pub struct UnknownWord {
     word: String,
 }
@@ -25,9 +30,9 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let mut profile = Self::default();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            let row = WORDS.iter().find(|(known, _)| *known == word);
-            let (_, set) = row.ok_or_else(|| UnknownWord { word: word.to_owned() })?;
-            set(&mut profile);
+            let known = WORDS.iter().find(|known| known.name == word);
+            let known = known.ok_or_else(|| UnknownWord { word: word.to_owned() })?;
+            (known.set)(&mut profile);
         }
         Ok(profile)
     }
