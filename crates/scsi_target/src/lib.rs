@@ -33,6 +33,7 @@ pub use limits::Limits;
 pub use logical_unit::{IoStatistics, LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
 pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, VolumeOffload};
-pub use profile::UnknownWord;
 pub use target::{Clock, ScsiTarget, SetWriteCache, TargetIdentity, TargetOptions, TargetPort};
 pub use task_management::TaskManagementError;
+
+pub use profile::UnknownWord;
