@@ -1,7 +1,7 @@
 //! `cargo xtask suite`: every test of libiscsi's `iscsi-test-cu` against a fresh array.
 //!
 //! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
-//! that skipped itself; here it counts as skipped, and every skip must have a reason in [`EXPECTED_SKIPS`]. The two URLs name one
+//! that skipped itself; here it counts as skipped, and every skip must have a reason that [`verdict`] knows. The two URLs name one
 //! logical unit through two portals, which is what the tests with several paths want. A test of a write-protected logical unit
 //! gets one: SWP is set for it through the Control mode page. Tests of what the default logical unit is not (removable, of large
 //! physical blocks, WRITE SAME to the end) run once more on an array whose logical units are. A test that no target can pass counts
