@@ -39,6 +39,16 @@ pub fn inquiry(page: Option<u8>, allocation_length: u16) -> Cdb {
     padded(&[0x12, u8::from(page.is_some()), page.unwrap_or(0), high, low, 0])
 }
 
+/// MODE SENSE (6) of the current values of a page, without block descriptors, SPC-4 §6.13.
+pub fn mode_sense6(page: u8) -> Cdb {
+    padded(&[0x1A, 0x08, page, 0, 0xFF, 0])
+}
+
+/// MODE SELECT (6) of pages in page format, not saved, SPC-4 §6.11.
+pub fn mode_select6(parameter_list_length: u8) -> Cdb {
+    padded(&[0x15, 0x10, 0, 0, parameter_list_length, 0])
+}
+
 /// READ CAPACITY (16), SBC-3 §5.16.
 pub fn read_capacity16() -> Cdb {
     with_length_at(padded(&[0x9E, 0x10]), 10, 32)

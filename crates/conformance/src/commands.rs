@@ -147,6 +147,28 @@ impl Session {
         Err(malformed("VPD page 83h has no NAA designator of the logical unit"))
     }
 
+    /// Sets or clears SWP in the Control mode page (SPC-4 §7.5.8): the logical unit refuses every write while it is set.
+    pub fn set_software_write_protect(&mut self, protect: bool) -> Result<(), CommandError> {
+        const CONTROL: u8 = 0x0A;
+        const SWP: u8 = 0x08;
+        let command = "MODE SENSE (6)";
+        let data = self.run(command, cdb::mode_sense6(CONTROL), TransferRequest::In(255))?;
+        let mut list = data.to_vec();
+        let (Some(header), true) = (list.first_chunk_mut::<4>(), data.len() >= 9) else {
+            return Err(CommandError::Malformed { command, what: "no Control mode page" });
+        };
+        // MODE DATA LENGTH and the device-specific parameter are reserved in MODE SELECT, and so is PS of the page.
+        *header = [0; 4];
+        if let Some(page_code) = list.get_mut(4) {
+            *page_code &= 0x3F;
+        }
+        if let Some(flags) = list.get_mut(8) {
+            *flags = if protect { *flags | SWP } else { *flags & !SWP };
+        }
+        let length = u8::try_from(list.len()).unwrap_or(u8::MAX);
+        self.run("MODE SELECT (6)", cdb::mode_select6(length), TransferRequest::Out(list.into())).map(drop)
+    }
+
     /// READ CAPACITY (16).
     pub fn read_capacity(&mut self) -> Result<Capacity, CommandError> {
         let data = self.run("READ CAPACITY", cdb::read_capacity16(), TransferRequest::In(32))?;

@@ -183,6 +183,11 @@ impl Session {
         &mut self.initiator
     }
 
+    /// The LUN that commands go to.
+    pub fn lun(&self) -> [u8; 8] {
+        self.lun
+    }
+
     /// Bytes sent and received on the socket so far.
     pub fn wire_bytes(&self) -> (u64, u64) {
         (self.sent_bytes, self.received_bytes)

@@ -4,11 +4,13 @@
 //! * [`cdb`] and [`sense`]: the bytes of commands and sense data. They are written down here once more, and not shared with the array, so
 //!   that the kit does not agree with a mistake of the array's.
 //! * [`race`]: do COMPARE AND WRITE and other writes to one block from several initiators fit a serial order?
+//! * [`disturbance`]: does a reset, an abort or a broken connection end what it should, and nothing else?
 //! * [`verifying_load`]: is every acknowledged write still there after the array was killed?
 #![forbid(unsafe_code)]
 
 pub mod cdb;
 pub mod commands;
+pub mod disturbance;
 pub mod image;
 pub mod initiator;
 pub mod race;

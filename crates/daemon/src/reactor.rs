@@ -75,6 +75,8 @@ impl scsi_target::Clock for SystemClock {
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
+    // Wrong words are told before initiators are let in.
+    logical_unit_profile()?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, serve(configuration, channels))
 }
@@ -99,7 +101,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         data_bytes: configuration.memory_bytes / 4,
         directory: RefCell::new(None),
     });
-    let live = Rc::new(LiveArray::new(reactor.clone()));
+    let live = Rc::new(LiveArray::new(reactor.clone(), logical_unit_profile()?));
     let catalog = Rc::new(pool.clone());
     let control = Control::open(catalog, live.clone(), Rc::new(SystemEnvironment), configuration.array.clone())
         .await
@@ -192,4 +194,14 @@ async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
             }
         }
     }
+}
+
+/// How logical units present themselves, from the variable `WINDLASS_SCSI_PROFILE`: words such as `removable` and `512e`, see
+/// [`scsi_target::Profile`]. The default is right for hosts; what is not the default, conformance suites want to see too.
+fn logical_unit_profile() -> Result<scsi_target::Profile, ServeError> {
+    const VARIABLE: &str = "WINDLASS_SCSI_PROFILE";
+    let words = std::env::var_os(VARIABLE).unwrap_or_default();
+    let wrong = |reason: String| ServeError::Configuration(format!("{VARIABLE}: {reason}"));
+    let words = words.to_str().ok_or_else(|| wrong("not UTF-8".into()))?;
+    words.parse().map_err(|error: scsi_target::UnknownWord| wrong(error.to_string()))
 }

@@ -890,7 +890,7 @@ header! {
 }
 
 /// A header of zeros with opcode, flags and Initiator Task Tag set; callers read it as their type and fill in the rest.
-pub(crate) fn blank(opcode: u8, flags: u8, initiator_task_tag: u32) -> RawHeader {
+pub fn blank(opcode: u8, flags: u8, initiator_task_tag: u32) -> RawHeader {
     let mut raw: RawHeader = [0; HEADER_BYTES];
     let tag = initiator_task_tag.to_be_bytes();
     raw[0] = opcode;

@@ -20,6 +20,7 @@ mod limits;
 mod logical_unit;
 mod nexus;
 mod offload;
+mod profile;
 mod sense;
 mod target;
 mod task_management;
@@ -34,3 +35,5 @@ pub use nexus::{NexusId, NexusInfo};
 pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, ReasonCounts, VolumeOffload};
 pub use target::{Clock, ScsiTarget, SetWriteCache, TargetIdentity, TargetOptions, TargetPort};
 pub use task_management::TaskManagementError;
+
+pub use profile::UnknownWord;

@@ -4,7 +4,7 @@
 //! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
 
 use crate::tally::Tally;
-use crate::{dependencies, kill, race, simulate, suite, workspace};
+use crate::{clients, dependencies, kill, race, simulate, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use harness::text;
@@ -63,6 +63,11 @@ const STEPS: &[Step] = &[
         name: "suite",
         what: "libiscsi's conformance suite",
         run: || suite::run(&workspace::windlass(None)?, &suite::Options::default()),
+    },
+    Step {
+        name: "clients",
+        what: "clients of others, and one that misbehaves",
+        run: || clients::run(&workspace::windlass(None)?, &clients::Options::short()),
     },
     Step {
         name: "race",

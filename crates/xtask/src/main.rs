@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod clients;
 mod dependencies;
 mod kill;
 mod race;
@@ -33,6 +34,8 @@ enum Command {
     Ci(ci::Options),
     /// Every test of libiscsi's iscsi-test-cu against the array, each in a process of its own.
     Suite(suite::Options),
+    /// Clients of others and one that misbehaves: access, CHAP, QEMU's copies, resets and broken connections under load.
+    Clients(clients::Options),
     /// Initiators race to one block through two portals; no acknowledged update may be lost.
     Race(race::Options),
     /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
@@ -64,6 +67,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
     match &arguments.command {
         Command::Ci(options) => ci::run(options),
         Command::Suite(options) => suite::run(&windlass()?, options),
+        Command::Clients(options) => clients::run(&windlass()?, options),
         Command::Race(options) => race::run(&windlass()?, options),
         Command::Kill(options) => kill::run(&windlass()?, options),
         Command::Bench(options) => {

@@ -1,22 +1,29 @@
 //! `cargo xtask suite`: every test of libiscsi's `iscsi-test-cu` against a fresh array.
 //!
 //! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
-//! that skipped itself; here it counts as skipped, and every skip must have a reason in [`EXPECTED_SKIPS`]. The two URLs name one
-//! logical unit through two portals, which is what the tests with several paths want.
+//! that skipped itself; here it counts as skipped, and every skip must have a reason that [`verdict`] knows. The two URLs name one
+//! logical unit through two portals, which is what the tests with several paths want. A test of a write-protected logical unit
+//! gets one: SWP is set for it through the Control mode page. Tests of what the default logical unit is not (removable, of large
+//! physical blocks, WRITE SAME to the end) run once more on an array whose logical units are. A test that no target can pass counts
+//! apart, see [`verdict`].
 
 mod verdict;
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use harness::array::{Array, ArrayOptions, free_portal};
+use conformance::initiator::{Session, SessionOptions};
+use conformance::url::Url;
+use harness::array::{Array, ArrayOptions, Volume, free_portal};
 use harness::text::{self, Align};
 use harness::{observe, program};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use verdict::{Verdict, excuse, judge};
+use verdict::{Verdict, excuse, judge, wants_another_profile};
 
 /// How to run the suite.
 #[derive(Args, Default)]
@@ -35,6 +42,11 @@ pub(crate) struct Options {
 /// Time for one test; the slowest need a few seconds.
 const TEST_LIMIT: Duration = Duration::from_secs(60);
 
+/// How the logical unit presents itself to the tests that skip themselves on the default one.
+const PROFILE: &str = "removable,512e,write-same-to-end";
+/// Size of that logical unit: all of it is within MAXIMUM WRITE SAME LENGTH.
+const PROFILE_VOLUME: &str = "16M";
+
 /// What one test did.
 struct Outcome {
     name: String,
@@ -52,36 +64,24 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     ensure!(!tests.is_empty(), "no test starts with {}", options.only);
 
     let directory = tempfile::Builder::new().prefix("windlass-suite-").tempdir()?;
-    let mut array = Array::start(ArrayOptions {
-        executable: windlass.to_path_buf(),
-        state_directory: directory.path().join("array"),
-        portals: vec![free_portal()?, free_portal()?],
-        pool_size: "4G".into(),
-        arguments: Vec::new(),
-    })?;
-    let volume = array.create_volume("suite", "1G")?;
     let started = Instant::now();
-    let cpu_before = observe::processor_time(array.pid())?;
-    let mut outcomes = Vec::new();
-    for name in tests {
-        let pattern = format!("ALL.{name}");
-        let mut arguments = vec!["--dataloss", "-t", &pattern];
-        arguments.extend(volume.urls.iter().map(String::as_str));
-        let finished = program::run(&tool, &arguments, TEST_LIMIT)?;
-        let output = format!("{}{}", finished.stdout, finished.stderr);
-        let died = !array.alive()?;
-        let verdict = if died { Verdict::ArrayDied } else { judge(finished.status.is_some(), &output) };
-        let outcome = Outcome { name: name.clone(), verdict, elapsed: finished.elapsed, output };
-        report(&outcome, options.verbose, &array);
-        outcomes.push(outcome);
-        if died {
-            // The array comes back on its own state, as it would after a crash.
-            array.restart()?;
-        }
+    let mut run = Run { tool, verbose: options.verbose, cpu: Duration::ZERO };
+    let mut outcomes = run.tests(windlass, &directory.path().join("array"), "1G", &tests)?;
+    let wants =
+        |outcome: &Outcome| matches!(&outcome.verdict, Verdict::Skipped(reason) if wants_another_profile(reason));
+    let again: Vec<_> = outcomes.iter().filter(|outcome| wants(outcome)).map(|outcome| outcome.name.clone()).collect();
+    if !again.is_empty() {
+        println!("  {} tests want another profile: {PROFILE}", again.len());
+        let wrapper = wrapper(windlass, directory.path())?;
+        let names: Vec<_> = again.iter().collect();
+        let second = run.tests(&wrapper, &directory.path().join("profile"), PROFILE_VOLUME, &names)?;
+        outcomes.retain(|outcome| !wants(outcome));
+        outcomes.extend(second);
+    }
+    for outcome in &outcomes {
+        report(outcome);
     }
     let elapsed = started.elapsed();
-    let cpu = observe::processor_time(array.pid())?.total().saturating_sub(cpu_before.total());
-    array.stop()?;
     for line in table(&outcomes) {
         println!("{line}");
     }
@@ -89,7 +89,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         "{} tests in {}, {} of processor time in the array",
         outcomes.len(),
         text::duration(elapsed),
-        text::duration(cpu)
+        text::duration(run.cpu)
     );
     if let Some(path) = &options.json {
         write_json(path, &outcomes)?;
@@ -101,10 +101,79 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A test that passed, or that skipped itself for a reason we know.
+/// What stays the same from array to array.
+struct Run {
+    tool: PathBuf,
+    verbose: bool,
+    /// Processor time of the arrays.
+    cpu: Duration,
+}
+
+impl Run {
+    /// Starts an array with one volume of `size` and two portals, and runs the tests with these names.
+    fn tests(&mut self, windlass: &Path, state: &Path, size: &str, names: &[&String]) -> Result<Vec<Outcome>> {
+        let mut array = Array::start(ArrayOptions {
+            executable: windlass.to_path_buf(),
+            state_directory: state.to_path_buf(),
+            portals: vec![free_portal()?, free_portal()?],
+            pool_size: "4G".into(),
+            arguments: Vec::new(),
+        })?;
+        let volume = array.create_volume("suite", size)?;
+        let mut outcomes = Vec::new();
+        for name in names {
+            let pattern = format!("ALL.{name}");
+            let mut arguments = vec!["--dataloss", "-t", &pattern];
+            arguments.extend(volume.urls.iter().map(String::as_str));
+            let protected = name.starts_with("ReadOnly.");
+            if protected {
+                set_write_protect(&volume, true)?;
+            }
+            let finished = program::run(&self.tool, &arguments, TEST_LIMIT)?;
+            let mut output = format!("{}{}", finished.stdout, finished.stderr);
+            let died = !array.alive()?;
+            let verdict = if died { Verdict::ArrayDied } else { judge(name, finished.status.is_some(), &output) };
+            if died {
+                output.push_str(&format!("the array's log ends:\n{}", array.log_end()));
+                // The array comes back on its own state, as it would after a crash.
+                array.restart()?;
+            } else if protected {
+                set_write_protect(&volume, false)?;
+            }
+            if self.verbose {
+                println!("  {:12} {name:44} {}", verdict.word(), text::duration(finished.elapsed));
+            }
+            outcomes.push(Outcome { name: name.to_string(), verdict, elapsed: finished.elapsed, output });
+        }
+        self.cpu += observe::processor_time(array.pid())?.total();
+        array.stop()?;
+        Ok(outcomes)
+    }
+}
+
+/// Writes a program that starts `windlass` with [`PROFILE`].
+fn wrapper(windlass: &Path, directory: &Path) -> Result<PathBuf> {
+    let windlass = std::path::absolute(windlass)?;
+    let quoted = windlass.to_str().context("the path of windlass is not UTF-8")?.replace('\'', "'\\''");
+    let path = directory.join("windlass-with-profile");
+    std::fs::write(&path, format!("#!/bin/sh\nWINDLASS_SCSI_PROFILE={PROFILE} exec '{quoted}' \"$@\"\n"))?;
+    std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+    Ok(path)
+}
+
+/// Sets or clears the software write protection of the logical unit under test, as an initiator does.
+fn set_write_protect(volume: &Volume, protect: bool) -> Result<()> {
+    let url: Url = volume.url().parse()?;
+    let mut session = Session::connect(&url, &SessionOptions::default())?;
+    session.clear_unit_attentions()?;
+    session.set_software_write_protect(protect)?;
+    Ok(session.logout()?)
+}
+
+/// A test that passed, that skipped itself for a reason we know, or that no target can pass.
 fn good(outcome: &Outcome) -> bool {
     match &outcome.verdict {
-        Verdict::Passed => true,
+        Verdict::Passed | Verdict::Defective(_) => true,
         Verdict::Skipped(reason) => excuse(&outcome.name, reason).is_some(),
         _ => false,
     }
@@ -125,11 +194,8 @@ fn list(tool: &Path) -> Result<Vec<String>> {
 }
 
 /// Prints what went wrong, with the end of the test's words.
-fn report(outcome: &Outcome, verbose: bool, array: &Array) {
+fn report(outcome: &Outcome) {
     if good(outcome) {
-        if verbose {
-            println!("  {:12} {:44} {}", outcome.verdict.word(), outcome.name, text::duration(outcome.elapsed));
-        }
         return;
     }
     println!("  {:12} {}", outcome.verdict.word(), outcome.name);
@@ -141,26 +207,26 @@ fn report(outcome: &Outcome, verbose: bool, array: &Array) {
     for line in lines.iter().skip(lines.len().saturating_sub(25)) {
         println!("      {line}");
     }
-    if outcome.verdict == Verdict::ArrayDied {
-        println!("      the array's log ends:\n{}", array.log_end());
-    }
 }
 
 /// One row for each family and verdict, then the reasons of the skips.
 fn table(outcomes: &[Outcome]) -> Vec<String> {
     let mut families: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for outcome in outcomes {
         let family = outcome.name.split('.').next().unwrap_or_default();
         let word = outcome.verdict.word();
         for name in [family, "total"] {
             *families.entry(name).or_default().entry(word).or_default() += 1;
         }
-        if let Verdict::Skipped(reason) = &outcome.verdict {
-            *reasons.entry(excuse(&outcome.name, reason).unwrap_or("NO KNOWN REASON")).or_default() += 1;
-        }
+        let reason = match &outcome.verdict {
+            Verdict::Skipped(reason) => excuse(&outcome.name, reason).unwrap_or("NO KNOWN REASON"),
+            Verdict::Defective(reason) => reason,
+            _ => continue,
+        };
+        *reasons.entry((word, reason)).or_default() += 1;
     }
-    let words = ["passed", "skipped", "failed", "timed out", "no result", "array died"];
+    let words = ["passed", "skipped", "failed", "timed out", "no result", "array died", "defective"];
     let mut rows = vec![std::iter::once("FAMILY".into()).chain(words.iter().map(|word| word.to_uppercase())).collect()];
     for (family, counts) in &families {
         let mut row = vec![(*family).to_owned()];
@@ -173,8 +239,8 @@ fn table(outcomes: &[Outcome]) -> Vec<String> {
     let mut alignment = vec![Align::Left];
     alignment.resize(words.len() + 1, Align::Right);
     let mut lines = text::columns(&alignment, &rows);
-    for (reason, count) in reasons {
-        lines.push(format!("{count:3} skipped: {reason}"));
+    for ((word, reason), count) in reasons {
+        lines.push(format!("{count:3} {word}: {reason}"));
     }
     lines
 }
@@ -184,7 +250,11 @@ fn write_json(path: &Path, outcomes: &[Outcome]) -> Result<()> {
     let results: Vec<_> = outcomes
         .iter()
         .map(|outcome| {
-            let reason = if let Verdict::Skipped(reason) = &outcome.verdict { Some(reason.as_str()) } else { None };
+            let reason = match &outcome.verdict {
+                Verdict::Skipped(reason) => Some(reason.as_str()),
+                Verdict::Defective(reason) => Some(*reason),
+                _ => None,
+            };
             json!({
                 "test": outcome.name,
                 "result": outcome.verdict.word(),

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod array;
+mod disturbance;
 mod race;
 mod session;
 mod verifying_load;

@@ -16,11 +16,13 @@ use std::rc::Rc;
 /// The reactor's side of [`Live`].
 pub(crate) struct LiveArray {
     reactor: Rc<Reactor>,
+    /// How every logical unit presents itself.
+    profile: Profile,
 }
 
 impl LiveArray {
-    pub fn new(reactor: Rc<Reactor>) -> Self {
-        Self { reactor }
+    pub fn new(reactor: Rc<Reactor>, profile: Profile) -> Self {
+        Self { reactor, profile }
     }
 
     /// Everything in the directory, at the start.
@@ -39,7 +41,7 @@ impl LiveArray {
             naa: *record.naa.as_bytes(),
             serial: record.naa.serial(),
             name: record.name.clone(),
-            profile: Profile::default(),
+            profile: self.profile,
         });
     }
 

@@ -4,15 +4,31 @@
 //! the receive buffer; data in several PDUs is copied into one buffer of the final size. A connection may hold so many bytes; a task
 //! that finds no room waits before its first R2T, behind the tasks that waited before it. At least one task always gets all it
 //! wants, so that waiting ends.
+//!
+//! Data out of sequence means that data before it was lost (RFC 7143 §7.9). Its task ends alone, with CHECK CONDITION, once the initiator
+//! has sent all it announced (§7.8); only Data-Out that nobody asked for ends the connection.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::Connection;
 use super::tasks::{DataOutBuffer, OutstandingR2t, Task, TaskHandle, TaskState};
+use super::{Connection, Response};
 use crate::framing::Pdu;
 use crate::pdu::{self, DataOut, Opcode, R2t, RESERVED_TAG, RejectReason};
+
+/// CHECK CONDITION, SAM-5 §5.3.1.
+const CHECK_CONDITION: u8 = 0x02;
+/// ABORTED COMMAND, 47h 05h: the iSCSI condition "protocol service CRC error" (RFC 7143 §11.4.7.2), in fixed format.
+const DATA_LOST: [u8; 18] = [0x70, 0, 0x0B, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x47, 0x05, 0, 0, 0, 0];
+
+/// What is wrong with a Data-Out.
+enum Fault {
+    /// DataSN or Buffer Offset says that data before it is missing, or came twice.
+    OutOfSequence,
+    /// Nobody asked for it.
+    Unexpected(&'static str),
+}
 
 /// The Data-Out memory of a connection.
 #[derive(Debug)]
@@ -116,12 +132,30 @@ impl Connection {
         }
         let length = u32::try_from(pdu.data.len()).unwrap_or(u32::MAX);
         let first_burst = self.parameters.first_burst_length;
-        if let Err(what) = take(task, &header, length, first_burst) {
-            return self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, what);
+        let taken = if task.data_lost { Err(Fault::OutOfSequence) } else { take(task, &header, length, first_burst) };
+        match taken {
+            Ok(()) => {
+                self.counters.data_out_bytes += u64::from(length);
+                self.data_out.append(task, &pdu.data, first_burst);
+            }
+            Err(Fault::OutOfSequence) => {
+                if !task.data_lost {
+                    self.counters.data_out_sequence_errors += 1;
+                    task.data_lost = true;
+                    task.data_out = DataOutBuffer::Empty;
+                }
+                if let Err(what) = pass_over(task, &header) {
+                    return self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, what);
+                }
+            }
+            Err(Fault::Unexpected(what)) => return self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, what),
         }
-        self.counters.data_out_bytes += u64::from(length);
-        self.data_out.append(task, &pdu.data, first_burst);
         self.continue_task(handle);
+    }
+
+    /// Ends a task that lost data. The initiator may use its tag again at once: nothing of the old task is on its way.
+    pub(super) fn end_with_data_lost(&mut self, handle: TaskHandle) {
+        self.respond(handle, Response { status: CHECK_CONDITION, sense: &DATA_LOST, ..Response::default() });
     }
 
     /// Sends the R2Ts the task may have outstanding, when its unsolicited data is in and there is memory.
@@ -188,45 +222,69 @@ impl Connection {
 }
 
 /// Checks a Data-Out against what is expected of the task, and counts it.
-fn take(task: &mut Task, header: &DataOut, length: u32, first_burst: u32) -> Result<(), &'static str> {
+fn take(task: &mut Task, header: &DataOut, length: u32, first_burst: u32) -> Result<(), Fault> {
     let last = header.flags & pdu::FINAL != 0;
     let tag = header.target_transfer_tag.get();
     let data_sn = header.data_sn.get();
-    if task.state == TaskState::Delivered {
-        return Err("Data-Out for a command that has all its data");
-    }
-    let end = task.received.checked_add(length).ok_or("Data-Out beyond the transfer")?;
-    if header.buffer_offset.get() != task.received {
-        return Err("Data-Out out of order");
-    }
+    let end =
+        header.buffer_offset.get().checked_add(length).ok_or(Fault::Unexpected("Data-Out beyond the transfer"))?;
+    let in_sequence = header.buffer_offset.get() == task.received;
     if tag == RESERVED_TAG {
-        if !task.unsolicited {
-            return Err("unsolicited Data-Out that was not announced");
-        }
-        if data_sn != task.unsolicited_data_sn {
-            return Err("DataSN out of order");
-        }
+        expect_unsolicited(task).map_err(Fault::Unexpected)?;
         if end > first_burst || end > task.expected {
-            return Err("unsolicited Data-Out beyond FirstBurstLength or the transfer");
+            return Err(Fault::Unexpected("unsolicited Data-Out beyond FirstBurstLength or the transfer"));
+        }
+        if !in_sequence || data_sn != task.unsolicited_data_sn {
+            return Err(Fault::OutOfSequence);
         }
         task.unsolicited_data_sn = data_sn.wrapping_add(1);
         task.unsolicited = !last;
     } else {
-        let r2t = task.r2ts.front_mut().filter(|r2t| r2t.target_transfer_tag == tag);
-        let r2t = r2t.ok_or("Data-Out with an unknown Target Transfer Tag")?;
-        if data_sn != r2t.next_data_sn {
-            return Err("DataSN out of order");
-        }
+        let r2t = expect_solicited(task, tag).map_err(Fault::Unexpected)?;
         if end > r2t.end {
-            return Err("Data-Out beyond what the R2T asked for");
+            return Err(Fault::Unexpected("Data-Out beyond what the R2T asked for"));
+        }
+        if !in_sequence || data_sn != r2t.next_data_sn {
+            return Err(Fault::OutOfSequence);
         }
         r2t.next_data_sn = data_sn.wrapping_add(1);
         if end == r2t.end {
             task.r2ts.pop_front();
         } else if last {
-            return Err("a Data-Out sequence shorter than the R2T asked for");
+            return Err(Fault::Unexpected("a Data-Out sequence shorter than the R2T asked for"));
         }
     }
     task.received = end;
     Ok(())
+}
+
+/// Follows the sequences of a task that lost data: only their ends matter.
+fn pass_over(task: &mut Task, header: &DataOut) -> Result<(), &'static str> {
+    let last = header.flags & pdu::FINAL != 0;
+    let tag = header.target_transfer_tag.get();
+    if tag == RESERVED_TAG {
+        expect_unsolicited(task)?;
+        task.unsolicited = !last;
+    } else {
+        expect_solicited(task, tag)?;
+        if last {
+            task.r2ts.pop_front();
+        }
+    }
+    Ok(())
+}
+
+fn expect_unsolicited(task: &Task) -> Result<(), &'static str> {
+    if task.state == TaskState::Delivered {
+        return Err("Data-Out for a command that has all its data");
+    }
+    if !task.unsolicited {
+        return Err("unsolicited Data-Out that was not announced");
+    }
+    Ok(())
+}
+
+fn expect_solicited(task: &mut Task, target_transfer_tag: u32) -> Result<&mut OutstandingR2t, &'static str> {
+    let oldest = task.r2ts.front_mut().filter(|r2t| r2t.target_transfer_tag == target_transfer_tag);
+    oldest.ok_or("Data-Out with an unknown Target Transfer Tag")
 }

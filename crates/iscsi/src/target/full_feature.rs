@@ -355,6 +355,7 @@ impl Connection {
             next_r2t_sn: 0,
             next_r2t_offset: data_bytes,
             waits_for_memory: false,
+            data_lost: false,
             data_out: DataOutBuffer::Empty,
             data_out_charge: 0,
             data_in_charge: 0,
@@ -388,7 +389,11 @@ impl Connection {
         if task.state != TaskState::Receiving {
             return;
         }
-        if !task.data_complete() || task.received < task.wanted {
+        if task.data_lost {
+            if !task.unsolicited && task.r2ts.is_empty() {
+                self.end_with_data_lost(handle);
+            }
+        } else if !task.data_complete() || task.received < task.wanted {
             self.request_data(handle);
         } else if self.ordered_undelivered == 0 {
             self.deliver(handle);

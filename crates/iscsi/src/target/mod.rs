@@ -252,6 +252,8 @@ pub struct Counters {
     pub rejects: u64,
     /// Commands dropped because their CmdSN was outside the window or came twice.
     pub commands_dropped: u64,
+    /// Tasks that ended because Data-Out came out of sequence.
+    pub data_out_sequence_errors: u64,
     /// Data-Out bytes received.
     pub data_out_bytes: u64,
     /// Data-In bytes sent.

@@ -75,6 +75,8 @@ pub(super) struct Task {
     /// First byte no R2T has asked for.
     pub next_r2t_offset: u32,
     pub waits_for_memory: bool,
+    /// Data-Out went missing: the task ends with CHECK CONDITION after the last of the data that was announced or asked for.
+    pub data_lost: bool,
     pub data_out: DataOutBuffer,
     /// Bytes of the Data-Out budget held.
     pub data_out_charge: usize,

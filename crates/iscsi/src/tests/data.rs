@@ -5,7 +5,10 @@ use bytes::Bytes;
 use super::pair::{INITIATOR, LUN, Pair, TARGET, TestDirectory, pattern, read10, write10};
 use crate::framing::Pdu;
 use crate::initiator::{Config, Event, TransferRequest};
-use crate::pdu::{self, DataIn, DataOut, Opcode, R2t, RESERVED_TAG, RawHeader, RejectReason, ScsiCommand};
+use crate::pdu::{
+    self, DataIn, DataOut, Opcode, R2t, RESERVED_TAG, RawHeader, RejectReason, ScsiCommand, ScsiResponse,
+    TaskManagementFunction,
+};
 use crate::target::{self, CloseReason};
 
 fn r2ts(pair: &Pair) -> Vec<(u32, u32)> {
@@ -206,28 +209,101 @@ fn announce_write(pair: &mut Pair, tag: u32, expected: u32) {
     pair.initiator.send_pdu(header.to_wire(), Bytes::new());
 }
 
-/// K.6 check 169 and libiscsi's iSCSIdatasn: a sequence out of order is rejected, ends the connection, and stores nothing.
+/// DataSN, Buffer Offset, final, bytes.
+type Piece = (u32, u32, bool, usize);
+
+fn send_pieces(pair: &mut Pair, tag: u32, transfer_tag: u32, pieces: &[Piece]) {
+    for &(data_sn, offset, last, length) in pieces {
+        pair.initiator.send_pdu(data_out_header(tag, transfer_tag, data_sn, offset, last), pattern(length));
+    }
+    pair.drive();
+}
+
+/// The status of each SCSI Response sent, with the response's residual and its sense key and additional sense code.
+fn scsi_responses(pair: &Pair) -> Vec<(u8, u32, [u8; 3])> {
+    let responses = pair.sent.iter().filter(|pdu| pdu.header[0] == Opcode::SCSI_RESPONSE.0);
+    let facts = responses.map(|pdu| {
+        let header = ScsiResponse::from_wire(&pdu.header);
+        let sense = pdu.data.get(2..20).map_or([0; 3], |sense| [sense[2], sense[12], sense[13]]);
+        (header.status, header.residual_count.get(), sense)
+    });
+    facts.collect()
+}
+
+/// K.6 check 169 and libiscsi's iSCSIdatasn, which reconnects with other keys when the connection goes and then no longer sends
+/// Data-Out at all: a sequence out of order ends its task, stores nothing, and leaves the connection alone.
 #[test]
-fn data_out_of_order_ends_the_connection() {
-    // DataSN, offset, final, bytes
-    type Piece = (u32, u32, bool, usize);
+fn data_out_of_order_ends_the_task() {
     let cases: &[&[Piece]] = &[
         &[(0, 0, false, 512), (0, 512, true, 512)],
         &[(27, 0, true, 1024)],
         &[(0xFFFF_FFFF, 0, true, 1024)],
         &[(1, 0, false, 512), (0, 512, true, 512)],
-        &[(0, 512, false, 512)],
         &[(0, 0, false, 512), (1, 0, true, 512)],
-        &[(0, 0, false, 1024), (1, 1024, true, 512)],
+        &[(0, 512, true, 512)],
     ];
     for case in cases {
         let mut pair = Pair::logged_in();
         announce_write(&mut pair, 50, 1024);
-        for &(data_sn, offset, last, length) in *case {
-            let header = data_out_header(50, RESERVED_TAG, data_sn, offset, last);
-            pair.initiator.send_pdu(header, pattern(length));
-        }
-        pair.drive();
+        send_pieces(&mut pair, 50, RESERVED_TAG, case);
+        assert_eq!(scsi_responses(&pair), [(2, 1024, [0x0B, 0x47, 0x05])], "{case:?}");
+        assert_eq!(pair.target.counters().data_out_sequence_errors, 1);
+        assert!(pair.medium.iter().all(|byte| *byte == 0));
+        // The tag is free, and its next task is another one.
+        pair.sent.clear();
+        announce_write(&mut pair, 50, 1024);
+        send_pieces(&mut pair, 50, RESERVED_TAG, &[(0, 0, false, 512), (1, 512, true, 512)]);
+        assert_eq!(scsi_responses(&pair), [(0, 0, [0; 3])], "{case:?}");
+        assert_eq!(pair.closed, None);
+    }
+}
+
+/// The response waits for the end of the data that is on its way (RFC 7143 §7.8), and no R2T asks for more.
+#[test]
+fn a_task_that_lost_data_ends_after_its_last_data() {
+    let mut config = Config::new(INITIATOR, TARGET);
+    config.max_burst_length = 1024;
+    config.first_burst_length = 512;
+    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE | pdu::FINAL, 51));
+    header.cmd_sn = pair.initiator.take_cmd_sn().into();
+    header.cdb[..10].copy_from_slice(&write10(100, 8));
+    header.expected_data_transfer_length = 4096.into();
+    pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+    pair.drive();
+    assert_eq!(r2ts(&pair), [(0, 1024)]);
+    let transfer_tag = R2t::from_wire(&pair.sent[0].header).target_transfer_tag.get();
+    send_pieces(&mut pair, 51, transfer_tag, &[(1, 0, false, 512)]);
+    assert_eq!(scsi_responses(&pair), []);
+    send_pieces(&mut pair, 51, transfer_tag, &[(2, 512, true, 512)]);
+    assert_eq!(scsi_responses(&pair), [(2, 4096, [0x0B, 0x47, 0x05])]);
+    assert_eq!(r2ts(&pair).len(), 1);
+    assert_eq!(pair.closed, None);
+    assert_eq!(pair.run(&write10(0, 8), TransferRequest::Out(pattern(4096))).status, 0);
+}
+
+#[test]
+fn a_task_that_lost_data_can_be_aborted() {
+    let mut pair = Pair::logged_in();
+    announce_write(&mut pair, 50, 1024);
+    send_pieces(&mut pair, 50, RESERVED_TAG, &[(7, 0, false, 512)]);
+    pair.initiator.task_management(TaskManagementFunction::LOGICAL_UNIT_RESET, LUN, None);
+    pair.drive();
+    send_pieces(&mut pair, 50, RESERVED_TAG, &[(8, 512, true, 512)]);
+    assert_eq!(scsi_responses(&pair), []);
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
+    assert_eq!(pair.closed, None);
+}
+
+/// Data-Out that nobody asked for: session recovery has to mend it.
+#[test]
+fn data_out_beyond_the_transfer_ends_the_connection() {
+    let cases: &[&[Piece]] =
+        &[&[(0, 0, false, 1024), (1, 1024, true, 512)], &[(0, 1024, true, 512)], &[(0, 0xFFFF_FF00, true, 512)]];
+    for case in cases {
+        let mut pair = Pair::logged_in();
+        announce_write(&mut pair, 50, 1024);
+        send_pieces(&mut pair, 50, RESERVED_TAG, case);
         assert!(matches!(pair.closed, Some(CloseReason::ProtocolError(_))), "{case:?}: {:?}", pair.closed);
         let rejected = |event: &Event| matches!(event, Event::Rejected { reason: RejectReason::PROTOCOL_ERROR, .. });
         assert!(pair.events.iter().any(rejected), "{case:?}");

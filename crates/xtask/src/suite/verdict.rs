@@ -9,6 +9,8 @@ pub(super) enum Verdict {
     Skipped(String),
     /// An assertion did not hold.
     Failed,
+    /// An assertion did not hold that holds with no target; why.
+    Defective(&'static str),
     /// It did not end in time.
     TimedOut,
     /// It ended without a summary: it could not log in, or crashed.
@@ -24,6 +26,7 @@ impl Verdict {
             Self::Passed => "passed",
             Self::Skipped(_) => "skipped",
             Self::Failed => "failed",
+            Self::Defective(_) => "defective",
             Self::TimedOut => "timed out",
             Self::NoResult => "no result",
             Self::ArrayDied => "array died",
@@ -38,47 +41,44 @@ struct Expected {
     because: &'static str,
 }
 
-/// Every skip that is expected, with the reason. A skip that matches no row fails the run.
+/// Every skip that is expected, with the reason. A skip that matches no row fails the run. `docs/compatibility.md` says more.
 const EXPECTED_SKIPS: &[Expected] = &[
-    Expected { tests: "Sanitize.", words: "SANITIZE", because: "SANITIZE is not implemented yet" },
     Expected { tests: "Sanitize.", words: "--allow-sanitize", because: "SANITIZE is not implemented yet" },
     Expected { tests: "WriteAtomic16.", words: "WRITEATOMIC16", because: "WRITE ATOMIC (16) is not implemented yet" },
     Expected { tests: "OrWrite.", words: "ORWRITE", because: "ORWRITE (16) is not implemented yet" },
+    Expected { tests: "ReadDefectData", words: "READDEFECTDATA", because: "READ DEFECT DATA is not implemented yet" },
+    Expected { tests: "Prin", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
+    Expected { tests: "Prout", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
     Expected {
-        tests: "ReadDefectData10.",
-        words: "READDEFECTDATA10",
-        because: "READ DEFECT DATA is not implemented yet",
+        tests: "ReadOnly.ReadOnlySBC",
+        words: "ORWRITE is not implemented",
+        because: "ORWRITE (16) is not implemented yet; all other writes were refused as they should",
     },
-    Expected {
-        tests: "ReadDefectData12.",
-        words: "READDEFECTDATA12",
-        because: "READ DEFECT DATA is not implemented yet",
-    },
-    Expected {
-        tests: "PrinReadKeys.",
-        words: "PERSISTENT RESERVE IN",
-        because: "PERSISTENT RESERVE is not implemented yet",
-    },
-    Expected {
-        tests: "PrinServiceactionRange.",
-        words: "PERSISTENT RESERVE IN",
-        because: "PERSISTENT RESERVE is not implemented yet",
-    },
-    Expected {
-        tests: "PrinReportCapabilities.",
-        words: "PERSISTENT RESERVE IN",
-        because: "PERSISTENT RESERVE is not implemented yet",
-    },
-    Expected { tests: "Prin", words: "PROUT Not Supported", because: "PERSISTENT RESERVE is not implemented yet" },
-    Expected { tests: "Prout", words: "PERSISTENT RESERVE", because: "PERSISTENT RESERVE is not implemented yet" },
-    Expected { tests: "Prout", words: "PROUT Not Supported", because: "PERSISTENT RESERVE is not implemented yet" },
-    Expected { tests: "MultipathIO.", words: "ultipath", because: "several paths to one logical unit come next" },
-    Expected { tests: "NoMedia.", words: "not removable", because: "the medium cannot be removed" },
-    Expected { tests: "StartStopUnit.", words: "not removable", because: "the medium cannot be removed" },
-    Expected { tests: "PreventAllow.", words: "not removable", because: "the medium cannot be removed" },
-    Expected { tests: "ReadOnly.", words: "not write-protected", because: "the logical unit under test is writable" },
-    Expected { tests: "TestUnitReady.", words: "not removable", because: "the medium cannot be removed" },
 ];
+
+/// What tests say that skip themselves on the default logical unit and can run on one with another profile.
+const WANT_ANOTHER_PROFILE: &[&str] = &["not removable", "LBPPB < 2", "does not support 0-blocks"];
+
+/// True when a test wants a logical unit that is removable, has large physical blocks, or takes a WRITE SAME of 0 blocks.
+pub(super) fn wants_another_profile(reason: &str) -> bool {
+    WANT_ANOTHER_PROFILE.iter().any(|words| reason.contains(words))
+}
+
+/// A test that no target can pass, because of a defect of its own: its name, and the only assertion that may fail in it.
+struct Defect {
+    test: &'static str,
+    assertion: &'static str,
+    because: &'static str,
+}
+
+/// Every defect of `iscsi-test-cu` (1.19) that we know.
+const DEFECTS: &[Defect] = &[Defect {
+    test: "iSCSITMF.LUNResetSimpleAsync",
+    // Its variable is set when the answer to the reset arrives and looked at before the reset is sent. Then the test frees the write
+    // and logs out: an answer to the write goes to freed memory, and the process may abort before its summary.
+    assertion: "test_async_lu_reset_simple.c:157  - CU_ASSERT_EQUAL(reconnect_succeeded,1)",
+    because: "the test asserts that the reset was answered before it sends it; `cargo xtask clients` tests what it means to",
+}];
 
 /// Why a skip is expected; `None` when it is not.
 pub(super) fn excuse(test: &str, reason: &str) -> Option<&'static str> {
@@ -87,7 +87,7 @@ pub(super) fn excuse(test: &str, reason: &str) -> Option<&'static str> {
 }
 
 /// Reads the output of `iscsi-test-cu`: CUnit's summary, and the word `[SKIPPED]` after the start of the suite.
-pub(super) fn judge(ended: bool, output: &str) -> Verdict {
+pub(super) fn judge(test: &str, ended: bool, output: &str) -> Verdict {
     if !ended {
         return Verdict::TimedOut;
     }
@@ -95,16 +95,28 @@ pub(super) fn judge(ended: bool, output: &str) -> Verdict {
     let summary = output.lines().filter_map(|line| line.trim().strip_prefix("tests ")).next_back();
     let numbers: Vec<u64> =
         summary.unwrap_or_default().split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [_, ran, _, failed, ..] = numbers.as_slice() else { return Verdict::NoResult };
+    let [_, ran, _, failed, ..] = numbers.as_slice() else {
+        return defect(test, output).map_or(Verdict::NoResult, Verdict::Defective);
+    };
     match (*ran, *failed) {
         (0, _) => Verdict::NoResult,
-        (_, 1..) => Verdict::Failed,
+        (_, 1..) => defect(test, output).map_or(Verdict::Failed, Verdict::Defective),
         _ => {
             let run = output.find("Suite:").map_or(output, |start| output.get(start..).unwrap_or(output));
-            let skipped = run.lines().find_map(|line| line.split_once("[SKIPPED]"));
-            skipped.map_or(Verdict::Passed, |(_, reason)| Verdict::Skipped(reason.trim().to_owned()))
+            let skips = run.lines().filter_map(|line| line.split_once("[SKIPPED]")).map(|(_, reason)| reason.trim());
+            // A reason that is not expected tells more than one that is.
+            let told = skips.clone().find(|reason| excuse(test, reason).is_none()).or(skips.clone().next());
+            told.map_or(Verdict::Passed, |reason| Verdict::Skipped(reason.to_owned()))
         }
     }
+}
+
+/// Why the failure is the test's own; `None` when it is not, or when anything else failed too.
+fn defect(test: &str, output: &str) -> Option<&'static str> {
+    let row = DEFECTS.iter().find(|row| row.test == test)?;
+    let mut failures = output.lines().filter(|line| line.contains("CU_") && line.contains("  - "));
+    let only = failures.next()?;
+    (only.contains(row.assertion) && failures.next().is_none()).then_some(row.because)
 }
 
 #[cfg(test)]
@@ -122,19 +134,34 @@ mod tests {
 
     #[test]
     fn cunit_summaries_are_read() {
-        assert_eq!(judge(true, &output("passed", 0)), Verdict::Passed);
-        assert_eq!(judge(true, &output("FAILED", 1)), Verdict::Failed);
+        assert_eq!(judge("Read10.Simple", true, &output("passed", 0)), Verdict::Passed);
+        assert_eq!(judge("Read10.Simple", true, &output("FAILED", 1)), Verdict::Failed);
         assert_eq!(
-            judge(true, &output("    [SKIPPED] SANITIZE is not implemented.\npassed", 0)),
+            judge("Read10.Simple", true, &output("    [SKIPPED] SANITIZE is not implemented.\npassed", 0)),
             Verdict::Skipped("SANITIZE is not implemented.".into())
         );
-        assert_eq!(judge(true, "error: failed to log in"), Verdict::NoResult);
-        assert_eq!(judge(false, &output("passed", 0)), Verdict::TimedOut);
+        assert_eq!(judge("Read10.Simple", true, "error: failed to log in"), Verdict::NoResult);
+        assert_eq!(judge("Read10.Simple", false, &output("passed", 0)), Verdict::TimedOut);
+    }
+
+    #[test]
+    fn only_the_known_assertion_of_a_defective_test_is_excused() {
+        let known = "FAILED\n    1. test_async_lu_reset_simple.c:157  - CU_ASSERT_EQUAL(reconnect_succeeded,1)";
+        let test = "iSCSITMF.LUNResetSimpleAsync";
+        assert!(matches!(judge(test, true, &output(known, 1)), Verdict::Defective(_)));
+        assert_eq!(judge("iSCSITMF.AbortTaskSimpleAsync", true, &output(known, 1)), Verdict::Failed);
+        let more = format!("{known}\n    2. test_async_lu_reset_simple.c:190  - CU_FAIL(\"unexpected\")");
+        assert_eq!(judge(test, true, &output(&more, 1)), Verdict::Failed);
+        assert_eq!(judge(test, true, &output("passed", 0)), Verdict::Passed);
+        let aborted = format!("Suite: iSCSITMF\n  Test: LUNResetSimpleAsync ...{known}malloc(): corrupted top size\n");
+        assert!(matches!(judge(test, true, &aborted), Verdict::Defective(_)));
+        assert_eq!(judge("iSCSITMF.AbortTaskSimpleAsync", true, &aborted), Verdict::NoResult);
+        assert_eq!(judge(test, true, "error: failed to log in"), Verdict::NoResult);
     }
 
     #[test]
     fn only_known_skips_are_excused() {
-        assert!(excuse("Sanitize.Simple", "SANITIZE is not implemented.").is_some());
+        assert!(excuse("OrWrite.Simple", "ORWRITE is not implemented.").is_some());
         assert!(excuse("CompareAndWrite.Simple", "COMPAREANDWRITE is not implemented.").is_none());
         assert!(excuse("ReadOnly.ReadOnlySBC", "UNMAP is not implemented.").is_none());
     }

@@ -1,0 +1,174 @@
+//! Blocks with known content: what each one held, what may have been written to it since, and whether that was.
+
+use bytes::Bytes;
+
+use super::DisturbanceError;
+use crate::commands::CommandError;
+use crate::image::{BLOCK_BYTES, fill, stamp_of};
+use crate::initiator::Session;
+
+/// Blocks of one read.
+const READ_BLOCKS: u32 = 1024;
+
+/// What is known of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nothing: old and new content are both right.
+    Open,
+    /// It was acknowledged.
+    Written,
+    /// It was refused.
+    Refused,
+}
+
+/// One block.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    old: u64,
+    new: Option<(u64, Fate)>,
+}
+
+impl Block {
+    /// True when the block may hold the image of `stamp`.
+    fn may_hold(&self, stamp: u64) -> bool {
+        match self.new {
+            None | Some((_, Fate::Refused)) => stamp == self.old,
+            Some((new, Fate::Written)) => stamp == new,
+            Some((new, Fate::Open)) => stamp == new || stamp == self.old,
+        }
+    }
+}
+
+/// A range of blocks that one initiator writes.
+#[derive(Debug)]
+pub(super) struct Region {
+    start: u64,
+    blocks: Vec<Block>,
+    next_stamp: u64,
+}
+
+/// What is wrong with a region.
+pub(super) enum Wrong {
+    /// It cannot be read.
+    Command(CommandError),
+    /// A block holds what it must not hold.
+    Content(String),
+}
+
+impl From<CommandError> for Wrong {
+    fn from(error: CommandError) -> Self {
+        Self::Command(error)
+    }
+}
+
+impl Wrong {
+    /// As the error of a round.
+    pub(super) fn in_round(self, round: u32) -> DisturbanceError {
+        match self {
+            Self::Command(error) => error.into(),
+            Self::Content(what) => DisturbanceError::Violation { round, what },
+        }
+    }
+}
+
+impl Region {
+    /// `first_stamp` and what follows it belongs to this region alone.
+    pub(super) fn new(start: u64, count: u64, first_stamp: u64) -> Self {
+        let blocks = (0..count).map(|_| Block { old: 0, new: None }).collect();
+        Self { start, blocks, next_stamp: first_stamp + 1 }
+    }
+
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.blocks.len() as u64
+    }
+
+    fn slots(&mut self, lba: u64, count: u32) -> impl Iterator<Item = &mut Block> {
+        let skipped = usize::try_from(lba.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.blocks.iter_mut().skip(skipped).take(count as usize)
+    }
+
+    /// Content for a write, an image of its own for each block. Until [`Self::decide`] the fate of the write is open.
+    pub(super) fn new_content(&mut self, lba: u64, count: u32) -> Bytes {
+        let stamps = self.next_stamp..;
+        self.next_stamp += u64::from(count);
+        let mut data = vec![0; count as usize * BLOCK_BYTES];
+        let pieces = data.chunks_mut(BLOCK_BYTES);
+        for ((block, piece), stamp) in self.slots(lba, count).zip(pieces).zip(stamps) {
+            fill(stamp, piece);
+            block.new = Some((stamp, Fate::Open));
+        }
+        data.into()
+    }
+
+    /// The fate of a write is known.
+    pub(super) fn decide(&mut self, lba: u64, count: u32, fate: Fate) {
+        for block in self.slots(lba, count) {
+            block.new = block.new.map(|(stamp, _)| (stamp, fate));
+        }
+    }
+
+    /// Reads the region for the first time: whatever is there is right.
+    pub(super) fn read_back(&mut self, session: &mut Session) -> Result<(), CommandError> {
+        let stamps = self.stamps(session)?;
+        for (block, stamp) in self.blocks.iter_mut().zip(stamps) {
+            *block = Block { old: stamp.unwrap_or(0), new: None };
+        }
+        Ok(())
+    }
+
+    /// Reads the region and compares; what is there now is what has to be there from now on.
+    pub(super) fn verify(&mut self, session: &mut Session) -> Result<(), Wrong> {
+        let stamps = self.stamps(session)?;
+        for ((block, stamp), lba) in self.blocks.iter_mut().zip(stamps).zip(self.start..) {
+            let Some(stamp) = stamp.filter(|stamp| block.may_hold(*stamp)) else {
+                let found = stamp.map_or("no image".into(), |stamp| format!("image {stamp:#x}"));
+                return Err(Wrong::Content(format!("block {lba} holds {found}, expected of it is {block:x?}")));
+            };
+            *block = Block { old: stamp, new: None };
+        }
+        Ok(())
+    }
+
+    fn stamps(&self, session: &mut Session) -> Result<Vec<Option<u64>>, CommandError> {
+        let mut stamps = Vec::with_capacity(self.blocks.len());
+        let mut lba = self.start;
+        while lba < self.end() {
+            let count = u32::try_from(self.end() - lba).unwrap_or(READ_BLOCKS).min(READ_BLOCKS);
+            let data = session.read16(lba, count)?;
+            stamps.extend(data.chunks(BLOCK_BYTES).map(stamp_of));
+            lba += u64::from(count);
+        }
+        Ok(stamps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_holds_what_the_fate_of_its_write_allows() {
+        let block = |fate| Block { old: 1, new: Some((2, fate)) };
+        let allowed = |block: Block| [1, 2, 3].map(|stamp| block.may_hold(stamp));
+        assert_eq!(allowed(Block { old: 1, new: None }), [true, false, false]);
+        assert_eq!(allowed(block(Fate::Open)), [true, true, false]);
+        assert_eq!(allowed(block(Fate::Written)), [false, true, false]);
+        assert_eq!(allowed(block(Fate::Refused)), [true, false, false]);
+    }
+
+    #[test]
+    fn images_of_a_write_are_all_different() {
+        let mut region = Region::new(100, 10, 0);
+        let data = region.new_content(103, 3);
+        let stamps: Vec<_> = data.chunks(BLOCK_BYTES).map(stamp_of).collect();
+        assert_eq!(stamps, [Some(1), Some(2), Some(3)]);
+        region.decide(104, 1, Fate::Written);
+        let new: Vec<_> = region.blocks.iter().map(|block| block.new.map(|(_, fate)| fate)).collect();
+        let open = Some(Fate::Open);
+        assert_eq!(new, [None, None, None, open, Some(Fate::Written), open, None, None, None, None]);
+    }
+}
