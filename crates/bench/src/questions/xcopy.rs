@@ -5,6 +5,7 @@
 use super::{GIB, MIB, SEGMENT_BYTES, check_copies, copy_range, filled_volume, mapped_volume};
 use crate::Options;
 use crate::initiator::Session;
+use crate::load::{self, End};
 use crate::report::{Report, Spread};
 use crate::targets::Windlass;
 use anyhow::{Context, Result};
@@ -28,6 +29,10 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         log_write.median, log_write.least, log_write.greatest
     ));
 
+    let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::wire::test_unit_ready);
+    let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50);
+    report.fact(format!("a command that does nothing, one outstanding: p50 {round_trip:.0} µs"));
+
     for (name, depth) in [("xcopy 4 MiB qd1", 1), ("xcopy 4 MiB qd8", 8)] {
         let target = array.array.create_volume(&format!("copy-{depth}"), &total_bytes.to_string())?;
         let mut destination = Session::connect(target.url())?;
@@ -49,6 +54,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         let moved = load.wire_bytes_each() * 100.0 / SEGMENT_BYTES as f64;
         report.at_most(&format!("{name}, bytes on the wire"), moved, 0.01, "% of the data");
         if depth == 1 {
+            let own = (load.latency_us(50) - round_trip).max(0.0) / log_write.median.max(1e-9);
+            report.fact(format!("{name}, p50 of a command beyond one that does nothing: {own:.2} × that write"));
             let ratio = load.latency_us(50) / log_write.median.max(1e-9);
             report.at_most(&format!("{name}, p50 of a command"), ratio, 1.5, "× the disk's durable 4 KiB write");
         } else {
