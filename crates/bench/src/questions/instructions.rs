@@ -82,12 +82,11 @@ fn costs_by_function(text: &str) -> HashMap<String, u64> {
             }
         } else if line.starts_with("calls=") {
             of_callee = true;
-        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-            if !std::mem::take(&mut of_callee)
-                && let Some(cost) = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok())
-            {
-                *costs.entry(function).or_default() += cost;
-            }
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first))
+            && !std::mem::take(&mut of_callee)
+            && let Some(cost) = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok())
+        {
+            *costs.entry(function).or_default() += cost;
         }
     }
     let mut by_name: HashMap<String, u64> = HashMap::new();
