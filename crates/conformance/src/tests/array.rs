@@ -26,7 +26,7 @@ pub(super) enum Fault {
     None,
     /// COMPARE AND WRITE looks, waits, and writes.
     NotAtomic,
-    /// A crash forgets a write that was acknowledged.
+    /// A crash forgets the last changes, more of them than can be unacknowledged.
     ForgetsAtCrash,
     /// A crash tears a block.
     TearsAtCrash,
@@ -34,10 +34,13 @@ pub(super) enum Fault {
     LosesHalf,
 }
 
+/// Changes that a crash may take back.
+const UNDO: usize = 64;
+
 struct Medium {
     units: Vec<Vec<u8>>,
-    /// The last acknowledged change, for the faults at a crash: unit, offset, what was there.
-    undo: Option<(usize, usize, Vec<u8>)>,
+    /// The last changes, for the faults at a crash: unit, offset, what was there.
+    undo: Vec<(usize, usize, Vec<u8>)>,
     writes: u64,
 }
 
@@ -62,7 +65,7 @@ impl Array {
     }
 
     pub fn start_with(fault: Fault, chap: bool) -> Self {
-        let medium = Medium { units: vec![vec![0xEE; BLOCKS * 512]; UNITS], undo: None, writes: 0 };
+        let medium = Medium { units: vec![vec![0xEE; BLOCKS * 512]; UNITS], undo: Vec::new(), writes: 0 };
         let shared =
             Shared { medium: Mutex::new(medium), fault, chap, down: AtomicBool::new(false), tsih: AtomicU16::new(1) };
         let shared = Arc::new(shared);
@@ -96,11 +99,11 @@ impl Array {
         for stream in self.streams.lock().unwrap().drain(..) {
             let _may_be_closed = stream.shutdown(Shutdown::Both);
         }
-        if let Some((unit, offset, old)) = medium.undo.take() {
+        for (unit, offset, old) in std::mem::take(&mut medium.undo).into_iter().rev() {
             let place = &mut medium.units[unit][offset..offset + old.len()];
             match self.shared.fault {
                 Fault::ForgetsAtCrash => place.copy_from_slice(&old),
-                Fault::TearsAtCrash => place[..100].copy_from_slice(&[0x77; 100]),
+                Fault::TearsAtCrash => return place[..100].copy_from_slice(&[0x77; 100]),
                 _ => {}
             }
         }
@@ -293,5 +296,8 @@ fn change(medium: &mut Medium, unit: usize, lba: usize, data: &[u8]) {
     }
     let old = place.to_vec();
     place.copy_from_slice(data);
-    medium.undo = Some((unit, lba * 512, old));
+    medium.undo.push((unit, lba * 512, old));
+    if medium.undo.len() > UNDO {
+        medium.undo.remove(0);
+    }
 }

@@ -52,7 +52,7 @@ fn a_right_array_survives_crashes() {
 #[test]
 fn forgotten_writes_are_noticed() {
     let array = Array::start(Fault::ForgetsAtCrash);
-    // The last change before a crash may not have been acknowledged yet; some crash will hit one that was.
+    // All of the changes forgotten may have been overwritten unacknowledged; some crash will hit one that was not.
     let noticed = (0..10).any(|seed| matches!(run(&array, seed, 5), Err(LoadError::Mismatch { .. })));
     assert!(noticed);
 }

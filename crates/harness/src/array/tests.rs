@@ -1,12 +1,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 use super::*;
-use std::os::unix::fs::PermissionsExt;
 
 /// An executable that speaks the array's command line as far as a test needs it.
 fn script(directory: &Path, body: &str) -> ArrayOptions {
     let executable = directory.join("windlass");
-    std::fs::write(&executable, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Written by a process of its own: this one may fork for another test while the file is open, and a file open for writing cannot be executed.
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    assert!(
+        std::process::Command::new("sh").arg("-c").arg(write).arg(&executable).arg(body).status().unwrap().success()
+    );
     ArrayOptions {
         executable,
         state_directory: directory.join("state"),
