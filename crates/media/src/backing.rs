@@ -6,6 +6,7 @@ use std::io::{IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -60,6 +61,10 @@ pub enum OpenError {
         reason: std::io::Error,
     },
 }
+
+/// How long to try for the lock, and how often.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a request does.
 pub(crate) enum Operation {
@@ -143,11 +148,24 @@ impl BackingFile {
         } else {
             options.create(create_bytes.is_some() && !read_only);
         }
-        let mut file = options.open(path).map_err(|reason| match reason.raw_os_error() {
+        let started = Instant::now();
+        let opened = loop {
+            match options.open(path) {
+                // As for the lock below: the claim of a killed process ends some time after it.
+                Err(reason)
+                    if reason.raw_os_error() == Some(Errno::BUSY.raw_os_error())
+                        && started.elapsed() < LOCK_PATIENCE =>
+                {
+                    std::thread::sleep(LOCK_INTERVAL);
+                }
+                outcome => break outcome,
+            }
+        };
+        let mut file = opened.map_err(|reason| match reason.raw_os_error() {
             Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
             _ => failed("opening")(reason),
         })?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(OpenError::InUse { path: shown() }),
             Err(reason) => return Err(failed("locking")(reason.into())),
@@ -301,6 +319,19 @@ impl BackingFile {
         match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))) {
             Ok(data) => data >= byte_offset(block + blocks),
             Err(reason) => reason == Errno::NXIO,
+        }
+    }
+}
+
+/// Takes the lock of a file or device. The kernel gives up that of a process that was killed only when it has taken down its io_uring, some
+/// time after the process is gone, so a lock that is taken is tried for a while.
+fn lock(file: &File) -> rustix::io::Result<()> {
+    let started = Instant::now();
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_INTERVAL),
+            outcome => return outcome,
         }
     }
 }
