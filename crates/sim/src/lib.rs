@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub crashes_per_mille: u64,
     /// Write so much, in so many places, that the disk is full most of the time.
     pub tight: bool,
+    /// Print every operation and crash.
+    pub story: bool,
 }
 
 impl RunOptions {
@@ -40,7 +42,7 @@ impl RunOptions {
         // One disk in four is so small that it is full most of the time.
         let tight = seed % 4 == 3;
         let disk_blocks = if tight { 2048 * 3 } else { 2048 * 8 };
-        Self { seed, steps, disk_blocks, memory_bytes: 4 << 20, crashes_per_mille: 8, tight }
+        Self { seed, steps, disk_blocks, memory_bytes: 4 << 20, crashes_per_mille: 8, tight, story: false }
     }
 }
 
@@ -171,18 +173,6 @@ impl Run {
             n if n < crash + 250 => self.pump()?,
             _ => self.submit()?,
         }
-        if let Ok(every) = std::env::var("SIM_CHECK")
-            && self.report.operations.is_multiple_of(every.parse().unwrap_or(1))
-        {
-            self.drain()?;
-            while !self.core.idle() {
-                self.core.pump(0);
-            }
-            let report = self.core.check(false, &mut |_| {}).map_err(|e| e.to_string())?;
-            if !report.is_clean() {
-                return Err(format!("live check: {:?}", report.findings));
-            }
-        }
         if self.in_flight.len() > 24 {
             self.pump()?;
         }
@@ -285,8 +275,14 @@ impl Run {
             None => return self.create(),
         };
         self.report.operations += 1;
-        if std::env::var("SIM_STORY").is_ok() {
-            println!("{change:?}");
+        if self.options.story {
+            match (&change, read) {
+                (None, Some((object, start, sectors))) => {
+                    println!("Read {{ object: {object}, start: {start}, length: {sectors} }}")
+                }
+                (Some(change), _) => println!("{change:?}"),
+                (None, None) => println!("{operation:?}"),
+            }
         }
         let id = self.core.submit(operation);
         self.in_flight.insert(id, InFlight { change, read });
@@ -425,6 +421,9 @@ impl Run {
     /// Cuts the power, recovers (perhaps crashing again on the way) and compares.
     fn crash(&mut self) -> Result<(), String> {
         self.report.crashes += 1;
+        if self.options.story {
+            println!("Crash");
+        }
         self.report.checkpoints += self.core.counters().checkpoints;
         self.in_flight.clear();
         let mut disk = self.disk.crash();

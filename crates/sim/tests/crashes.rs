@@ -13,4 +13,15 @@ fn nothing_acknowledged_is_lost_whatever_crashes() {
     }
     println!("{total}");
     assert!(total.crashes > 300, "{total}");
+    // Every fourth disk is full most of the time.
+    assert!(total.full > 100, "{total}");
+}
+
+/// A record was planned as if it took far more blocks than it did; after a crash, with the blocks of later records set apart, the
+/// plan no longer fitted, and the pool could not be opened.
+#[test]
+fn a_full_pool_opens_again() {
+    if let Err(error) = run(RunOptions::usual(11, 3000)) {
+        panic!("{error}");
+    }
 }

@@ -26,12 +26,15 @@ pub(crate) struct Options {
     /// Steps of each seed; about one in 125 is a crash.
     #[arg(long, default_value_t = 12_500)]
     steps: u64,
+    /// Print every operation and crash of the run; for one seed.
+    #[arg(long, requires = "seed")]
+    story: bool,
 }
 
 impl Options {
     /// What `cargo xtask ci` runs: other seeds than the crate's own tests.
     pub(crate) fn short() -> Self {
-        Self { seed: None, from: 1000, seeds: 8, steps: 5_000 }
+        Self { seed: None, from: 1000, seeds: 8, steps: 5_000, story: false }
     }
 }
 
@@ -58,7 +61,8 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
                     if seed >= first.saturating_add(count) {
                         return;
                     }
-                    let result = sim::run(RunOptions::usual(seed, options.steps));
+                    let result =
+                        sim::run(RunOptions { story: options.story, ..RunOptions::usual(seed, options.steps) });
                     let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     found.tally += Tally::one(result.is_ok());
                     match result {
