@@ -150,6 +150,7 @@ impl<M: Media> Core<M> {
             }
             report.pages += 1;
             state.verified += 1;
+            let mut unread = Vec::new();
             let entries = page.entries.iter().filter(|e| !e.is_empty());
             let sum: u64 = entries.clone().map(|e| if level == 0 { 1 } else { e.mapped() }).sum();
             if sum != page.mapped() {
@@ -173,23 +174,38 @@ impl<M: Media> Core<M> {
                 report.blocks += 1;
                 state.verified += 1;
                 if data && self.blocks.get(entry.address(), entry.crc()).is_none() {
-                    let good = match read_blocks(&mut self.media, entry.address(), 1) {
-                        Ok(block) => crc32c(&block) == entry.crc(),
-                        Err(_) => false,
-                    };
-                    if !good {
-                        report.find(format!(
-                            "object {id}: data block {} fails its checksum or cannot be read",
-                            entry.address()
-                        ));
-                    }
+                    unread.push((entry.address(), entry.crc()));
                 }
+            }
+            for address in self.bad_blocks(unread) {
+                report.find(format!("object {id}: data block {address} fails its checksum or cannot be read"));
             }
             if report.pages.is_multiple_of(64) {
                 progress(*state);
             }
         }
         Ok(claimed)
+    }
+
+    /// Reads data blocks (address and CRC) and returns the addresses of those that are not what they should be. Neighbours are read together.
+    fn bad_blocks(&mut self, mut blocks: Vec<(u64, u32)>) -> Vec<u64> {
+        blocks.sort_unstable();
+        let mut bad = Vec::new();
+        for run in blocks.chunk_by(|a, b| a.0 + 1 == b.0) {
+            let Some(&(first, _)) = run.first() else { continue };
+            let whole = read_blocks(&mut self.media, first, run.len());
+            for (i, &(address, crc)) in run.iter().enumerate() {
+                let good = match &whole {
+                    Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| crc32c(&block.0) == crc),
+                    // One of them cannot be read: find out which.
+                    Err(_) => read_blocks(&mut self.media, address, 1).is_ok_and(|block| crc32c(&block) == crc),
+                };
+                if !good {
+                    bad.push(address);
+                }
+            }
+        }
+        bad
     }
 
     /// A page from memory or the medium; the inner error says what is wrong with it.
