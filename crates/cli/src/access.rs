@@ -31,7 +31,7 @@ pub enum Verb {
         #[command(flatten)]
         grantee: Grantee,
         /// Logical unit number, 0 to 255; the lowest free one when left out
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=255))]
         lun: Option<u16>,
     },
     /// Take access back; hosts lose the volume at once

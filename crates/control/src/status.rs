@@ -8,6 +8,9 @@ use crate::{
 use pool::{Catalog, ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
+/// With less than this free, writes that need space are refused: they are up to this long.
+const FULL_BYTES: u64 = 1 << 20;
+
 impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn status(&self) -> StatusView {
         let pool = self.pool();
@@ -36,7 +39,7 @@ impl<C: Catalog + 'static> Control<C> {
         let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
         let state = if stopped.is_some() {
             PoolState::Stopped
-        } else if space.free_bytes == 0 {
+        } else if space.free_bytes < FULL_BYTES {
             PoolState::Full
         } else {
             PoolState::Healthy

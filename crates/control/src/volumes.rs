@@ -37,6 +37,7 @@ impl<C: Catalog + 'static> Control<C> {
 
     pub(crate) async fn volume_create(&self, create: VolumeCreate) -> Result<Reply, ControlError> {
         check_name(Noun::Volume, &create.name)?;
+        create.size_bytes.map_or(Ok(()), check_size)?;
         let _changes = self.lock_changes().await;
         let source = create.source.as_deref().map(|name| find_source(&self.directory(), name)).transpose()?;
         let existing = self.directory().volume(&create.name).ok().cloned();

@@ -89,7 +89,10 @@ impl Operation {
             Self::Flush => ("flush", 0, 0),
             Self::Discard { block, blocks } => ("discard", *block, *blocks),
         };
-        MediaError::Io { operation, address, blocks, reason: reason.to_string() }
+        match reason.raw_os_error() {
+            Some(code) if code == Errno::NOSPC.raw_os_error() => MediaError::NoSpace { operation, address, blocks },
+            _ => MediaError::Io { operation, address, blocks, reason: reason.to_string() },
+        }
     }
 
     /// What this operation returns on success.

@@ -66,6 +66,16 @@ pub enum MediaError {
         /// The operating system's words.
         reason: String,
     },
+    /// The file system under a sparse file is full. Nothing of the request can be relied on.
+    #[error("{operation} of {blocks} blocks at block {address} failed: the file system under the file is full")]
+    NoSpace {
+        /// `write`, `discard`...
+        operation: &'static str,
+        /// First 4 KiB block.
+        address: u64,
+        /// Number of blocks.
+        blocks: u64,
+    },
     /// Another owner has taken over; this instance must stop.
     #[error("another instance owns this pool now")]
     Fenced,

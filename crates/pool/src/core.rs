@@ -544,11 +544,10 @@ impl<M: Media> Core<M> {
             self.destage();
             self.media.submit();
             progress |= self.next_ticket != before;
-            if !progress {
+            if !progress && !self.retry_space() {
                 break;
             }
         }
-        self.retry_space();
         self.evict();
     }
 
@@ -788,17 +787,26 @@ impl<M: Media> Core<M> {
             }
             Io::Block { address, crc, retried } => self.block_read(address, crc, retried, completion.result),
             Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, completion.result),
-            Io::Placed { operation } => match completion.result {
-                Ok(_) => {
-                    let Some(pending) = self.operations.get_mut(&operation) else { return };
-                    let Some(placed) = &mut pending.progress.placed else { return };
-                    placed.writes -= 1;
-                    if placed.writes == 0 {
-                        self.placed_unflushed.push(operation);
-                    }
+            Io::Placed { operation } => {
+                // Nothing refers to the blocks yet, so that they could not be written harms only this operation.
+                let failure = match completion.result {
+                    Ok(_) => None,
+                    Err(MediaError::NoSpace { .. }) => Some(BlockError::PoolFull),
+                    Err(error) => return self.stop(format!("a data write failed: {error}")),
+                };
+                let Some(pending) = self.operations.get_mut(&operation) else { return };
+                let Some(placed) = &mut pending.progress.placed else { return };
+                placed.writes -= 1;
+                let last = placed.writes == 0;
+                if let Some(failure) = failure {
+                    pending.failed.get_or_insert(failure.into());
                 }
-                Err(error) => self.stop(format!("a data write failed: {error}")),
-            },
+                match (last, pending.failed.is_some()) {
+                    (false, _) => {}
+                    (true, false) => self.placed_unflushed.push(operation),
+                    (true, true) => self.ready.push_back(operation),
+                }
+            }
             Io::PlacedFlush { operations } => {
                 self.placed_flush_in_flight = false;
                 match completion.result {
@@ -942,28 +950,30 @@ impl<M: Media> Core<M> {
         self.ready.extend(std::mem::take(&mut self.log_waiters));
     }
 
-    /// Lets operations that found no space try again when some has come back, and fails them when none can.
-    fn retry_space(&mut self) {
+    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now something
+    /// to do.
+    fn retry_space(&mut self) -> bool {
         if self.space_waiters.is_empty() {
-            return;
+            return false;
         }
         if !self.drops.is_empty() {
             self.reclaim(256);
         }
         let coming = !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some();
         if coming && self.stopped.is_none() {
-            self.checkpoint_wanted = true;
-            return;
+            // One in flight ends by itself, and one that cannot start waits for a read.
+            return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
         }
         self.fail_or_retry_space();
+        true
     }
 
-    /// After a checkpoint every waiter tries once more; one that has tried three times fails.
+    /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
     pub(crate) fn fail_or_retry_space(&mut self) {
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             pending.progress.space_tries += 1;
-            if pending.progress.space_tries > 3 {
+            if pending.progress.space_tries > 2 {
                 pending.failed = Some(match pending.operation {
                     Operation::Catalog(_) => PoolError::PoolFull.into(),
                     _ => BlockError::PoolFull.into(),
@@ -1057,8 +1067,9 @@ impl<M: Media> Core<M> {
     pub fn space(&self) -> PoolSpace {
         let block = BLOCK_BYTES as u64;
         let size = self.media.block_count() * block;
-        let fixed = size - self.space.usable() * block;
-        let used = fixed + self.space.allocated() * block;
+        // What is kept back for freeing space and for checkpoints is not for data.
+        let fixed = size - (self.space.usable() - self.reserve_blocks()) * block;
+        let used = (fixed + self.space.allocated() * block).min(size);
         PoolSpace {
             size_bytes: size,
             used_bytes: used,

@@ -278,7 +278,11 @@ impl<M: Media> Core<M> {
         let end = offset + data.len() as u64;
         let (first, last) = (offset.div_ceil(B), end / B);
         let Some(placed) = &progress.placed else {
-            return self.place(id, offset, data, first, last, progress);
+            let step = self.place(id, offset, data, first, last, progress);
+            return match step {
+                Step::Space => self.overwrite_full(object, offset, data, forced),
+                step => step,
+            };
         };
         if !placed.flushed {
             return Step::Io;
@@ -332,6 +336,22 @@ impl<M: Media> Core<M> {
             return broken();
         }
         self.acknowledged(object, forced, Output::Done)
+    }
+
+    /// A large write that finds no space for new blocks. When all of its blocks are mapped and unshared it goes through the log instead, and
+    /// so works in a full pool.
+    fn overwrite_full(&mut self, object: u64, offset: u64, data: &Bytes, forced: bool) -> Step {
+        let first = offset / B;
+        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        if !self.log.could_fit(Self::inline_record_bytes(count)) {
+            return Step::Space;
+        }
+        self.need.clear();
+        match self.plan_blocks(object, first, count) {
+            Some(0) if self.need.is_empty() => self.write_inline(object, offset, data, forced, Output::Done),
+            Some(_) if self.need.is_empty() => Step::Space,
+            _ => Step::Wait,
+        }
     }
 
     /// First half of a large write: its aligned blocks go to free space.
