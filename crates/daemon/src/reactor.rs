@@ -13,10 +13,9 @@ mod store;
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
-use block::BlockError;
 use control::{Control, Portal};
 use live::LiveArray;
-use pool::{Catalog, CatalogChange, ObjectId, Pool, Volume};
+use pool::{Pool, Volume};
 use registry::Registry;
 use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
 use std::cell::RefCell;
@@ -94,7 +93,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work));
 
     let reactor = Rc::new(Reactor {
-        target: ScsiTarget::new(target_options(&pool, portals.len())),
+        target: ScsiTarget::new(target_options(portals.len())),
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
@@ -132,23 +131,15 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
 }
 
-fn target_options(pool: &ArrayPool, portals: usize) -> TargetOptions {
+fn target_options(portals: usize) -> TargetOptions {
     let ports = (1..=portals)
         .filter_map(|n| u16::try_from(n).ok())
         .map(|n| TargetPort { relative_identifier: n, portal_group_tag: n })
         .collect();
-    let pool = pool.clone();
     TargetOptions {
         identity: TargetIdentity { name: String::new(), target_port_group: 1, ports },
         limits: Limits::default(),
         clock: Rc::new(SystemClock(Instant::now())),
-        set_write_cache: Rc::new(move |volume, enabled| {
-            let pool = pool.clone();
-            Box::pin(async move {
-                let change = CatalogChange::SetWriteCache { id: ObjectId(volume.0), enabled };
-                pool.commit(vec![change]).await.map_err(|e| BlockError::PoolStopped { reason: e.to_string() })
-            })
-        }),
         refusal_log_entries: 1024,
     }
 }

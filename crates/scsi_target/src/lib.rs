@@ -33,7 +33,7 @@ pub use limits::Limits;
 pub use logical_unit::{IoLatency, IoStatistics, LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
 pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, ReasonCounts, VolumeOffload};
-pub use target::{Clock, ScsiTarget, SetWriteCache, TargetIdentity, TargetOptions, TargetPort};
+pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
 pub use task_management::TaskManagementError;
 
 pub use profile::UnknownWord;

@@ -240,7 +240,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
         let changeable = control == PageControl::Changeable;
         match page_code {
             mode::CACHING => {
-                let enabled = changeable || (current && self.device.borrow().write_cache());
+                // WCE is the administrator's: what one host may lose in a power cut is not for another to say.
+                let enabled = current && self.device.borrow().write_cache();
                 Some(CachingPage::new(enabled).as_bytes().to_vec())
             }
             mode::CONTROL if changeable => Some(ControlPage::changeable().as_bytes().to_vec()),

@@ -276,6 +276,7 @@ impl Reason {
             Fault::ParameterListLength { .. }
             | Fault::DataOutLength { .. }
             | Fault::PartialBlock { .. }
+            | Fault::WrongDirection
             | Fault::DataOutMissing { .. } => Self::BadLength,
             Fault::AboveLimit { .. } | Fault::TooManyCscds { .. } | Fault::TooManySegments { .. } => Self::OverLimit,
             Fault::SegmentGranularity { .. } => Self::Misaligned,
@@ -361,6 +362,7 @@ pub(crate) fn detail(fault: &Fault) -> String {
         Fault::DataOutLength { expected_bytes, needed_bytes, .. } => {
             format!("{expected_bytes} bytes of data announced, {needed_bytes} needed")
         }
+        Fault::WrongDirection => "the transport was told to move data the other way".to_owned(),
         Fault::PartialBlock { expected_bytes } => format!("{expected_bytes} bytes are no whole blocks"),
         Fault::DataOutMissing { arrived_bytes, needed_bytes } => {
             format!("{arrived_bytes} bytes of data arrived, {needed_bytes} needed")

@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     ParameterListLength { given_bytes: u64, needed_bytes: u64 },
     /// The transport expects to move another amount of Data-Out than the command needs.
     DataOutLength { expected_bytes: u64, needed_bytes: u64, at: FieldPointer },
+    /// The transport expects to move data the other way than the command does.
+    WrongDirection,
     /// The transport would cut Data-Out inside a logical block.
     PartialBlock { expected_bytes: u64 },
     /// Less Data-Out arrived than the transport announced.
@@ -138,7 +140,7 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         Fault::InvalidFieldInCdb(at) | Fault::InvalidFieldInParameterList(at) => invalid_field(*at),
         Fault::AboveLimit { at, .. } | Fault::DataOutLength { at, .. } => invalid_field(*at),
         Fault::ParameterListLength { .. } => illegal(Asc::PARAMETER_LIST_LENGTH_ERROR),
-        Fault::PartialBlock { .. } => illegal(Asc::INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT),
+        Fault::PartialBlock { .. } | Fault::WrongDirection => illegal(Asc::INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT),
         Fault::DataOutMissing { .. } => check(SenseKey::ABORTED_COMMAND, Asc::DATA_PHASE_ERROR),
         Fault::OutOfRange { .. } => illegal(Asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE),
         Fault::LogicalUnitNotSupported => illegal(Asc::LOGICAL_UNIT_NOT_SUPPORTED),

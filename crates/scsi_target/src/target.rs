@@ -9,13 +9,11 @@ use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfi
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
 use crate::offload::{LogEntry, Primitive, Reason, RefusalLog, VolumeOffload};
 use crate::sense::{self, Fault};
-use block::{BlockDevice, BlockError, VolumeId};
+use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
 use scsi::{AdditionalSense, Cdb, LogicalUnitNumber, Status};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
 /// Time, for latencies and the refusal log.
@@ -25,10 +23,6 @@ pub trait Clock {
     /// Milliseconds since 1970-01-01 00:00 UTC.
     fn unix_ms(&self) -> u64;
 }
-
-/// Switches a volume's write cache when MODE SELECT changes WCE; durable on return. It does not call
-/// [`ScsiTarget::mode_parameters_changed`]: MODE SELECT tells the other nexuses itself.
-pub type SetWriteCache = Rc<dyn Fn(VolumeId, bool) -> Pin<Box<dyn Future<Output = Result<(), BlockError>>>>>;
 
 /// A target port, as initiators reach it through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +53,6 @@ pub struct TargetOptions {
     pub limits: Limits,
     /// Time.
     pub clock: Rc<dyn Clock>,
-    /// What MODE SELECT calls.
-    pub set_write_cache: SetWriteCache,
     /// Entries that the refusal log keeps.
     pub refusal_log_entries: usize,
 }
@@ -69,7 +61,6 @@ pub struct TargetOptions {
 pub struct ScsiTarget<D> {
     pub(crate) identity: RefCell<TargetIdentity>,
     pub(crate) limits: Limits,
-    pub(crate) set_write_cache: SetWriteCache,
     pub(crate) units: RefCell<BTreeMap<VolumeId, Rc<LogicalUnit<D>>>>,
     pub(crate) nexuses: RefCell<NexusTable<D>>,
     pub(crate) access: RefCell<Vec<AccessEntry>>,
@@ -83,7 +74,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Self {
             identity: RefCell::new(options.identity),
             limits: options.limits,
-            set_write_cache: options.set_write_cache,
             units: RefCell::default(),
             nexuses: RefCell::default(),
             access: RefCell::default(),
@@ -330,6 +320,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             DataDirection::Out => commands::data_out_bytes(command, &cdb, &self.limits, unit.block_count()),
             DataDirection::In | DataDirection::None => 0,
         };
+        let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
         let _in_flight = (command.access == Access::Write).then(|| unit.writes.enter());
@@ -347,6 +338,18 @@ impl<D: BlockDevice> ScsiTarget<D> {
             Medium::Present => unit.check_present(),
             Medium::Writable => unit.check_writable(),
         }
+    }
+
+    /// Refuses a command whose data the transport would move the wrong way: nothing of it would be stored or returned. An expected
+    /// length of 0 is no contradiction, but a residual overflow of everything (RFC 7143 §11.4.5).
+    fn check_direction(command: &Command, request: &Request, wanted_bytes: impl FnOnce() -> u64) -> Result<(), Fault> {
+        let (data_in, data_out) = (request.expected_data_in > 0, request.expected_data_out > 0);
+        let contradicts = match command.data {
+            DataDirection::In => data_out && !data_in,
+            DataDirection::Out => data_in && !data_out && wanted_bytes() > 0,
+            DataDirection::None => false,
+        };
+        if contradicts { Err(Fault::WrongDirection) } else { Ok(()) }
     }
 
     fn success(reply: Reply) -> Response {

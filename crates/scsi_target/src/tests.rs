@@ -84,7 +84,6 @@ impl Array {
 
     pub fn with(profile: Profile, limits: Limits) -> Self {
         let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
-        let caches = volumes.clone();
         let target = ScsiTarget::new(TargetOptions {
             identity: TargetIdentity {
                 name: "iqn.2026-01.org.example:test".into(),
@@ -96,13 +95,6 @@ impl Array {
             },
             limits,
             clock: Rc::new(TestClock::default()),
-            set_write_cache: Rc::new(move |volume, enabled| {
-                let device = caches.iter().find(|device| device.id() == volume).cloned();
-                Box::pin(async move {
-                    device.unwrap().set_write_cache(enabled);
-                    Ok(())
-                })
-            }),
             refusal_log_entries: 1024,
         });
         for device in &volumes {

@@ -34,6 +34,8 @@ const RECEIVE_BYTES: usize = 128 << 10;
 const RECEIVE_LOW_BYTES: usize = 16 << 10;
 /// Chunks written in one call.
 const WRITE_CHUNKS: usize = 64;
+/// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
+const WRITE_AHEAD_BYTES: usize = 256 << 10;
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
@@ -56,6 +58,8 @@ struct ConnectionTask {
     /// Input may be waiting in `received` that was held back.
     retry_input: bool,
     output: VecDeque<Bytes>,
+    /// Bytes in `output`.
+    output_bytes: usize,
     commands: FuturesUnordered<Boxed<Finished>>,
     /// LUN of each command in flight.
     running: FxHashMap<TaskHandle, [u8; 8]>,
@@ -92,6 +96,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         received: BytesMut::new(),
         retry_input: false,
         output: VecDeque::new(),
+        output_bytes: 0,
         commands: FuturesUnordered::new(),
         running: FxHashMap::default(),
         waiters: Vec::new(),
@@ -404,7 +409,10 @@ impl ConnectionTask {
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
         let mut progress = false;
         loop {
-            while let Some(chunk) = self.core.poll_output() {
+            while self.output_bytes < WRITE_AHEAD_BYTES
+                && let Some(chunk) = self.core.poll_output()
+            {
+                self.output_bytes += chunk.len();
                 self.output.push_back(chunk);
             }
             if self.output.is_empty() {
@@ -416,6 +424,7 @@ impl ConnectionTask {
                 Ok(mut written) => {
                     progress = true;
                     self.retry_input = true;
+                    self.output_bytes -= written;
                     while written > 0 {
                         let Some(front) = self.output.front_mut() else { break };
                         if front.len() <= written {

@@ -242,15 +242,16 @@ impl Connection {
         if initiator_task_tag == RESERVED_TAG {
             return;
         }
-        let mut data = pdu.data.clone();
-        data.truncate(self.parameters.initiator_max_recv_data_segment_length as usize);
+        let most = self.parameters.initiator_max_recv_data_segment_length as usize;
+        let data = pdu.data.get(..most).unwrap_or(&pdu.data);
         let mut answer = NopIn::from_wire(&pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, initiator_task_tag));
         answer.target_transfer_tag = RESERVED_TAG.into();
         answer.lun = header.lun;
         answer.stat_sn = self.advance_stat_sn().into();
         answer.exp_cmd_sn = self.exp_cmd_sn.into();
         answer.max_cmd_sn = self.max_cmd_sn.into();
-        self.output.push_bytes(answer.to_wire(), data, self.digests);
+        // Copied, so that what is counted is what is kept: the receive buffer is larger than the ping.
+        self.output.push_slice(answer.to_wire(), data, self.digests);
     }
 
     // SCSI commands.

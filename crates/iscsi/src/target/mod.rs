@@ -72,6 +72,9 @@ pub struct Config {
     pub max_data_out_bytes: usize,
     /// Data-In being read or waiting to be sent, in bytes; above it no input is taken.
     pub max_data_in_bytes: usize,
+    /// Output of any kind not yet taken, in bytes, above which no input is taken: what the initiator does not read, answers to pings too,
+    /// it has to read before it asks for more.
+    pub max_output_bytes: usize,
     /// The most Data-In one command can return, in bytes: what a command is taken to need of `max_data_in_bytes`.
     pub max_transfer_bytes: u32,
     /// Time from connection to full feature phase.
@@ -93,6 +96,7 @@ impl Default for Config {
             max_immediate_tasks: 32,
             max_data_out_bytes: 64 << 20,
             max_data_in_bytes: 64 << 20,
+            max_output_bytes: 1 << 20,
             max_transfer_bytes: 16 << 20,
             login_timeout: Duration::from_secs(15),
             keepalive_interval: Duration::from_secs(30),
@@ -384,7 +388,9 @@ impl Connection {
     pub fn is_input_held_back(&self) -> bool {
         match self.phase {
             Phase::Login(_) | Phase::FullFeature => {
-                self.output.queued_bytes() + self.data_in_reserved >= self.config.max_data_in_bytes
+                let queued = self.output.queued_bytes();
+                queued >= self.config.max_output_bytes
+                    || queued + self.data_in_reserved >= self.config.max_data_in_bytes
             }
             Phase::Opening(_) | Phase::LoggingOut(_) | Phase::Closed => true,
         }

@@ -218,3 +218,31 @@ fn unknown_and_unsupported_pdus_are_rejected() {
     assert_eq!(pair.target.counters().rejects, 4);
     assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
 }
+
+/// An initiator that sends pings and reads none of the answers is not read any more, and is again once it reads.
+#[test]
+fn answers_that_nobody_reads_hold_back_input() {
+    let mut pair = Pair::logged_in();
+    let cmd_sn = pair.initiator.cmd_sn();
+    let mut input = bytes::BytesMut::new();
+    for tag in 0..200 {
+        let mut header = NopOut::from_wire(&pdu::blank(Opcode::NOP_OUT.0 | pdu::IMMEDIATE, pdu::FINAL, tag));
+        header.target_transfer_tag = RESERVED_TAG.into();
+        header.cmd_sn = cmd_sn.into();
+        pair.initiator.send_pdu(header.to_wire(), Bytes::from(vec![7; 65_536]));
+    }
+    while let Some(chunk) = pair.initiator.poll_output() {
+        input.extend_from_slice(&chunk);
+    }
+    let most = target::Config::default().max_output_bytes + 65_536 + 48;
+    let mut rounds = 0;
+    while !input.is_empty() {
+        pair.target.handle_input(pair.now, &mut input, &pair.directory);
+        assert!(pair.target.output_bytes() <= most, "{}", pair.target.output_bytes());
+        assert_eq!(pair.target.is_input_held_back(), pair.target.output_bytes() >= most - 65_536 - 48);
+        while pair.target.poll_output().is_some() {}
+        rounds += 1;
+    }
+    assert!(rounds > 10, "{rounds}");
+    assert!(!pair.target.is_input_held_back());
+}

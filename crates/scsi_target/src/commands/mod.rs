@@ -100,7 +100,7 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::ExtendedCopy => Box::pin(extended_copy::execute(call)).await,
         Operation::GetLbaStatus => Box::pin(get_lba_status::execute(call)).await,
         Operation::Inquiry => inquiry::execute(call),
-        Operation::ModeSelect => Box::pin(mode_select::execute(call)).await,
+        Operation::ModeSelect => mode_select::execute(call),
         Operation::ModeSense => mode_sense::execute(call),
         Operation::PersistentReserveInCapabilities => Ok(persistent_reserve_in::capabilities(call)),
         Operation::PersistentReserveInStatus => Ok(persistent_reserve_in::status(call)),

@@ -1,4 +1,5 @@
-//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. Two bits can be changed: WCE of the caching page and SWP of the control page.
+//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. One bit can be changed: SWP of the control page. WCE of the
+//! caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
@@ -36,28 +37,20 @@ pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
 /// What a valid parameter list asks for.
 #[derive(Default)]
 struct Changes {
-    write_cache: Option<bool>,
     software_write_protect: Option<bool>,
 }
 
 /// Changes mode parameters. The whole list is checked first; every other nexus learns of a change.
-pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = parameter_list_length(call.command, &call.cdb);
     if length == 0 {
         return Ok(Reply::good());
     }
     let list = call.parameter_list(length)?;
     let changes = parse(call, &list)?;
-    let device = call.unit.device();
-    let write_cache = changes.write_cache.filter(|enabled| *enabled != device.write_cache());
     let protect = changes.software_write_protect.filter(|protect| *protect != call.unit.software_write_protect());
-    if let Some(enabled) = write_cache {
-        (call.target.set_write_cache)(call.volume(), enabled).await?;
-    }
     if let Some(protect) = protect {
         call.unit.set_software_write_protect(protect);
-    }
-    if write_cache.is_some() || protect.is_some() {
         let this = call.nexus.id;
         call.target.raise_where(call.volume(), AdditionalSense::MODE_PARAMETERS_CHANGED, |nexus| nexus != this);
     }
@@ -112,10 +105,8 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Change
                 return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + offset)));
             }
         }
-        match code {
-            mode::CACHING => changes.write_cache = new.get(2).map(|flags| flags & mode::WCE != 0),
-            mode::CONTROL => changes.software_write_protect = new.get(4).map(|flags| flags & mode::SWP != 0),
-            _ => {}
+        if code == mode::CONTROL {
+            changes.software_write_protect = new.get(4).map(|flags| flags & mode::SWP != 0);
         }
         at += length;
     }

@@ -32,25 +32,27 @@ fn page_control_selects_the_values() {
     let array = Array::new();
     array.volumes[0].set_write_cache(true);
     let flags = |control: u8| array.lun0().command(&[0x1a, 0x08, control << 6 | 0x08, 0, 0xff, 0]).data_in[6];
-    assert_eq!((flags(0), flags(1), flags(2)), (0x04, 0x04, 0x00));
+    assert_eq!((flags(0), flags(1), flags(2)), (0x04, 0x00, 0x00));
     assert_check(&array.lun0().command(&[0x1a, 0x08, 0xc8, 0, 0xff, 0]), 0x05, 0x39, 0x00);
     let changeable = array.lun0().command(&[0x1a, 0x08, 0x4a, 0, 0xff, 0]).data_in;
     assert_eq!(changeable[6..10], hex!("00 00 08 00"));
 }
 
+/// The write cache is the administrator's: WCE is reported, is not changeable, and MODE SELECT may only repeat it.
 #[test]
-fn write_cache_enable_is_switched_and_announced() {
+fn write_cache_enable_is_not_changed_by_hosts() {
     let array = Array::new();
-    let list = hex!("00 00 00 00 08 12 04 00 00000000 00000000 00000000 00000000");
+    let list = |wce: u8| [&[0, 0, 0, 0, 0x08, 0x12, wce][..], &[0; 17]].concat();
     let select = hex!("15 10 0000 18 00");
-    assert_good(&array.lun0().data_out(&select, &list));
-    assert_eq!(array.lun0().command(&[0x1a, 0x08, 0x08, 0, 0xff, 0]).data_in[6], 0x04);
-    assert_eq!(array.lun0().command(&hex!("12 01 86 0040 00")).data_in[6], 0x01);
-    assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x2a, 0x01);
-    assert_check(&array.on(array.a2, 0).command(&[0; 6]), 0x06, 0x2a, 0x01);
-    // The same again changes nothing and tells nobody.
-    assert_good(&array.lun0().data_out(&select, &list));
-    assert_good(&array.on(array.b, 0).command(&[0; 6]));
+    for enabled in [false, true] {
+        array.volumes[0].set_write_cache(enabled);
+        let (now, other) = if enabled { (4, 0) } else { (0, 4) };
+        assert_good(&array.lun0().data_out(&select, &list(now)));
+        assert_field(&array.lun0().data_out(&select, &list(other)), false, 6);
+        assert_eq!(array.lun0().command(&[0x1a, 0x08, 0x08, 0, 0xff, 0]).data_in[6], now);
+        assert_eq!(array.lun0().command(&hex!("12 01 86 0040 00")).data_in[6], now >> 2);
+        assert_good(&array.on(array.b, 0).command(&[0; 6]));
+    }
     array.target.mode_parameters_changed(VolumeId(10));
     assert_check(&array.lun0().command(&[0; 6]), 0x06, 0x2a, 0x01);
 }
