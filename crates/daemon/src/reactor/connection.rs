@@ -3,9 +3,9 @@
 //! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
-use super::Reactor;
 use super::directory::{PortalDirectory, portal_group_tag};
 use super::registry::{Member, Order};
+use super::{MAX_SESSIONS, Reactor};
 use block::VolumeId;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -36,6 +36,8 @@ const RECEIVE_LOW_BYTES: usize = 16 << 10;
 const WRITE_CHUNKS: usize = 64;
 /// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
 const WRITE_AHEAD_BYTES: usize = 256 << 10;
+/// Time for an initiator to take the last words of a connection that ends.
+const LINGER: Duration = Duration::from_secs(5);
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
@@ -68,18 +70,24 @@ struct ConnectionTask {
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
     closed: Option<CloseReason>,
+    /// When the rest of the output of a connection that has ended is given up.
+    linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timer_at: Option<Instant>,
     orders: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// Serves a connection until it ends and its last command is done.
-pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketAddr, portal: usize) {
+/// Registers a connection that was just accepted.
+pub(crate) fn join(reactor: &Reactor, stream: &TcpStream, peer: SocketAddr, portal: usize) -> Rc<Member> {
     let listen = reactor.portals.get(portal).map_or(peer, |p| p.listen);
+    let portal_address =
+        stream.local_addr().map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
+    reactor.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
+}
+
+/// Serves a connection until it ends and its last command is done.
+pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Member>, portal: usize) {
     let local = stream.local_addr().ok();
-    let portal_address = local.map_or(listen, |l| SocketAddr::new(l.ip().to_canonical(), l.port()));
-    let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-    let member = reactor.registry.join(portal_address, peer);
     let mut seed = [0; 32];
     if getrandom::fill(&mut seed).is_err() {
         tracing::error!("no random numbers from the operating system; the connection is closed");
@@ -106,6 +114,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         closed: None,
         timer: Box::pin(tokio::time::sleep_until(now.into())),
         timer_at: None,
+        linger_until: None,
         orders: wait_order(member.clone()),
         member: member.clone(),
     };
@@ -132,6 +141,20 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
 
 fn wait_order(member: Rc<Member>) -> Pin<Box<dyn Future<Output = ()>>> {
     Box::pin(async move { member.wake.notified().await })
+}
+
+/// Whether a connection that ended for this reason still has something to say: a logout or login response, a Reject.
+fn waits_for_output(reason: &CloseReason) -> bool {
+    match reason {
+        CloseReason::LoggedOut
+        | CloseReason::LoginFailed(..)
+        | CloseReason::ProtocolError(_)
+        | CloseReason::DigestError => true,
+        CloseReason::LoginTimeout
+        | CloseReason::KeepaliveTimeout
+        | CloseReason::LogoutTimeout
+        | CloseReason::Requested => false,
+    }
 }
 
 fn release(waiters: &mut Vec<Waiter>, handle: TaskHandle) {
@@ -162,10 +185,18 @@ impl ConnectionTask {
                 Ok(wrote) => progress |= wrote,
                 Err(_peer_gone) => return Poll::Ready(()),
             }
-            if self.closed.is_some() && self.output.is_empty() && self.core.output_bytes() == 0 {
+            let written = self.output.is_empty() && self.core.output_bytes() == 0;
+            if let Some(reason) = &self.closed
+                && (written || !waits_for_output(reason))
+            {
                 return Poll::Ready(());
             }
-            progress |= self.time(context);
+            if self.time(context) {
+                progress = true;
+                if self.closed.is_some() {
+                    return Poll::Ready(());
+                }
+            }
             if !progress {
                 return Poll::Pending;
             }
@@ -274,6 +305,7 @@ impl ConnectionTask {
             let nexus = reactor.target.attach_nexus(&port, &identity.initiator_name, tag);
             self.directory.nexus = Some(nexus);
             self.member.nexus.set(Some(nexus));
+            self.member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %self.member.peer, portal = %self.member.portal, "session opened");
         }
         self.member.since.set(Some(Timestamp::now()));
@@ -360,6 +392,12 @@ impl ConnectionTask {
             SessionType::Normal => registry.same_nexus(&identity, self.member.id),
             SessionType::Discovery => Vec::new(),
         };
+        let reinstated = old.iter().filter(|member| member.normal.get()).count();
+        if identity.session_type == SessionType::Normal && registry.sessions() - reinstated >= MAX_SESSIONS {
+            tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, "login refused: there are {MAX_SESSIONS} sessions");
+            self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
+            return;
+        }
         // Noted at once, so that of two logins at the same time the later one reinstates the earlier.
         self.member.session.replace(Some(identity.clone()));
         self.opening = Some(Box::pin(async move {
@@ -448,7 +486,10 @@ impl ConnectionTask {
     }
 
     fn time(&mut self, context: &mut Context<'_>) -> bool {
-        let due = self.core.poll_timeout();
+        if self.closed.is_some() && self.linger_until.is_none() {
+            self.linger_until = Instant::now().checked_add(LINGER);
+        }
+        let due = self.core.poll_timeout().into_iter().chain(self.linger_until).min();
         if due != self.timer_at {
             self.timer_at = due;
             if let Some(due) = due {
