@@ -12,17 +12,21 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
 /// What a connection is asked to do by others.
+#[derive(Debug)]
 pub(crate) enum Order {
     /// Close; session reinstatement or an administrator.
     Close,
     /// Ask the initiator to log out within so many seconds.
     Leave(u16),
+    /// Others wait for memory: close if the initiator holds some and does not move.
+    GiveWay,
     /// End all tasks on the volume (`None`: all tasks) without a response, and say when none can have an effect any more. The reply says
     /// whether there were any.
     Abort(Option<VolumeId>, oneshot::Sender<bool>),
 }
 
 /// One connection, as others see it.
+#[derive(Debug)]
 pub(crate) struct Member {
     pub id: u64,
     pub portal: SocketAddr,
