@@ -6,6 +6,7 @@
 mod connection;
 mod directory;
 mod live;
+mod memory;
 mod pump;
 mod registry;
 mod store;
@@ -15,6 +16,7 @@ use crate::{ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
 use control::{Control, Portal};
 use live::LiveArray;
+use memory::Budget;
 use pool::{Pool, Volume};
 use registry::Registry;
 use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
@@ -40,24 +42,21 @@ pub(crate) struct Reactor {
     pub target: ArrayTarget,
     pub registry: Registry,
     pub portals: Vec<Portal>,
-    /// Memory for data on its way between initiators and the pool, all connections together.
-    pub data_bytes: u64,
+    /// Memory for data on its way to initiators.
+    pub data_in: Rc<Budget>,
+    /// Memory for data on its way from initiators.
+    pub data_out: Rc<Budget>,
     /// What `control` last published.
     pub directory: RefCell<Option<control::Directory>>,
 }
 
 /// Most data of one connection in each direction; more does not make it faster.
-const MAX_CONNECTION_DATA_BYTES: u64 = 64 << 20;
+const MAX_CONNECTION_DATA_BYTES: usize = 64 << 20;
 
-impl Reactor {
-    /// How much data a new connection may have on its way in each direction: its share of the bound, but always one command of the
-    /// largest size.
-    fn connection_data_bytes(&self) -> usize {
-        let connections = u64::try_from(self.registry.connections()).unwrap_or(u64::MAX).max(1);
-        let least = u64::from(iscsi::target::Config::default().max_transfer_bytes);
-        let share = (self.data_bytes / 2 / connections).clamp(least, MAX_CONNECTION_DATA_BYTES.max(least));
-        usize::try_from(share).unwrap_or(usize::MAX)
-    }
+/// Memory for data in one direction, all connections together: at least one command of the largest size.
+fn data_budget(memory_bytes: u64) -> Rc<Budget> {
+    let least = iscsi::target::Config::default().max_transfer_bytes as usize;
+    Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
 }
 
 struct SystemClock(Instant);
@@ -97,7 +96,8 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
-        data_bytes: configuration.memory_bytes / 4,
+        data_in: data_budget(configuration.memory_bytes),
+        data_out: data_budget(configuration.memory_bytes),
         directory: RefCell::new(None),
     });
     let live = Rc::new(LiveArray::new(reactor.clone(), logical_unit_profile()?));
@@ -164,19 +164,29 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(256)
 }
 
-/// Connections at once; more are closed as soon as they are accepted.
-const MAX_CONNECTIONS: usize = 1024;
+/// Normal sessions at once; more logins are refused.
+pub(crate) const MAX_SESSIONS: usize = 768;
+/// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
+const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
+/// Time between warnings about the same thing.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
+    let mut closed = 0u64;
+    let mut warned: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if reactor.registry.connections() >= MAX_CONNECTIONS {
-                    tracing::warn!(%peer, "connection refused: {MAX_CONNECTIONS} are open");
-                    continue;
+                if let Some(address) = reactor.registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION) {
+                    closed += 1;
+                    if warned.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
+                        warned = Some(Instant::now());
+                        tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
+                    }
                 }
                 let _no_delay = stream.set_nodelay(true);
-                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, peer, portal));
+                let member = connection::join(&reactor, &stream, peer, portal);
+                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, member, portal));
             }
             Err(error) => {
                 // Out of descriptors, most likely; others may be closed soon.

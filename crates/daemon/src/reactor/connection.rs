@@ -3,15 +3,16 @@
 //! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
-use super::Reactor;
 use super::directory::{PortalDirectory, portal_group_tag};
+use super::memory::{Account, SHARE_BYTES};
 use super::registry::{Member, Order};
+use super::{MAX_CONNECTION_DATA_BYTES, MAX_SESSIONS, Reactor};
 use block::VolumeId;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use iscsi::pdu::{LoginStatus, TaskManagementFunction, TaskManagementResponse};
 use iscsi::target::{
-    CloseReason, Command, Config, Connection, Event, Response, SessionIdentity, SessionType, TaskHandle,
+    CloseReason, Command, Config, Connection, DataOutMemory, Event, Response, SessionIdentity, SessionType, TaskHandle,
     TaskManagement, TaskManagementHandle,
 };
 use jiff::Timestamp;
@@ -24,7 +25,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -36,6 +37,12 @@ const RECEIVE_LOW_BYTES: usize = 16 << 10;
 const WRITE_CHUNKS: usize = 64;
 /// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
 const WRITE_AHEAD_BYTES: usize = 256 << 10;
+/// Time for an initiator to take the last words of a connection that ends.
+const LINGER: Duration = Duration::from_secs(5);
+/// Time for which a connection waits for memory before it asks the others to give way.
+const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
+/// Time after which a connection that holds memory others wait for and does not move its data is closed.
+const STALL: Duration = Duration::from_secs(15);
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
@@ -47,6 +54,31 @@ struct Waiter {
     tasks: Vec<TaskHandle>,
     any: bool,
     done: oneshot::Sender<bool>,
+}
+
+/// Whether an initiator that others wait for moves its data.
+#[derive(Default)]
+struct Movement {
+    /// Bytes moved, and when that was looked at.
+    since: Option<(u64, Instant)>,
+    looked: Option<Instant>,
+}
+
+impl Movement {
+    /// True when fewer than [`SHARE_BYTES`] moved in [`STALL`], looked at again and again.
+    fn is_stalled(&mut self, now: Instant, moved: u64) -> bool {
+        let fresh = self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < STALL);
+        self.looked = Some(now);
+        match self.since {
+            Some((before, at)) if fresh && moved.saturating_sub(before) < SHARE_BYTES as u64 => {
+                now.saturating_duration_since(at) >= STALL
+            }
+            _ => {
+                self.since = Some((moved, now));
+                false
+            }
+        }
+    }
 }
 
 struct ConnectionTask {
@@ -61,25 +93,44 @@ struct ConnectionTask {
     /// Bytes in `output`.
     output_bytes: usize,
     commands: FuturesUnordered<Boxed<Finished>>,
-    /// LUN of each command in flight.
-    running: FxHashMap<TaskHandle, [u8; 8]>,
+    /// LUN of each command in flight, and the bytes of `data_in` it holds.
+    running: FxHashMap<TaskHandle, ([u8; 8], usize)>,
+    /// Commands that wait for memory for their Data-In, and those behind them.
+    waiting: VecDeque<Command>,
+    max_transfer_bytes: u32,
+    data_in: Account,
+    data_out: Rc<Account>,
+    /// Data-In on its way out: position in the output after its last byte, and the bytes of `data_in` held until then.
+    unsent: VecDeque<(u64, usize)>,
+    /// Bytes written to the socket.
+    written: u64,
+    /// When others are asked to give way, because this connection waits for memory.
+    give_way_at: Option<Instant>,
+    data_in_movement: Movement,
+    data_out_movement: Movement,
     waiters: Vec<Waiter>,
     functions: FuturesUnordered<Boxed<(TaskManagementHandle, TaskManagementResponse)>>,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
     closed: Option<CloseReason>,
+    /// When the rest of the output of a connection that has ended is given up.
+    linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timer_at: Option<Instant>,
     orders: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// Serves a connection until it ends and its last command is done.
-pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketAddr, portal: usize) {
+/// Registers a connection that was just accepted.
+pub(crate) fn join(reactor: &Reactor, stream: &TcpStream, peer: SocketAddr, portal: usize) -> Rc<Member> {
     let listen = reactor.portals.get(portal).map_or(peer, |p| p.listen);
+    let portal_address =
+        stream.local_addr().map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
+    reactor.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
+}
+
+/// Serves a connection until it ends and its last command is done.
+pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Member>, portal: usize) {
     let local = stream.local_addr().ok();
-    let portal_address = local.map_or(listen, |l| SocketAddr::new(l.ip().to_canonical(), l.port()));
-    let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-    let member = reactor.registry.join(portal_address, peer);
     let mut seed = [0; 32];
     if getrandom::fill(&mut seed).is_err() {
         tracing::error!("no random numbers from the operating system; the connection is closed");
@@ -87,10 +138,26 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         return;
     }
     let now = Instant::now();
-    let data_bytes = reactor.connection_data_bytes();
-    let config = Config { max_data_out_bytes: data_bytes, max_data_in_bytes: data_bytes, ..Config::default() };
+    let config = Config {
+        max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
+        max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
+        ..Config::default()
+    };
+    let max_transfer_bytes = config.max_transfer_bytes;
+    let data_out = Rc::new(Account::new(reactor.data_out.clone(), member.clone()));
+    let mut core = Connection::new(now, config, seed);
+    core.share_data_out_memory(data_out.clone());
     let mut task = ConnectionTask {
-        core: Connection::new(now, config, seed),
+        core,
+        max_transfer_bytes,
+        data_in: Account::new(reactor.data_in.clone(), member.clone()),
+        data_out,
+        waiting: VecDeque::new(),
+        unsent: VecDeque::new(),
+        written: 0,
+        give_way_at: None,
+        data_in_movement: Movement::default(),
+        data_out_movement: Movement::default(),
         stream,
         directory: PortalDirectory { reactor: reactor.clone(), portal, local, nexus: None },
         received: BytesMut::new(),
@@ -106,6 +173,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         closed: None,
         timer: Box::pin(tokio::time::sleep_until(now.into())),
         timer_at: None,
+        linger_until: None,
         orders: wait_order(member.clone()),
         member: member.clone(),
     };
@@ -114,8 +182,11 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
         tracing::debug!(peer = %member.peer, ?reason, "connection ended");
     }
     drop(task.stream);
+    task.core.close();
+    task.waiting.clear();
+    task.data_in.withdraw();
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
-    while let Some((handle, _)) = task.commands.next().await {
+    while let Some((handle, _response)) = task.commands.next().await {
         task.running.remove(&handle);
         release(&mut task.waiters, handle);
     }
@@ -132,6 +203,20 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, peer: SocketA
 
 fn wait_order(member: Rc<Member>) -> Pin<Box<dyn Future<Output = ()>>> {
     Box::pin(async move { member.wake.notified().await })
+}
+
+/// Whether a connection that ended for this reason still has something to say: a logout or login response, a Reject.
+fn waits_for_output(reason: &CloseReason) -> bool {
+    match reason {
+        CloseReason::LoggedOut
+        | CloseReason::LoginFailed(..)
+        | CloseReason::ProtocolError(_)
+        | CloseReason::DigestError => true,
+        CloseReason::LoginTimeout
+        | CloseReason::KeepaliveTimeout
+        | CloseReason::LogoutTimeout
+        | CloseReason::Requested => false,
+    }
 }
 
 fn release(waiters: &mut Vec<Waiter>, handle: TaskHandle) {
@@ -156,13 +241,20 @@ impl ConnectionTask {
             progress |= self.finish_commands(context);
             progress |= self.finish_functions(context);
             progress |= self.open_session(context);
+            progress |= self.start_waiting();
             progress |= self.read(context);
             self.take_events();
             match self.write(context) {
                 Ok(wrote) => progress |= wrote,
                 Err(_peer_gone) => return Poll::Ready(()),
             }
-            if self.closed.is_some() && self.output.is_empty() && self.core.output_bytes() == 0 {
+            let written = self.output.is_empty() && self.core.output_bytes() == 0;
+            if let Some(reason) = &self.closed
+                && (written || !waits_for_output(reason))
+            {
+                return Poll::Ready(());
+            }
+            if self.linger_until.is_some_and(|until| until <= Instant::now()) {
                 return Poll::Ready(());
             }
             progress |= self.time(context);
@@ -182,6 +274,7 @@ impl ConnectionTask {
                 Order::Close => self.core.close(),
                 Order::Leave(seconds) => self.core.request_logout(Instant::now(), seconds),
                 Order::Abort(volume, done) => self.abort(volume, done),
+                Order::GiveWay => self.give_way(),
             }
         }
         true
@@ -191,19 +284,23 @@ impl ConnectionTask {
     fn abort(&mut self, volume: Option<VolumeId>, done: oneshot::Sender<bool>) {
         let target = &self.directory.reactor.target;
         let nexus = self.directory.nexus;
+        let waiting = self.waiting.iter().map(|command| (command.task, command.lun));
         let concerned: Vec<TaskHandle> = self
             .running
             .iter()
+            .map(|(task, (lun, _))| (*task, *lun))
+            .chain(waiting)
             .filter(|(_, lun)| match (volume, nexus) {
                 (None, _) => true,
-                (Some(volume), Some(nexus)) => target.volume_at(nexus, **lun) == Some(volume),
+                (Some(volume), Some(nexus)) => target.volume_at(nexus, *lun) == Some(volume),
                 (Some(_), None) => false,
             })
-            .map(|(task, _)| *task)
+            .map(|(task, _)| task)
             .collect();
         for task in &concerned {
             self.core.discard(*task);
         }
+        self.waiting.retain(|command| !concerned.contains(&command.task));
         self.wait_for(concerned, done);
     }
 
@@ -230,11 +327,12 @@ impl ConnectionTask {
     }
 
     fn respond(&mut self, task: TaskHandle, response: scsi_target::Response) {
-        self.running.remove(&task);
+        let held = self.running.remove(&task).map_or(0, |(_, held)| held);
         release(&mut self.waiters, task);
         let member = &self.member;
         member.read_bytes.set(member.read_bytes.get() + response.data_in.len() as u64);
-        self.core.respond(
+        let data_in_bytes = response.data_in.len().min(held);
+        let answered = self.core.respond(
             task,
             Response {
                 status: response.status,
@@ -243,6 +341,13 @@ impl ConnectionTask {
                 transfer_bytes: response.transfer_bytes,
             },
         );
+        // What was read stays in memory until the last byte of it is written.
+        let kept = if answered { data_in_bytes } else { 0 };
+        if kept > 0 {
+            let end = self.written + (self.output_bytes + self.core.output_bytes()) as u64;
+            self.unsent.push_back((end, kept));
+        }
+        self.data_in.give_back(held - kept, 0);
         if self.logging_out && self.running.is_empty() {
             self.logging_out = false;
             self.core.finish_logout();
@@ -274,6 +379,7 @@ impl ConnectionTask {
             let nexus = reactor.target.attach_nexus(&port, &identity.initiator_name, tag);
             self.directory.nexus = Some(nexus);
             self.member.nexus.set(Some(nexus));
+            self.member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %self.member.peer, portal = %self.member.portal, "session opened");
         }
         self.member.since.set(Some(Timestamp::now()));
@@ -329,6 +435,7 @@ impl ConnectionTask {
                 Event::Command(command) => self.command(command),
                 Event::TaskManagement(request) => self.task_management(request),
                 Event::Logout => {
+                    self.waiting.clear();
                     if self.running.is_empty() {
                         self.core.finish_logout();
                     } else {
@@ -360,6 +467,12 @@ impl ConnectionTask {
             SessionType::Normal => registry.same_nexus(&identity, self.member.id),
             SessionType::Discovery => Vec::new(),
         };
+        let reinstated = old.iter().filter(|member| member.normal.get()).count();
+        if identity.session_type == SessionType::Normal && registry.sessions() - reinstated >= MAX_SESSIONS {
+            tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, "login refused: there are {MAX_SESSIONS} sessions");
+            self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
+            return;
+        }
         // Noted at once, so that of two logins at the same time the later one reinstates the earlier.
         self.member.session.replace(Some(identity.clone()));
         self.opening = Some(Box::pin(async move {
@@ -371,7 +484,66 @@ impl ConnectionTask {
         }));
     }
 
+    /// Executes a command, or lets it wait: for memory for its Data-In, or behind commands that do.
     fn command(&mut self, command: Command) {
+        if self.waiting.is_empty() && self.data_in.take(self.needed_bytes(&command)) {
+            self.start(command);
+        } else {
+            self.waiting.push_back(command);
+        }
+    }
+
+    fn needed_bytes(&self, command: &Command) -> usize {
+        command.expected_data_in.min(self.max_transfer_bytes) as usize
+    }
+
+    /// Goes on with what waited for memory.
+    fn start_waiting(&mut self) -> bool {
+        let mut progress = false;
+        while let Some(command) = self.waiting.front()
+            && self.data_in.take(self.needed_bytes(command))
+            && let Some(command) = self.waiting.pop_front()
+        {
+            self.start(command);
+            progress = true;
+        }
+        if self.core.waits_for_data_out_memory() {
+            self.core.data_out_memory_available();
+        }
+        if self.waiting.is_empty() && self.data_in.waits() {
+            self.data_in.withdraw();
+        }
+        if self.data_out.waits() && !self.core.waits_for_data_out_memory() {
+            self.data_out.withdraw();
+        }
+        let waits = self.data_in.waits() || self.data_out.waits();
+        if !waits {
+            self.give_way_at = None;
+        } else if self.give_way_at.is_none() {
+            self.give_way_at = Instant::now().checked_add(GIVE_WAY_INTERVAL);
+        }
+        progress
+    }
+
+    /// Others wait for memory: ends the connection when it holds some because its initiator neither reads nor sends.
+    fn give_way(&mut self) {
+        let now = Instant::now();
+        let reads_nothing = !self.output.is_empty()
+            && self.data_in.is_beyond_share()
+            && self.data_in_movement.is_stalled(now, self.written);
+        let received = self.core.counters().data_out_bytes;
+        let sends_nothing = self.core.awaits_data_out()
+            && self.data_out.is_beyond_share()
+            && self.data_out_movement.is_stalled(now, received);
+        if reads_nothing || sends_nothing {
+            let what = if reads_nothing { "does not read" } else { "does not send" };
+            tracing::warn!(peer = %self.member.peer, "connection closed: the initiator {what} its data, and others wait for the memory");
+            self.core.close();
+        }
+    }
+
+    fn start(&mut self, command: Command) {
+        let held = self.needed_bytes(&command);
         let Some(nexus) = self.directory.nexus else { return };
         let member = &self.member;
         member.commands.set(member.commands.get() + 1);
@@ -386,7 +558,7 @@ impl ConnectionTask {
             expected_data_in: command.expected_data_in,
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
         };
-        self.running.insert(task, lun);
+        self.running.insert(task, (lun, held));
         self.commands.push(Box::pin(async move {
             let response = reactor.target.execute(nexus, lun, request).await;
             (task, response)
@@ -399,6 +571,7 @@ impl ConnectionTask {
         let (done, own) = oneshot::channel();
         self.wait_for(request.tasks.clone(), done);
         let member = self.member.id;
+        self.waiting.retain(|command| !request.tasks.contains(&command.task));
         let TaskManagement { handle, function, lun, .. } = request;
         self.functions.push(Box::pin(async move {
             let _none_or_done = own.await;
@@ -425,6 +598,13 @@ impl ConnectionTask {
                     progress = true;
                     self.retry_input = true;
                     self.output_bytes -= written;
+                    self.written += written as u64;
+                    while let Some((end, held)) = self.unsent.front().copied()
+                        && end <= self.written
+                    {
+                        self.unsent.pop_front();
+                        self.data_in.give_back(held, 0);
+                    }
                     while written > 0 {
                         let Some(front) = self.output.front_mut() else { break };
                         if front.len() <= written {
@@ -448,7 +628,10 @@ impl ConnectionTask {
     }
 
     fn time(&mut self, context: &mut Context<'_>) -> bool {
-        let due = self.core.poll_timeout();
+        if self.closed.is_some() && self.linger_until.is_none() {
+            self.linger_until = Instant::now().checked_add(LINGER);
+        }
+        let due = self.core.poll_timeout().into_iter().chain(self.linger_until).chain(self.give_way_at).min();
         if due != self.timer_at {
             self.timer_at = due;
             if let Some(due) = due {
@@ -459,7 +642,14 @@ impl ConnectionTask {
             return false;
         }
         self.timer_at = None;
-        self.core.handle_timeout(Instant::now());
+        let now = Instant::now();
+        if self.give_way_at.is_some_and(|at| at <= now) {
+            self.give_way_at = now.checked_add(GIVE_WAY_INTERVAL);
+            for member in self.directory.reactor.registry.members() {
+                member.order(Order::GiveWay);
+            }
+        }
+        self.core.handle_timeout(now);
         true
     }
 }
@@ -522,4 +712,27 @@ async fn abort_others(reactor: &Reactor, but: u64, volume: Option<VolumeId>) -> 
         }
     }
     affected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection is stalled when next to nothing moved for some time, and only then.
+    #[test]
+    fn stalled_means_that_next_to_nothing_moved() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut movement = Movement::default();
+        assert!(!movement.is_stalled(at(0), 1000));
+        assert!(!movement.is_stalled(at(5), 1000));
+        assert!(!movement.is_stalled(at(10), 1001));
+        assert!(movement.is_stalled(at(15), 1002));
+        let much = 1002 + SHARE_BYTES as u64;
+        assert!(!movement.is_stalled(at(16), much));
+        assert!(!movement.is_stalled(at(30), much));
+        // Nobody looked for long: what was then says nothing about now.
+        assert!(!movement.is_stalled(at(100), much));
+        assert!(!movement.is_stalled(at(105), much));
+    }
 }

@@ -6,29 +6,35 @@ use jiff::Timestamp;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
 /// What a connection is asked to do by others.
+#[derive(Debug)]
 pub(crate) enum Order {
     /// Close; session reinstatement or an administrator.
     Close,
     /// Ask the initiator to log out within so many seconds.
     Leave(u16),
+    /// Others wait for memory: close if the initiator holds some and does not move.
+    GiveWay,
     /// End all tasks on the volume (`None`: all tasks) without a response, and say when none can have an effect any more. The reply says
     /// whether there were any.
     Abort(Option<VolumeId>, oneshot::Sender<bool>),
 }
 
 /// One connection, as others see it.
+#[derive(Debug)]
 pub(crate) struct Member {
     pub id: u64,
     pub portal: SocketAddr,
     pub peer: SocketAddr,
     pub session: RefCell<Option<SessionIdentity>>,
     pub nexus: Cell<Option<NexusId>>,
+    /// It has a normal session.
+    pub normal: Cell<bool>,
     pub since: Cell<Option<Timestamp>>,
     pub last_io: Cell<Option<Instant>>,
     pub commands: Cell<u64>,
@@ -39,6 +45,8 @@ pub(crate) struct Member {
     /// Notified when the connection's last task is done and its nexus is gone.
     pub ended: Notify,
     pub gone: Cell<bool>,
+    /// Told to make room; it counts no more.
+    pub leaving: Cell<bool>,
 }
 
 impl Member {
@@ -69,9 +77,28 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Number of connections.
-    pub fn connections(&self) -> usize {
-        self.members.borrow().len()
+    /// Number of normal sessions.
+    pub fn sessions(&self) -> usize {
+        self.members.borrow().values().filter(|member| member.normal.get()).count()
+    }
+
+    /// Makes room for one more connection without a normal session: while there are `most` or more, one is closed, the oldest from
+    /// the address that has the most of them. So whoever opens connections and says nothing drives out his own. Returns the address.
+    pub fn make_room(&self, most: usize) -> Option<IpAddr> {
+        let members = self.members.borrow();
+        let waiting = || members.values().filter(|member| !member.normal.get() && !member.leaving.get());
+        if waiting().count() < most {
+            return None;
+        }
+        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::new();
+        for member in waiting() {
+            *by_address.entry(member.peer.ip()).or_default() += 1;
+        }
+        let (address, _) = by_address.into_iter().max_by_key(|(_, count)| *count)?;
+        let oldest = waiting().find(|member| member.peer.ip() == address)?;
+        oldest.leaving.set(true);
+        oldest.order(Order::Close);
+        Some(address)
     }
 
     /// A new connection.
@@ -84,6 +111,7 @@ impl Registry {
             peer,
             session: RefCell::new(None),
             nexus: Cell::new(None),
+            normal: Cell::new(false),
             since: Cell::new(None),
             last_io: Cell::new(None),
             commands: Cell::new(0),
@@ -93,6 +121,7 @@ impl Registry {
             wake: Notify::new(),
             ended: Notify::new(),
             gone: Cell::new(false),
+            leaving: Cell::new(false),
         });
         self.members.borrow_mut().insert(id, member.clone());
         member
@@ -165,5 +194,38 @@ impl Registry {
             }
         };
         let _stuck = tokio::time::timeout(Duration::from_secs(5), rest).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(registry: &Registry, peer: &str) -> Rc<Member> {
+        let portal = SocketAddr::from(([127, 0, 0, 1], 3260));
+        let peer = SocketAddr::new(peer.parse().unwrap_or(portal.ip()), 40_000);
+        registry.join(portal, peer)
+    }
+
+    fn closed(member: &Member) -> bool {
+        matches!(member.orders.borrow().as_slice(), [Order::Close])
+    }
+
+    /// The oldest connection of the address with the most of them makes room; sessions never do.
+    #[test]
+    fn connections_without_a_session_make_room_for_new_ones() {
+        let registry = Registry::default();
+        let session = join(&registry, "10.0.0.1");
+        session.normal.set(true);
+        let other = join(&registry, "10.0.0.2");
+        let silent: Vec<_> = (0..3).map(|_| join(&registry, "10.0.0.1")).collect();
+        assert_eq!(registry.make_room(5), None);
+        assert_eq!(registry.make_room(4), Some(session.peer.ip()));
+        assert_eq!(registry.make_room(4), None, "the one that leaves does not count");
+        let newest = join(&registry, "10.0.0.1");
+        assert_eq!(registry.make_room(4), Some(session.peer.ip()));
+        assert_eq!(silent.iter().map(|member| closed(member)).collect::<Vec<_>>(), [true, true, false]);
+        assert!(!closed(&session) && !closed(&other) && !closed(&newest));
+        assert_eq!(registry.sessions(), 1);
     }
 }

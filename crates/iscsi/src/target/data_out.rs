@@ -9,6 +9,7 @@
 //! has sent all it announced (§7.8); only Data-Out that nobody asked for ends the connection.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
 
@@ -19,6 +20,8 @@ use crate::pdu::{self, DataOut, Opcode, R2t, RESERVED_TAG, RejectReason};
 
 /// CHECK CONDITION, SAM-5 §5.3.1.
 const CHECK_CONDITION: u8 = 0x02;
+/// BUSY, SAM-5 §5.3.1: the initiator tries again.
+const BUSY: u8 = 0x08;
 /// ABORTED COMMAND, 47h 05h: the iSCSI condition "protocol service CRC error" (RFC 7143 §11.4.7.2), in fixed format.
 const DATA_LOST: [u8; 18] = [0x70, 0, 0x0B, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x47, 0x05, 0, 0, 0, 0];
 
@@ -30,6 +33,19 @@ enum Fault {
     Unexpected(&'static str),
 }
 
+/// Memory for Data-Out that connections share. Bytes are counted, not handed out.
+pub trait DataOutMemory: std::fmt::Debug {
+    /// Books bytes that were waited for. When false the connection is remembered: the shell calls
+    /// [`Connection::data_out_memory_available`] when its turn may have come.
+    fn take(&self, bytes: usize) -> bool;
+    /// Books bytes of data that came without being asked for. When false they have to be dropped.
+    fn take_unasked(&self, bytes: usize) -> bool;
+    /// Gives back bytes booked with [`Self::take`] and with [`Self::take_unasked`].
+    fn give_back(&self, granted_bytes: usize, unasked_bytes: usize);
+    /// The connection waits no more.
+    fn withdraw(&self);
+}
+
 /// The Data-Out memory of a connection.
 #[derive(Debug)]
 pub(super) struct DataOutBudget {
@@ -38,11 +54,27 @@ pub(super) struct DataOutBudget {
     /// Tasks that hold all they want.
     satisfied: u32,
     waiting: VecDeque<TaskHandle>,
+    shared: Option<Rc<dyn DataOutMemory>>,
+    /// Booked of `shared`: waited for, and unasked.
+    booked: (usize, usize),
 }
 
 impl DataOutBudget {
     pub fn new(limit: usize) -> Self {
-        Self { limit, reserved: 0, satisfied: 0, waiting: VecDeque::new() }
+        Self { limit, reserved: 0, satisfied: 0, waiting: VecDeque::new(), shared: None, booked: (0, 0) }
+    }
+
+    pub fn share(&mut self, shared: Rc<dyn DataOutMemory>) {
+        self.shared = Some(shared);
+    }
+
+    /// Gives everything back: the tasks are gone.
+    pub fn clear(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.give_back(self.booked.0, self.booked.1);
+            shared.withdraw();
+        }
+        *self = Self { shared: self.shared.take(), ..Self::new(self.limit) };
     }
 
     fn charge(&mut self, task: &mut Task, bytes: usize) {
@@ -51,6 +83,19 @@ impl DataOutBudget {
         if task.data_out_charge == task.wanted as usize {
             self.satisfied += 1;
         }
+    }
+
+    /// Charges data that is there already. False when the shared memory has no room for it.
+    fn charge_unasked(&mut self, task: &mut Task, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(task.data_out_charge);
+        if more > 0 {
+            if self.shared.as_ref().is_some_and(|shared| !shared.take_unasked(more)) {
+                return false;
+            }
+            self.booked.1 += more;
+            self.charge(task, bytes);
+        }
+        true
     }
 
     /// Books all the task wants, if there is room or nobody else to wait for.
@@ -62,6 +107,12 @@ impl DataOutBudget {
         if self.satisfied > 0 && self.reserved - task.data_out_charge + wanted > self.limit {
             return false;
         }
+        let more = wanted - task.data_out_charge;
+        if self.shared.as_ref().is_some_and(|shared| !shared.take(more)) {
+            return false;
+        }
+        self.booked.0 += more;
+        task.data_out_granted += more;
         self.charge(task, wanted);
         true
     }
@@ -72,6 +123,12 @@ impl DataOutBudget {
         if held == 0 {
             return false;
         }
+        let granted = std::mem::take(&mut task.data_out_granted);
+        self.booked.0 -= granted;
+        self.booked.1 -= held - granted;
+        if let Some(shared) = &self.shared {
+            shared.give_back(granted, held - granted);
+        }
         self.reserved -= held;
         if held == task.wanted as usize {
             self.satisfied -= 1;
@@ -79,8 +136,9 @@ impl DataOutBudget {
         !self.waiting.is_empty()
     }
 
-    /// Appends data in order, as far as it is wanted. `first_burst` bounds what can come without being asked for.
-    pub fn append(&mut self, task: &mut Task, data: &Bytes, first_burst: u32) {
+    /// Appends data in order, as far as it is wanted. `first_burst` bounds what can come without being asked for. False when there is
+    /// no memory for data that nobody asked for: it is dropped, and the task cannot be executed.
+    pub fn append(&mut self, task: &mut Task, data: &Bytes, first_burst: u32) -> bool {
         let wanted = task.wanted as usize;
         let buffered = match &task.data_out {
             DataOutBuffer::Empty => 0,
@@ -89,19 +147,20 @@ impl DataOutBudget {
         };
         let piece = data.get(..wanted - buffered).unwrap_or(data);
         if piece.is_empty() {
-            return;
+            return true;
         }
         if piece.len() == wanted {
-            if task.data_out_charge < wanted {
-                self.charge(task, wanted);
+            let room = self.charge_unasked(task, wanted);
+            if room {
+                task.data_out = DataOutBuffer::Whole(data.slice(..wanted));
             }
-            task.data_out = DataOutBuffer::Whole(data.slice(..wanted));
-            return;
+            return room;
         }
         if let DataOutBuffer::Empty = task.data_out {
-            let capacity = if self.satisfy(task) { wanted } else { wanted.min(first_burst as usize).max(piece.len()) };
-            if task.data_out_charge < capacity {
-                self.charge(task, capacity);
+            let granted = task.data_out_charge >= wanted;
+            let capacity = if granted { wanted } else { wanted.min(first_burst as usize).max(piece.len()) };
+            if !self.charge_unasked(task, capacity) {
+                return false;
             }
             task.data_out = DataOutBuffer::Partial(BytesMut::with_capacity(capacity));
         }
@@ -111,6 +170,7 @@ impl DataOutBudget {
             }
             buffer.extend_from_slice(piece);
         }
+        true
     }
 }
 
@@ -136,7 +196,10 @@ impl Connection {
         match taken {
             Ok(()) => {
                 self.counters.data_out_bytes += u64::from(length);
-                self.data_out.append(task, &pdu.data, first_burst);
+                if !self.data_out.append(task, &pdu.data, first_burst) {
+                    task.data_lost = true;
+                    task.data_refused = true;
+                }
             }
             Err(Fault::OutOfSequence) => {
                 if !task.data_lost {
@@ -155,7 +218,13 @@ impl Connection {
 
     /// Ends a task that lost data. The initiator may use its tag again at once: nothing of the old task is on its way.
     pub(super) fn end_with_data_lost(&mut self, handle: TaskHandle) {
-        self.respond(handle, Response { status: CHECK_CONDITION, sense: &DATA_LOST, ..Response::default() });
+        let refused = self.tasks.get(handle).is_some_and(|task| task.data_refused);
+        let response = if refused {
+            Response { status: BUSY, ..Response::default() }
+        } else {
+            Response { status: CHECK_CONDITION, sense: &DATA_LOST, ..Response::default() }
+        };
+        self.respond(handle, response);
     }
 
     /// Sends the R2Ts the task may have outstanding, when its unsolicited data is in and there is memory.
@@ -175,10 +244,32 @@ impl Connection {
         self.send_r2ts(handle);
     }
 
+    /// Takes the memory for Data-Out from what connections share. To be called before any input.
+    pub fn share_data_out_memory(&mut self, memory: Rc<dyn DataOutMemory>) {
+        self.data_out.share(memory);
+    }
+
+    /// True when tasks wait for memory for their Data-Out.
+    pub fn waits_for_data_out_memory(&self) -> bool {
+        let waits = |task: &Task| task.waits_for_memory && !task.aborted;
+        self.data_out.waiting.iter().any(|handle| self.tasks.get(*handle).is_some_and(waits))
+    }
+
+    /// True when the initiator has Data-Out to send: it was asked for, or was announced.
+    pub fn awaits_data_out(&self) -> bool {
+        let awaits = |task: &Task| task.unsolicited || !task.r2ts.is_empty();
+        self.tasks.handles().into_iter().any(|handle| self.tasks.get(handle).is_some_and(awaits))
+    }
+
+    /// There may be memory for tasks that wait for it.
+    pub fn data_out_memory_available(&mut self) {
+        self.serve_waiting();
+    }
+
     /// Lets waiting tasks go on, in turn, as far as there is memory.
     pub(super) fn serve_waiting(&mut self) {
         while let Some(&handle) = self.data_out.waiting.front() {
-            if let Some(task) = self.tasks.get_mut(handle) {
+            if let Some(task) = self.tasks.get_mut(handle).filter(|task| !task.aborted) {
                 if !self.data_out.satisfy(task) {
                     return;
                 }

@@ -172,6 +172,15 @@ impl Connection {
         }
     }
 
+    /// Data of the PDUs held, SCSI commands aside: those are charged as tasks.
+    fn held_bytes(&self) -> usize {
+        let bytes = |held: &Option<Held>| match held {
+            Some(Held::Pdu(pdu)) => pdu.data.len(),
+            Some(Held::Task(_) | Held::Aborted) | None => 0,
+        };
+        self.held.iter().map(bytes).sum()
+    }
+
     /// ExpCmdSN was received.
     fn advance_cmd_sn(&mut self) {
         self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
@@ -207,6 +216,9 @@ impl Connection {
         let immediate = header.opcode & pdu::IMMEDIATE != 0;
         match self.turn(immediate, header.cmd_sn.get()) {
             Turn::Never => self.counters.commands_dropped += 1,
+            Turn::Later(_) if self.held_bytes() + pdu.data.len() > self.config.max_output_bytes => {
+                self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, "too much data ahead of its turn");
+            }
             Turn::Later(distance) => self.hold(distance, Held::Pdu(pdu)),
             Turn::Now => {
                 if !immediate {
@@ -357,14 +369,19 @@ impl Connection {
             next_r2t_offset: data_bytes,
             waits_for_memory: false,
             data_lost: false,
+            data_refused: false,
             data_out: DataOutBuffer::Empty,
             data_out_charge: 0,
+            data_out_granted: 0,
             data_in_charge: 0,
         };
         let data_in = expected_data_in.min(self.config.max_transfer_bytes) as usize;
         task.data_in_charge = data_in;
         self.data_in_reserved += data_in;
-        self.data_out.append(&mut task, &pdu.data, self.parameters.first_burst_length);
+        if !self.data_out.append(&mut task, &pdu.data, self.parameters.first_burst_length) {
+            task.data_lost = true;
+            task.data_refused = true;
+        }
         Ok(task)
     }
 

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
+pub use data_out::DataOutMemory;
 pub use directory::{Admission, Authentication, Directory, Refusal, TargetRecord};
 pub use tasks::TaskHandle;
 
@@ -73,7 +74,7 @@ pub struct Config {
     /// Data-In being read or waiting to be sent, in bytes; above it no input is taken.
     pub max_data_in_bytes: usize,
     /// Output of any kind not yet taken, in bytes, above which no input is taken: what the initiator does not read, answers to pings too,
-    /// it has to read before it asks for more.
+    /// it has to read before it asks for more. Also the most data of PDUs, SCSI commands aside, that came before their turn.
     pub max_output_bytes: usize,
     /// The most Data-In one command can return, in bytes: what a command is taken to need of `max_data_in_bytes`.
     pub max_transfer_bytes: u32,
@@ -691,7 +692,7 @@ impl Connection {
         self.tasks = TaskTable::default();
         self.held = VecDeque::new();
         self.functions = Vec::new();
-        self.data_out = DataOutBudget::new(self.config.max_data_out_bytes);
+        self.data_out.clear();
         self.data_in_reserved = 0;
         self.text = TextPhase::default();
         // Events of a connection that is gone would only make the shell start work that nobody waits for.

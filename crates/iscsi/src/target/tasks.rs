@@ -78,8 +78,12 @@ pub(super) struct Task {
     /// Data-Out went missing: the task ends with CHECK CONDITION after the last of the data that was announced or asked for.
     pub data_lost: bool,
     pub data_out: DataOutBuffer,
+    /// Data was refused for want of memory: the task ends with BUSY instead, as one that lost data does.
+    pub data_refused: bool,
     /// Bytes of the Data-Out budget held.
     pub data_out_charge: usize,
+    /// Part of it that the task waited for; the rest came unasked.
+    pub data_out_granted: usize,
     /// Bytes of the Data-In budget held.
     pub data_in_charge: usize,
 }

@@ -246,3 +246,19 @@ fn answers_that_nobody_reads_hold_back_input() {
     assert!(rounds > 10, "{rounds}");
     assert!(!pair.target.is_input_held_back());
 }
+
+/// Pings that come before their turn are kept, but not without bound.
+#[test]
+fn data_ahead_of_its_turn_is_bounded() {
+    let mut pair = Pair::logged_in();
+    let first = pair.initiator.cmd_sn();
+    for offset in 1..=17 {
+        assert_eq!(pair.closed, None, "{offset}");
+        let mut header = NopOut::from_wire(&pdu::blank(Opcode::NOP_OUT.0, pdu::FINAL, offset));
+        header.target_transfer_tag = RESERVED_TAG.into();
+        header.cmd_sn = (first + offset).into();
+        pair.initiator.send_pdu(header.to_wire(), Bytes::from(vec![7; 65_536]));
+        pair.drive();
+    }
+    assert!(matches!(pair.closed, Some(target::CloseReason::ProtocolError(_))));
+}
