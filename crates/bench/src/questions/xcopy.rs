@@ -2,8 +2,10 @@
 //! volume in segments of 4 MiB, one and eight outstanding, pool on disk. µs a command beside a durable 4 KiB write of the same disk,
 //! seconds in all, bytes on the wire, growth of the pool: lower is better. Small: 1 GiB from 64 MiB. Large: 100 GiB from 1 GiB.
 
+use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, SEGMENT_BYTES, check_copies, copy_range, filled_volume, mapped_volume};
 use crate::Options;
+use crate::data::BLOCK_BYTES;
 use crate::initiator::Session;
 use crate::load::{self, End};
 use crate::report::{Report, Spread};
@@ -12,7 +14,7 @@ use anyhow::{Context, Result};
 use harness::text;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(super) const ASKS: &str = "EXTENDED COPY of mapped data in 4 MiB segments, pool on disk";
 
@@ -32,6 +34,13 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::wire::test_unit_ready);
     let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50);
     report.fact(format!("a command that does nothing, one outstanding: p50 {round_trip:.0} µs"));
+
+    let (volume, write_session) = filled_volume(&array, "beside", 64 * MIB)?;
+    let mut subject = Subject { name: "windlass", pid: array.array.pid(), session: write_session };
+    let time = Duration::from_secs(if options.small { 1 } else { 3 });
+    let write = random_io(&mut subject, 64 * MIB / BLOCK_BYTES, true, 1, End::After(time), 1)?;
+    let write_us = write.latency_us(50);
+    report.fact(format!("a durable 4 KiB write to {}, one outstanding: p50 {write_us:.0} µs", volume.name));
 
     for (name, depth) in [("xcopy 4 MiB qd1", 1), ("xcopy 4 MiB qd8", 8)] {
         let target = array.array.create_volume(&format!("copy-{depth}"), &total_bytes.to_string())?;
@@ -56,6 +65,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         if depth == 1 {
             let own = (load.latency_us(50) - round_trip).max(0.0) / log_write.median.max(1e-9);
             report.fact(format!("{name}, p50 of a command beyond one that does nothing: {own:.2} × that write"));
+            let beside = load.latency_us(50) / write_us.max(1e-9);
+            report.at_most(&format!("{name}, p50 of a command"), beside, 1.5, "× the array's durable 4 KiB write");
             let ratio = load.latency_us(50) / log_write.median.max(1e-9);
             report.at_most(&format!("{name}, p50 of a command"), ratio, 1.5, "× the disk's durable 4 KiB write");
         } else {
