@@ -151,24 +151,13 @@ impl BackingFile {
         } else {
             options.create(create_bytes.is_some() && !read_only);
         }
-        let started = Instant::now();
-        let opened = loop {
-            match options.open(path) {
-                // As for the lock below: the claim of a killed process ends some time after it.
-                Err(reason)
-                    if reason.raw_os_error() == Some(Errno::BUSY.raw_os_error())
-                        && started.elapsed() < LOCK_PATIENCE =>
-                {
-                    std::thread::sleep(LOCK_INTERVAL);
-                }
-                outcome => break outcome,
-            }
-        };
-        let mut file = opened.map_err(|reason| match reason.raw_os_error() {
+        let busy = |reason: &std::io::Error| reason.raw_os_error() == Some(Errno::BUSY.raw_os_error());
+        let mut file = patiently(|| options.open(path), busy).map_err(|reason| match reason.raw_os_error() {
             Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
             _ => failed("opening")(reason),
         })?;
-        match lock(&file) {
+        let lock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        match patiently(lock, |reason| matches!(*reason, Errno::WOULDBLOCK | Errno::INTR)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(OpenError::InUse { path: shown() }),
             Err(reason) => return Err(failed("locking")(reason.into())),
@@ -326,14 +315,13 @@ impl BackingFile {
     }
 }
 
-/// Takes the lock of a file or device. The kernel gives up that of a process that was killed only when it has taken down its io_uring, some
-/// time after the process is gone, so a lock that is taken is tried for a while.
-fn lock(file: &File) -> rustix::io::Result<()> {
+/// Tries to claim a file or device for a while, as long as it is `taken`: the kernel ends the claim of a process that was killed only when it
+/// has taken down its io_uring, some time after the process is gone.
+fn patiently<T, E>(claim: impl Fn() -> Result<T, E>, taken: impl Fn(&E) -> bool) -> Result<T, E> {
     let started = Instant::now();
     loop {
-        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::INTR) => {}
-            Err(Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_INTERVAL),
+        match claim() {
+            Err(reason) if taken(&reason) && started.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_INTERVAL),
             outcome => return outcome,
         }
     }

@@ -168,12 +168,12 @@ impl Blocks {
         found
     }
 
-    /// Content of a dirty block to write to its place now, and the record it comes from.
-    pub fn begin_destage(&mut self, address: u64) -> Option<(Data, u64)> {
+    /// Content of a dirty block to write to its place now.
+    pub fn begin_destage(&mut self, address: u64) -> Option<Data> {
         let d = self.dirty.get_mut(&address)?;
         d.in_flight = Some(d.newest);
         d.oldest_after = None;
-        Some((d.data.clone(), d.newest))
+        Some(d.data.clone())
     }
 
     /// As `begin_destage`, for content captured earlier that came from record `sequence`.

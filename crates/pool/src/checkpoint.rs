@@ -445,7 +445,7 @@ impl<M: Media> Core<M> {
         let durable = self.log.durable_sequence();
         let limit = self.options.destage_batch - self.destage_in_flight;
         let found = self.blocks.destageable(durable, limit);
-        let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?.0))).collect();
+        let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?))).collect();
         self.write_batch(batch);
     }
 
@@ -490,11 +490,7 @@ impl<M: Media> Core<M> {
             if self.need.is_empty() && self.space.count(dropped.address) == Some(1) {
                 page = self.page((dropped.address, dropped.level, dropped.crc));
                 if let (Some(page), 0) = (&page, dropped.level) {
-                    for entry in &page.entries {
-                        if !entry.is_empty() {
-                            self.need_counts(entry.address());
-                        }
-                    }
+                    self.need_counts_of(&page.entries);
                 }
             }
             if !self.need.is_empty() {

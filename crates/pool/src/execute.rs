@@ -138,12 +138,7 @@ impl<M: Media> Core<M> {
             }
             let at = (from % B) as usize;
             content[at..at + piece.len()].copy_from_slice(piece);
-            sources.push(if is_zero(&content) {
-                Source::Zero
-            } else {
-                let crc = crc32c(&content);
-                Source::Inline(Rc::new(content), crc)
-            });
+            sources.push(inline_source(content));
         }
         complete.then_some(sources)
     }
@@ -756,11 +751,7 @@ impl<M: Media> Core<M> {
                 );
                 continue;
             }
-            for entry in &page.entries {
-                if !entry.is_empty() {
-                    self.need_counts(entry.address());
-                }
-            }
+            self.need_counts_of(&page.entries);
             if !self.need.is_empty() {
                 walk.stack.push(pointer);
                 progress.walk = Some(walk);
@@ -791,6 +782,15 @@ fn merge(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
     merged
 }
 
+/// The source for a block with this content.
+fn inline_source(content: [u8; BLOCK_BYTES]) -> Source {
+    if is_zero(&content) {
+        return Source::Zero;
+    }
+    let crc = crc32c(&content);
+    Source::Inline(Rc::new(content), crc)
+}
+
 /// Zeroes `bytes` bytes at `at` of the one block in `sources`.
 fn merge_zero(sources: &mut [Source], at: u64, bytes: u64) {
     for source in sources {
@@ -798,12 +798,7 @@ fn merge_zero(sources: &mut [Source], at: u64, bytes: u64) {
             let mut content = **data;
             let from = (at % B) as usize;
             content[from..from + bytes as usize].fill(0);
-            *source = if is_zero(&content) {
-                Source::Zero
-            } else {
-                let crc = crc32c(&content);
-                Source::Inline(Rc::new(content), crc)
-            };
+            *source = inline_source(content);
         }
     }
 }
