@@ -110,7 +110,11 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     live.load(&control.directory());
     let control = Rc::new(control);
 
-    let answering = tokio::task::spawn_local(crate::answer(control, requests));
+    let background = tokio::task::spawn_local({
+        let control = control.clone();
+        async move { control.background().await }
+    });
+    let answering = tokio::task::spawn_local(crate::answer(control.clone(), requests));
     let accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
@@ -125,6 +129,10 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     }
     reactor.registry.shut_down(LOGOUT_SECONDS).await;
     let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
+    background.abort();
+    let _ended = background.await;
+    // What it writes is not worth waiting long for: a stop is not held up by a medium that does not answer.
+    let _closed = tokio::time::timeout(Duration::from_secs(5), control.close()).await;
     pumping.abort();
     let _ended = pumping.await;
     let stopped = pool.with_core(|core| core.checkpoint());

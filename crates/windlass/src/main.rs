@@ -60,7 +60,7 @@ struct DemoArguments {
 fn main() -> ExitCode {
     let Arguments { globals, command } = Arguments::parse();
     match command {
-        Command::Noun(Noun::Pool(PoolVerb::Check { file, quick })) => {
+        Command::Noun(Noun::Pool(PoolVerb::Check { target: Some(file), quick, .. })) if cli::is_path(&file) => {
             let format = match globals.output {
                 Format::Json => pool_tool::OutputFormat::Json,
                 _ => pool_tool::OutputFormat::Text,

@@ -50,7 +50,11 @@ fn control_status(error: &ControlError) -> StatusCode {
         ControlError::AmbiguousName { .. }
         | ControlError::Exists { .. }
         | ControlError::InUse { .. }
+        | ControlError::RollbackInUse { .. }
         | ControlError::HasSnapshots { .. }
+        | ControlError::NotThick { .. }
+        | ControlError::CannotGrow { .. }
+        | ControlError::JobEnded { .. }
         | ControlError::LunTaken { .. }
         | ControlError::AlreadyGranted { .. }
         | ControlError::NoFreeLun { .. }
@@ -61,8 +65,12 @@ fn control_status(error: &ControlError) -> StatusCode {
         | ControlError::InvalidLun { .. }
         | ControlError::InvalidSize { .. }
         | ControlError::SizeMissing { .. }
+        | ControlError::BadReservation { .. }
+        | ControlError::InvalidSetting(_)
         | ControlError::WouldShrink { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        ControlError::NoSpace { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        ControlError::NoSpace { .. }
+        | ControlError::NoRoomForReservation { .. }
+        | ControlError::OverCommitted { .. } => StatusCode::INSUFFICIENT_STORAGE,
         ControlError::PoolStopped { .. } | ControlError::Damaged { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         ControlError::NotRunning | ControlError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         ControlError::TimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
@@ -99,10 +107,19 @@ impl Fault {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", detail, None)
             }
         };
-        let (users, available_bytes) = match self {
-            Self::Control(ControlError::NoSpace { available_bytes }) => (Vec::new(), Some(*available_bytes)),
-            Self::Control(error) => (error.users().iter().map(user).collect(), None),
-            _ => (Vec::new(), None),
+        let users = match self {
+            Self::Control(error) => error.users().iter().map(user).collect(),
+            _ => Vec::new(),
+        };
+        let (needed_bytes, available_bytes) = match self {
+            Self::Control(ControlError::NoSpace { available_bytes }) => (None, Some(*available_bytes)),
+            Self::Control(ControlError::NoRoomForReservation { needed_bytes, available_bytes }) => {
+                (Some(*needed_bytes), Some(*available_bytes))
+            }
+            Self::Control(ControlError::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, .. }) => {
+                (Some(*needed_bytes), Some(limit_bytes.saturating_sub(*provisioned_bytes)))
+            }
+            _ => (None, None),
         };
         Problem {
             kind: format!("urn:windlass:problem:{code}"),
@@ -112,7 +129,7 @@ impl Fault {
             code: code.to_owned(),
             help,
             users,
-            needed_bytes: None,
+            needed_bytes,
             available_bytes,
         }
     }
