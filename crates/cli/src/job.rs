@@ -64,6 +64,13 @@ pub struct Start {
     no_wait: bool,
 }
 
+impl Start {
+    /// True when nothing was said about how and whether to wait.
+    pub const fn is_plain(&self) -> bool {
+        matches!(self, Self { share: None, wait: false, no_wait: false })
+    }
+}
+
 fn parse_share(text: &str) -> Result<u8, String> {
     match text.trim_end_matches('%').parse() {
         Ok(share @ 1..=100) => Ok(share),

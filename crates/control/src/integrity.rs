@@ -4,9 +4,9 @@
 //! follows it: a block that was overwritten since is well again.
 
 use crate::events::{Draft, Severity};
-use crate::{AlertView, BadRange, Control, Directory, ScrubRecord};
+use crate::{AlertView, BadRange, Control, Directory, ScrubRecord, SnapshotRecord, VolumeRecord};
 use jiff::Timestamp;
-use pool::{BlockId, Catalog, Incident, Place};
+use pool::{BlockId, Catalog, Incident, ObjectId, Place};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,12 +140,16 @@ fn sentence(range: &BadRange) -> String {
 
 /// Names for places: by volume and LBA, with the snapshots that have the same there; neighbours together.
 pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
+    let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
+        directory.snapshots.values().map(|snapshot| (snapshot.object, snapshot)).collect();
+    let volumes: BTreeMap<ObjectId, &VolumeRecord> =
+        directory.volumes.values().map(|volume| (volume.object, volume)).collect();
     let mut found: BTreeMap<(String, u64), (bool, BTreeSet<String>)> = BTreeMap::new();
     for place in places {
-        let snapshot = directory.snapshots.values().find(|snapshot| snapshot.object == place.object);
+        let snapshot = snapshots.get(&place.object);
         let volume = match snapshot {
             Some(snapshot) => directory.volumes.get(&snapshot.volume),
-            None => directory.volume_of(place.object),
+            None => volumes.get(&place.object).copied(),
         };
         let volume = volume.map_or_else(|| format!("object {}", place.object.0), |volume| volume.name.clone());
         let (in_volume, snapshots) = found.entry((volume, place.offset_bytes)).or_default();

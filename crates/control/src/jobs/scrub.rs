@@ -100,8 +100,11 @@ impl Work {
         control: &Control<C>,
         progress: &mut Progress,
     ) -> Result<bool, ControlError> {
-        let next =
-            control.catalog.objects().iter().map(|object| object.id).find(|id| *id >= self.object && *id <= self.last);
+        let present = control.catalog.object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
+        let next = present.or_else(|| {
+            let objects = control.catalog.objects();
+            objects.iter().map(|object| object.id).find(|id| *id > self.object && *id <= self.last)
+        });
         let Some(object) = next else {
             self.locate(control).await;
             return Ok(false);
