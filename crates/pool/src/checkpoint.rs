@@ -6,7 +6,8 @@
 
 use crate::assign::Source;
 use crate::blocks::Data;
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Io, OBJECT_TABLE};
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
+use crate::interface::Incident;
 use crate::page::{Entry, PAGE_BYTES, crc32c};
 use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
@@ -67,7 +68,7 @@ impl<M: Media> Core<M> {
     /// Freezes the map. False when something has to be read first; it is requested, and the freeze is tried again later.
     fn freeze(&mut self) -> bool {
         // What changes in the pool's own streams, block by block.
-        let drops = self.drops_changed.then(|| stream::encode_drops(&self.drops));
+        let drops = self.drops_changed.then(|| stream::encode_drops(&self.drops, &self.parked));
         let documents = self.documents_dirty.then(|| stream::encode_documents(&self.documents));
         let table: std::collections::BTreeSet<u64> = self
             .dirty_objects
@@ -131,14 +132,14 @@ impl<M: Media> Core<M> {
         }
         let mut drops = drops;
         let mut resealed = false;
-        for dropped in &mut self.drops {
+        for dropped in self.drops.iter_mut().chain(&mut self.parked) {
             if let Some(crc) = crcs.get(&dropped.address) {
                 dropped.crc = *crc;
                 resealed = true;
             }
         }
         if resealed && drops.is_some() {
-            drops = Some(stream::encode_drops(&self.drops));
+            drops = Some(stream::encode_drops(&self.drops, &self.parked));
         }
         let mut blocks: SpaceWrites = Vec::new();
         if let Some(bytes) = &drops {
@@ -214,6 +215,7 @@ impl<M: Media> Core<M> {
             clean: false,
             groups: self.space.groups().to_vec(),
         };
+        self.take_picture(self.epoch);
         let mut pages = pages;
         pages.sort_unstable_by_key(|(address, _)| std::cmp::Reverse(*address));
         self.frozen = Some(Frozen {
@@ -426,7 +428,8 @@ impl<M: Media> Core<M> {
         let Some(frozen) = self.frozen.take() else { return };
         self.root_version += 1;
         self.committed_epoch = frozen.epoch;
-        self.space.release();
+        let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
+        self.space.release(hold);
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
         self.retry_log();
@@ -495,8 +498,9 @@ impl<M: Media> Core<M> {
             }
             if !self.need.is_empty() {
                 if let Some(reason) = self.need.damaged.take() {
-                    self.stop(reason);
-                    return done;
+                    self.note_incident(Incident::Metadata(reason));
+                    self.park_drops(|other| other == &dropped);
+                    continue;
                 }
                 if keep_loading {
                     self.issue_need();
@@ -517,6 +521,14 @@ impl<M: Media> Core<M> {
         }
         self.need.clear();
         done
+    }
+
+    /// Sets detached sub-trees aside that cannot be walked.
+    pub(crate) fn park_drops(&mut self, which: impl Fn(&Dropped) -> bool) {
+        for dropped in self.drops.extract_if(.., |dropped| which(dropped)) {
+            self.droppable_blocks = self.droppable_blocks.saturating_sub(dropped.mapped);
+            self.parked.push(dropped);
+        }
     }
 
     fn reclaim_one(&mut self, address: u64, level: u8, page: Option<Rc<crate::page::Page>>) -> Option<()> {

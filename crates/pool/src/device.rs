@@ -82,7 +82,7 @@ impl<M: Media> Pool<M> {
         let mut core = self.0.core.borrow_mut();
         core.pump(background);
         self.collect(&mut core);
-        core.droppable() > 0
+        core.wants_turn()
     }
 
     /// A volume or snapshot as a block device.

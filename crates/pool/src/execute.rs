@@ -62,7 +62,7 @@ impl<M: Media> Core<M> {
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
             Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
-            Operation::CheckStep => self.check_step(id, progress),
+            Operation::CheckStep => self.check_step(id),
             Operation::Recount { object } => self.recount_step(*object, progress),
             Operation::Grow(growth) => self.grow_step(growth, progress),
         }
@@ -209,8 +209,11 @@ impl<M: Media> Core<M> {
         }
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
-        let planned = self.plan_blocks(object, first, count);
         let sources = self.sources(object, offset, data);
+        // Zeros may give pages back and make others necessary.
+        self.need.once = sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
+        let planned = self.plan_blocks(object, first, count);
+        self.need.once = false;
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.need.is_empty() {
             return Step::Wait;
@@ -326,7 +329,7 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        let edges = 2;
+        let edges = u64::from(head.is_some()) + u64::from(tail.is_some());
         if let Err(step) = self.room(self.ask_to_free(object, edges), progress) {
             return step;
         }
@@ -709,8 +712,11 @@ impl<M: Media> Core<M> {
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / B + 1;
         let promise = self.promise_of_changes(changes);
-        let lasting = self.need.allocations + 8 + stored;
-        let ask = Ask { lasting, promise, freeing: !grows || deletes, ..Ask::default() };
+        let blocks = self.need.allocations + 8 + stored;
+        let ask = match !grows || deletes {
+            true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },
+            false => Ask { lasting: blocks, promise, ..Ask::default() },
+        };
         if let Err(step) = self.room(ask, progress) {
             return step;
         }
@@ -726,7 +732,7 @@ impl<M: Media> Core<M> {
             if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
                 && let Some(object) = self.objects.get(&id.0)
             {
-                shared.push((id.0, object.shared));
+                shared.push((id.0, object.shared, object.pages_due));
             }
         }
         self.log.append(|out| record::encode_catalog(out, changes, &shared));
