@@ -536,11 +536,17 @@ impl<M: Media> Core<M> {
             self.space.decrement(address)?;
             return Some(());
         };
-        let entries: Vec<Entry> = page.entries.iter().filter(|e| !e.is_empty()).copied().collect();
-        for entry in entries {
-            if level == 0 {
-                self.release_block(entry.address())?;
+        if level == 0 {
+            let addresses = page.entries.iter().map(Entry::address);
+            if self.blocks.dirty() == 0 {
+                self.space.unshare(addresses, |_| {})?;
             } else {
+                let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                let blocks = &mut self.blocks;
+                self.space.unshare(addresses, |address| blocks.free(address, frozen_at))?;
+            }
+        } else {
+            for entry in page.entries.iter().filter(|e| !e.is_empty()) {
                 self.drop_tree((entry.address(), level - 1, entry.crc()), entry.mapped());
             }
         }

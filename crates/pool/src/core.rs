@@ -236,6 +236,21 @@ pub(crate) struct Dropped {
     pub mapped: u64,
 }
 
+impl Operation {
+    /// True for what hosts ask for, false for administration and scans.
+    fn is_of_a_host(&self) -> bool {
+        matches!(
+            self,
+            Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Zero { .. }
+                | Self::Clone { .. }
+                | Self::CompareAndWrite { .. }
+                | Self::Flush
+        )
+    }
+}
+
 impl Object {
     /// An empty volume.
     pub fn new(id: u64, size_bytes: u64) -> Self {
@@ -510,6 +525,10 @@ pub struct Core<M: Media> {
     pub(crate) recount_due: bool,
     /// Operations that want another turn, but not before others had one.
     later: Vec<OperationId>,
+    /// Pages that a scan may look at in one turn.
+    pub(crate) scan_pages: usize,
+    /// Operations of hosts submitted so far.
+    host_operations: u64,
     pub(crate) metadata_blocks: u64,
     pub(crate) log: Log,
     pub(crate) frozen: Option<Frozen>,
@@ -568,6 +587,8 @@ impl<M: Media> Core<M> {
             online_check: None,
             recount_due: false,
             later: Vec::new(),
+            scan_pages: 16,
+            host_operations: 0,
             metadata_blocks: 0,
             log,
             frozen: None,
@@ -658,6 +679,7 @@ impl<M: Media> Core<M> {
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         let id = self.next_operation;
         self.next_operation += 1;
+        self.host_operations += u64::from(operation.is_of_a_host());
         let pending = Pending { operation, progress: Progress::default(), waiting: 0, failed: None };
         self.attempt(id, pending);
         id
@@ -673,6 +695,28 @@ impl<M: Media> Core<M> {
         !self.ready.is_empty() || !self.later.is_empty() || self.log.has_work() || !self.drops.is_empty()
     }
 
+    /// Operations of hosts submitted since the pool was opened.
+    pub fn host_operations(&self) -> u64 {
+        self.host_operations
+    }
+
+    /// How much background work matters to hosts now, from 0 to 256: as much as they wait for space that it would bring, or soon will.
+    pub fn urgency(&self) -> u16 {
+        if self.drops.is_empty() {
+            return 0;
+        }
+        // From a tenth of the pool down to a fiftieth.
+        let (from, to) = (self.space.usable() / 10, self.space.usable() / 50);
+        let free = self.space.available().saturating_sub(self.promised);
+        let missing = from.saturating_sub(free).min(from - to);
+        (missing * 256 / (from - to).max(1)) as u16
+    }
+
+    /// True when background work cannot go on before the medium has answered.
+    pub fn waits_for_medium(&self) -> bool {
+        self.later.is_empty() && !self.io.is_empty()
+    }
+
     /// True when there is background work that the next pump goes on with.
     pub fn wants_turn(&self) -> bool {
         !self.later.is_empty() || !self.drops.is_empty()
@@ -683,11 +727,31 @@ impl<M: Media> Core<M> {
         self.io.is_empty() && self.ready.is_empty() && !self.log.has_work() && self.frozen.is_none()
     }
 
-    /// Moves everything forward as far as possible without blocking. `background` is how many pages of detached sub-trees may be
-    /// given back in this call.
+    /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
+    /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
-        let mut reclaim = background;
-        self.ready.extend(std::mem::take(&mut self.later));
+        self.background(background);
+        self.advance();
+        self.evict();
+    }
+
+    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every scan look at as many. What they ask of the
+    /// medium goes to it with the next pump.
+    pub fn background(&mut self, pages: usize) {
+        if pages == 0 || self.stopped.is_some() {
+            return;
+        }
+        self.scan_pages = pages;
+        self.reclaim(pages);
+        self.recount_if_due();
+        for id in std::mem::take(&mut self.later) {
+            if let Some(pending) = self.operations.remove(&id) {
+                self.attempt(id, pending);
+            }
+        }
+    }
+
+    fn advance(&mut self) {
         loop {
             let mut progress = false;
             let before = self.next_ticket;
@@ -706,11 +770,6 @@ impl<M: Media> Core<M> {
             }
             self.flush_placed();
             progress |= self.write_frames();
-            if reclaim > 0 {
-                reclaim -= 1;
-                progress |= self.reclaim(1) > 0;
-            }
-            self.recount_if_due();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();
@@ -720,7 +779,6 @@ impl<M: Media> Core<M> {
                 break;
             }
         }
-        self.evict();
     }
 
     /// Asks for a checkpoint soon.

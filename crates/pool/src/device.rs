@@ -85,6 +85,13 @@ impl<M: Media> Pool<M> {
         core.wants_turn()
     }
 
+    /// Does background work, as [`Core::background`] says; a pump has to follow.
+    pub fn background(&self, pages: usize) {
+        let mut core = self.0.core.borrow_mut();
+        core.background(pages);
+        self.collect(&mut core);
+    }
+
     /// A volume or snapshot as a block device.
     pub fn volume(&self, id: ObjectId) -> Volume<M> {
         Volume { pool: self.clone(), id: id.0 }

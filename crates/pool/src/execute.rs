@@ -442,6 +442,7 @@ impl<M: Media> Core<M> {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
+            self.blocks.place(address..address + run);
             let mut buffer = Buffer::zeroed(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);

@@ -16,8 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
-/// Leaves that a scan without I/O of its own visits before others get a turn.
-const LEAVES: usize = 256;
 /// Shared blocks of which one pass of a count keeps track; for more it goes through the maps again.
 const TRACKED_BLOCKS: usize = 1 << 20;
 /// Shared pages of which a count keeps track. What lies below more of them is not counted.
@@ -166,7 +164,7 @@ impl<M: Media> Core<M> {
         let mut objects = objects.to_vec();
         objects.sort_unstable();
         objects.dedup();
-        for _ in 0..LEAVES {
+        for _ in 0..self.scan_pages {
             let Some(&object) = objects.get(scan.object) else {
                 if scan.window.end == u64::MAX {
                     return Step::Done(Output::Bytes(scan.blocks * B));
@@ -246,7 +244,7 @@ impl<M: Media> Core<M> {
             self.recounts.insert(object, (0, 0));
             Box::default()
         });
-        for _ in 0..LEAVES {
+        for _ in 0..self.scan_pages {
             let visit = self.visit(&mut scan, object, |core, scan, (address, _, _)| {
                 core.need_counts(address);
                 match (core.need.is_empty(), core.space.count(address)) {
@@ -310,7 +308,7 @@ impl<M: Media> Core<M> {
         let wanted: FxHashSet<u64> = blocks.iter().copied().collect();
         let objects = self.object_ids();
         let mut scan = progress.scan.take().unwrap_or_default();
-        for _ in 0..LEAVES {
+        for _ in 0..self.scan_pages {
             // Objects may come and go meanwhile; the scan goes on with the next id.
             let Some(&object) = objects.iter().find(|id| **id >= scan.object as u64) else {
                 scan.places.sort_unstable();

@@ -460,6 +460,39 @@ impl SpaceMap {
         Some(())
     }
 
+    /// Removes a reference of each block of `addresses` that is not 0; calls `freed` with those that lost their last one. `None` when a segment is
+    /// not resident or a block has no reference.
+    pub fn unshare(&mut self, addresses: impl Iterator<Item = u64>, mut freed: impl FnMut(u64)) -> Option<()> {
+        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+        while let Some(first) = addresses.peek() {
+            let (segment, _) = self.layout.locate(*first)?;
+            let blocks = self.layout.neighbours(*first);
+            let s = self.resident.get_mut(segment)?;
+            let mut zeros = 0;
+            while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
+                let i = (address - blocks.start) as usize;
+                let count = s.counts.get_mut(i).filter(|count| **count > 0)?;
+                if *count == STICKY {
+                    continue;
+                }
+                *count -= 1;
+                if *count == 0 {
+                    zeros += 1;
+                    set(&mut s.freed, i);
+                    freed(address);
+                }
+            }
+            s.zero_counts += zeros;
+            self.allocated -= u64::from(zeros);
+            self.pinned += u64::from(zeros);
+            if !s.dirty {
+                s.dirty = true;
+                self.dirty.push(segment);
+            }
+        }
+        Some(())
+    }
+
     /// Adds a reference; returns the new count. `None` when the segment is not resident.
     #[inline]
     pub fn increment(&mut self, address: u64) -> Option<u16> {
