@@ -8,6 +8,7 @@ use crate::assign::Source;
 use crate::blocks::Data;
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
 use crate::interface::Incident;
+use crate::pace::Pace;
 use crate::page::{Entry, PAGE_BYTES, crc32c};
 use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
@@ -42,6 +43,7 @@ pub struct Frozen {
     captured: BTreeMap<u64, (Data, u64)>,
     /// `captured` has been filled at least once.
     listed: bool,
+    pub(crate) pace: Pace,
 }
 
 impl<M: Media> Core<M> {
@@ -218,6 +220,8 @@ impl<M: Media> Core<M> {
         self.take_picture(self.epoch);
         let mut pages = pages;
         pages.sort_unstable_by_key(|(address, _)| std::cmp::Reverse(*address));
+        let work = (pages.len() + blocks.len() + self.blocks.dirty()) as u64;
+        let pace = Pace::new(self.log.used(), self.media.log_bytes(), work);
         self.frozen = Some(Frozen {
             sequence: log_sequence,
             epoch: self.epoch,
@@ -228,6 +232,7 @@ impl<M: Media> Core<M> {
             stage: Stage::Writing,
             captured: BTreeMap::new(),
             listed: false,
+            pace,
         });
         self.epoch += 1;
         self.note_stored();
@@ -332,7 +337,7 @@ impl<M: Media> Core<M> {
                 }
             };
             frozen.in_flight += 1;
-            let ticket = self.ticket(Io::Checkpoint);
+            let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks() });
             self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
         }
         if frozen.in_flight == 0 {
@@ -345,9 +350,10 @@ impl<M: Media> Core<M> {
         }
     }
 
-    pub(crate) fn checkpoint_written(&mut self) {
+    pub(crate) fn checkpoint_written(&mut self, blocks: usize) {
         if let Some(frozen) = &mut self.frozen {
             frozen.in_flight -= 1;
+            frozen.pace.progress(blocks);
         }
         self.advance_checkpoint();
     }

@@ -457,7 +457,9 @@ pub(crate) enum Io {
         data: Vec<(u64, Data)>,
         retried: bool,
     },
-    Checkpoint,
+    Checkpoint {
+        blocks: usize,
+    },
     CheckpointFlush,
     Swap,
 }
@@ -541,7 +543,7 @@ pub struct Core<M: Media> {
     pub(crate) ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     pub(crate) space_waiters: VecDeque<OperationId>,
-    log_waiters: VecDeque<OperationId>,
+    pub(crate) log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     placed_unflushed: Vec<OperationId>,
     placed_flush_in_flight: bool,
@@ -768,6 +770,7 @@ impl<M: Media> Core<M> {
             if self.stopped.is_some() {
                 break;
             }
+            self.retry_paced();
             self.flush_placed();
             progress |= self.write_frames();
             self.want_checkpoint();
@@ -795,7 +798,7 @@ impl<M: Media> Core<M> {
         if self.log.half_full()
             || pages > self.options.memory_bytes / 8
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
-            || !self.log_waiters.is_empty()
+            || (!self.log_waiters.is_empty() && self.frozen.is_none())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
         {
             self.checkpoint_wanted = true;
@@ -839,7 +842,7 @@ impl<M: Media> Core<M> {
         self.log_waiters.clear();
     }
 
-    fn attempt(&mut self, id: OperationId, mut pending: Pending) {
+    pub(crate) fn attempt(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = &self.stopped {
             let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
             self.finish(id, Err(failure));
@@ -1103,6 +1106,9 @@ impl<M: Media> Core<M> {
             Io::Destage { addresses, data, retried } => match completion.result {
                 Ok(_) => {
                     let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                    if let Some(frozen) = &mut self.frozen {
+                        frozen.pace.progress(addresses.len());
+                    }
                     for address in addresses {
                         self.destage_in_flight -= 1;
                         self.counters.destaged += 1;
@@ -1112,8 +1118,8 @@ impl<M: Media> Core<M> {
                 Err(_) if !retried => self.write_destage(data, true),
                 Err(error) => self.stop(format!("a destage write failed: {error}")),
             },
-            Io::Checkpoint => match completion.result {
-                Ok(_) => self.checkpoint_written(),
+            Io::Checkpoint { blocks } => match completion.result {
+                Ok(_) => self.checkpoint_written(blocks),
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
             Io::CheckpointFlush => match completion.result {

@@ -171,7 +171,7 @@ impl<M: Media> Core<M> {
     fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
         let block = offset / B;
-        if !offset.is_multiple_of(B) || is_zero(data) || !self.log.fits(Self::inline_record_bytes(1)) {
+        if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
         let Some(leaf) = self.owned_leaf(object, block) else { return false };
@@ -224,7 +224,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(Ask { freeing: new == 0, ..ask }, progress) {
             return step;
         }
-        if !self.log.fits(Self::inline_record_bytes(count)) {
+        if !self.log_takes(Self::inline_record_bytes(count)) {
             return Step::LogFull;
         }
         if self.commit_inline(object, first, &sources).is_none() {
@@ -337,7 +337,7 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(bytes) {
             return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         let Some(placed) = progress.placed.take() else { return broken() };
@@ -525,7 +525,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -611,7 +611,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(Ask { promise, ..self.ask_for(destination, new) }, progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + 48) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + 48) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -721,7 +721,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(ask, progress) {
             return step;
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         if self.assign_catalog(changes).is_none() {

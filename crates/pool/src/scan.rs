@@ -282,7 +282,7 @@ impl<M: Media> Core<M> {
                         self.recounts.remove(&object);
                         return Step::Done(Output::Done);
                     }
-                    if !self.log.fits(crate::record::shared_bytes(1)) {
+                    if !self.log_takes(crate::record::shared_bytes(1)) {
                         progress.scan = Some(scan);
                         return Step::LogFull;
                     }
