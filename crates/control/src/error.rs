@@ -269,6 +269,12 @@ pub enum ControlError {
         /// Why.
         reason: String,
     },
+    /// The pool has no time or space for it now.
+    #[error("{reason}")]
+    PoolBusy {
+        /// Why.
+        reason: String,
+    },
     /// The job has ended already.
     #[error("job {id} is {state} already")]
     JobEnded {
@@ -330,6 +336,7 @@ impl ControlError {
             Self::NotThick { .. } => "not-thick",
             Self::InvalidSetting(_) => "invalid-setting",
             Self::CannotGrow { .. } => "cannot-grow",
+            Self::PoolBusy { .. } => "pool-busy",
             Self::JobEnded { .. } => "job-ended",
             Self::PoolStopped { .. } => "pool-stopped",
             Self::Damaged { .. } => "damaged",
@@ -392,6 +399,7 @@ impl ControlError {
             }
             Self::NotThick { name } => Some(format!("windlass volume set {name} --reserve thick --overwrite-reserve 50")),
             Self::CannotGrow { .. } => Some("see its size:  windlass pool show".to_owned()),
+            Self::PoolBusy { .. } => Some("try again later".to_owned()),
             Self::JobEnded { .. } => Some("windlass job list".to_owned()),
             Self::PoolStopped { .. } => Some(
                 "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
@@ -428,6 +436,7 @@ impl ControlError {
             PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
+            PoolError::Busy(reason) => Self::PoolBusy { reason },
             PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
                 Self::Damaged { reason: error.to_string() }
             }

@@ -3,6 +3,7 @@
 //! A command runs to completion here: the connection's task reads the PDU, runs the device server and the pool core, and queues the response;
 //! one pump after each batch of such work commits the log and completes what waited. Nothing is handed to another thread on the way.
 
+mod budget;
 mod connection;
 mod directory;
 mod live;
@@ -89,7 +90,8 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         let work = work.clone();
         move || work.notify_one()
     });
-    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work));
+    let share = u32::from(configuration.array.background_share_percent);
+    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
 
     let reactor = Rc::new(Reactor {
         target: ScsiTarget::new(target_options(portals.len())),

@@ -45,7 +45,7 @@ impl CheckReport {
         self.count == 0
     }
 
-    fn find(&mut self, finding: String) {
+    pub(crate) fn find(&mut self, finding: String) {
         self.count += 1;
         if self.findings.len() < LISTED {
             self.findings.push(finding);
@@ -92,7 +92,7 @@ impl<M: Media> Core<M> {
                 report.find(format!("object {id}: {found} blocks are mapped, its entry says {mapped}"));
             }
         }
-        for dropped in self.drops.clone() {
+        for dropped in self.drops.iter().chain(&self.parked).copied().collect::<Vec<_>>() {
             // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other owner.
             self.walk(
                 (dropped.address, dropped.level, dropped.crc),

@@ -54,6 +54,7 @@ fn control_status(error: &ControlError) -> StatusCode {
         | ControlError::HasSnapshots { .. }
         | ControlError::NotThick { .. }
         | ControlError::CannotGrow { .. }
+        | ControlError::PoolBusy { .. }
         | ControlError::JobEnded { .. }
         | ControlError::LunTaken { .. }
         | ControlError::AlreadyGranted { .. }
