@@ -62,7 +62,7 @@ fn parse_since(text: &str) -> Result<Since, String> {
         'd' => 86_400,
         _ => return Err(wrong()),
     };
-    let number: u32 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
+    let number: u32 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| wrong())?;
     Ok(Since::Seconds(i64::from(number) * seconds))
 }
 

@@ -3,6 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::percent;
 use api::{CheckReport, Job, JobSet, JobStart, JobState, List, ScrubReport, VolumeSpace};
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub enum Verb {
         /// Id, or the end of it as in the list
         job: String,
         /// Share of time in percent while hosts are active
-        #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
+        #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
         share: u8,
     },
     /// Cancel a running job; what it did stays done
@@ -54,7 +55,7 @@ pub enum Verb {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Start {
     /// Share of time in percent while hosts are active; as configured when left out
-    #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     share: Option<u8>,
     /// Wait for the end and show the result (the default)
     #[arg(long, conflicts_with = "no_wait")]
@@ -68,13 +69,6 @@ impl Start {
     /// True when nothing was said about how and whether to wait.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self { share: None, wait: false, no_wait: false })
-    }
-}
-
-fn parse_share(text: &str) -> Result<u8, String> {
-    match text.trim_end_matches('%').parse() {
-        Ok(share @ 1..=100) => Ok(share),
-        _ => Err("a share is 1 to 100 percent".to_owned()),
     }
 }
 

@@ -143,7 +143,8 @@ fn user(user: &control::User) -> User {
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let problem = self.problem();
-        if problem.status >= 500 {
+        // That there is no space is for the administrator who asked, and no failure of the array.
+        if problem.status >= 500 && problem.status != StatusCode::INSUFFICIENT_STORAGE.as_u16() {
             tracing::error!(code = problem.code, detail = problem.detail, "request failed");
         }
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
