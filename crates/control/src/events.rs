@@ -126,9 +126,13 @@ impl Events {
     pub fn add(&self, environment: &dyn Environment, draft: Draft) {
         let id = self.next.get();
         self.next.set(id.saturating_add(1));
-        let mut message = draft.message;
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        let Draft { severity, code, subject, .. } = draft;
+        let Draft { severity, code, subject, message } = draft;
+        let message = if message.len() <= MAX_MESSAGE_BYTES {
+            message
+        } else {
+            let fits = |(at, c): &(usize, char)| at + c.len_utf8() <= MAX_MESSAGE_BYTES;
+            message.char_indices().take_while(fits).map(|(_, c)| c).collect()
+        };
         let event = Event { id, time: environment.now(), severity, code: code.to_owned(), subject, message };
         let mut ring = self.ring.borrow_mut();
         if ring.len() >= MAX_EVENTS {
