@@ -6,6 +6,7 @@
 use crate::blocks::Data;
 use crate::core::{Core, FIRST_OBJECT, Object};
 use crate::interface::{CatalogChange, ObjectKind};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
 use crate::space::Stream;
@@ -44,6 +45,7 @@ impl<M: Media> Core<M> {
                 at += n;
                 continue;
             }
+            let early = leaves_out(Mutation::ClassAfterUnsharing).then(|| self.in_place(object, block, n));
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
             for (i, source) in sources[at..at + n].iter().enumerate() {
@@ -51,7 +53,8 @@ impl<M: Media> Core<M> {
                 let (entry, new) = match source {
                     Source::Zero => (Entry::EMPTY, false),
                     Source::Inline(data, crc) => {
-                        if !old.is_empty() && self.space.count(old.address())? == 1 {
+                        let early = early.as_ref().is_some_and(|early| early.get(i) == Some(&true));
+                        if !old.is_empty() && (early || self.space.count(old.address())? == 1) {
                             self.blocks.write(old.address(), data.clone(), *crc, sequence);
                             (Entry::block(old.address(), *crc), false)
                         } else {
@@ -78,6 +81,14 @@ impl<M: Media> Core<M> {
             at += n;
         }
         Some(written)
+    }
+
+    /// Which blocks of a leaf have one reference now.
+    fn in_place(&mut self, object: u64, block: u64, n: usize) -> Vec<bool> {
+        let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.0);
+        let Some(page) = self.pages.get(&address).map(|cached| cached.page.clone()) else { return Vec::new() };
+        let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
+        entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
     }
 
     fn leaf_is_empty(&mut self, object: u64, block: u64) -> Option<bool> {

@@ -7,6 +7,7 @@
 use crate::assign::Source;
 use crate::blocks::Data;
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Io, OBJECT_TABLE};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{Entry, PAGE_BYTES, crc32c};
 use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
@@ -364,7 +365,8 @@ impl<M: Media> Core<M> {
             // Ordinary destaging is paused, so what is captured once stays complete but for what was in flight then.
             if !frozen.listed || (frozen.captured.is_empty() && self.destage_in_flight == 0) {
                 frozen.listed = true;
-                let old = self.blocks.older_than(frozen.sequence);
+                let skip = leaves_out(Mutation::Finish);
+                let old = if skip { Vec::new() } else { self.blocks.older_than(frozen.sequence) };
                 if old.is_empty() && self.destage_in_flight == 0 {
                     finished = true;
                 }
@@ -374,7 +376,8 @@ impl<M: Media> Core<M> {
                     }
                 }
             }
-            let durable = if self.replaying.is_some() { u64::MAX } else { durable };
+            let early = self.replaying.is_some() || leaves_out(Mutation::LogBeforeDestage);
+            let durable = if early { u64::MAX } else { durable };
             let ready: Vec<u64> = frozen
                 .captured
                 .iter()
@@ -442,7 +445,8 @@ impl<M: Media> Core<M> {
         if self.blocks.dirty() < low {
             return;
         }
-        let durable = self.log.durable_sequence();
+        let early = leaves_out(Mutation::LogBeforeDestage);
+        let durable = if early { u64::MAX } else { self.log.durable_sequence() };
         let limit = self.options.destage_batch - self.destage_in_flight;
         let found = self.blocks.destageable(durable, limit);
         let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?))).collect();

@@ -479,7 +479,8 @@ impl<M: Media> Core<M> {
     }
 
     /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
-    /// effect is part of every state recovered at or beyond it.
+    /// effect is part of every state recovered at or beyond it. A read is listed when it took its picture of the map, once more for each time
+    /// that it had to take another; what it returns is the content as of the last one.
     pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
         self.effects.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -615,8 +616,9 @@ impl<M: Media> Core<M> {
         }
         self.need.clear();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
-        if let (Some(effects), Step::Done(_) | Step::Durable(_)) = (&mut self.effects, &step) {
-            effects.push((id, self.log.next_sequence()));
+        // A read has told so itself, when it took its picture of the map.
+        if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
+            self.took_effect(id);
         }
         match step {
             Step::Done(output) => self.finished.push_back((id, Ok(output))),
@@ -658,6 +660,13 @@ impl<M: Media> Core<M> {
                 self.abandon(&mut pending);
                 self.finished.push_back((id, Err(failure)));
             }
+        }
+    }
+
+    /// Notes that an operation takes effect now.
+    pub(crate) fn took_effect(&mut self, id: OperationId) {
+        if let Some(effects) = &mut self.effects {
+            effects.push((id, self.log.next_sequence()));
         }
     }
 
@@ -1009,7 +1018,7 @@ impl<M: Media> Core<M> {
     /// Checks that `n` blocks can be allocated now, leaving the reserve alone unless `privileged`.
     pub(crate) fn room(&mut self, n: u64, privileged: bool) -> Result<(), Step> {
         let reserve = self.checkpoint_blocks() + if privileged { 0 } else { self.reserve_blocks() };
-        if self.space.available() < n + reserve {
+        if self.space.available() < n + reserve || crate::mutations::allocation_fails() {
             return Err(Step::Space);
         }
         let mut segments = Vec::new();

@@ -7,6 +7,7 @@ use crate::core::{
     Output, Placed, Progress, Step, Walk,
 };
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::crc32c;
 use crate::record::{self, BlockWrite};
 use crate::space::Stream;
@@ -392,8 +393,9 @@ impl<M: Media> Core<M> {
             writes += 1;
             i += run as usize;
         }
-        progress.placed = Some(Placed { blocks, writes, flushed: writes == 0 });
-        if writes == 0 { Step::Again } else { Step::Io }
+        let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
+        progress.placed = Some(Placed { blocks, writes, flushed });
+        if flushed { Step::Again } else { Step::Io }
     }
 
     fn zero_step(&mut self, object: u64, ranges: &[(u64, u64)], forced: bool) -> Step {

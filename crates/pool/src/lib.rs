@@ -15,6 +15,8 @@ mod frame;
 mod interface;
 mod layout;
 mod log;
+#[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
+mod mutations;
 mod page;
 mod read;
 mod record;
@@ -31,4 +33,6 @@ pub use crate::core::{
 pub use check::{CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
 pub use interface::*;
+#[cfg(feature = "mutations")]
+pub use mutations::{Mutation, fail_allocation, set_mutation};
 pub use recovery::{Opened, initial_root};

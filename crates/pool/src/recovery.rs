@@ -9,6 +9,7 @@ use crate::frame::{self, FrameInfo};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{PAGE_BYTES, crc32c};
 use crate::record::{self, Record};
 use crate::root::{Root, SlotEntry, TreeRoot};
@@ -410,7 +411,7 @@ impl<M: Media> Core<M> {
         while let Some((_, content)) = scanner.next(&mut self.media)? {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
-                    for block in blocks.iter().filter(|b| b.new) {
+                    for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
                         self.space.forbid(block.address);
                         named = true;
                     }

@@ -6,6 +6,7 @@
 //! always in memory, 8 bytes per 8 MiB.
 
 use crate::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::crc32c;
 use crate::root::SlotEntry;
 use media::{BLOCK_BYTES, Buffer};
@@ -447,6 +448,8 @@ impl SpaceMap {
         if *count == 0 {
             s.zero_counts -= 1;
             self.allocated += 1;
+            #[cfg(feature = "mutations")]
+            crate::mutations::note_allocated(address);
             if bit(&s.allocatable, i) {
                 // Replay names the block itself.
                 clear(&mut s.allocatable, i);
@@ -484,8 +487,16 @@ impl SpaceMap {
         if now == 0 {
             s.zero_counts += 1;
             self.allocated -= 1;
-            set(&mut s.freed, i);
-            self.pinned += 1;
+            if leaves_out(Mutation::Pin) {
+                set(&mut s.allocatable, i);
+                s.available += 1;
+                self.resident_available += 1;
+                self.total_available += 1;
+                self.with_space.insert(segment);
+            } else {
+                set(&mut s.freed, i);
+                self.pinned += 1;
+            }
         }
         if !s.dirty {
             s.dirty = true;
@@ -584,11 +595,15 @@ impl SpaceMap {
             writes.push((self.layout.group_index_block(group, slot), buffer));
         }
         self.frozen = segments;
+        #[cfg(feature = "mutations")]
+        crate::mutations::take_allocated();
         writes
     }
 
     /// The checkpoint is durable: blocks that were free at its freeze and not allocated since may be allocated.
     pub fn release(&mut self) {
+        #[cfg(feature = "mutations")]
+        self.release_too_much();
         for segment in std::mem::take(&mut self.frozen) {
             let future = self.future.get(&segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
@@ -638,6 +653,31 @@ impl SpaceMap {
             self.with_space.remove(&segment);
             self.resident.remove(segment);
             self.total_available += self.indexed_free(segment);
+        }
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl SpaceMap {
+    /// What a flip without the release rule does: moves blocks freed since the freeze to those that it releases.
+    fn release_too_much(&mut self) {
+        let unnamed = crate::mutations::take_allocated();
+        let named = leaves_out(Mutation::ReleaseNamed);
+        if !named && !leaves_out(Mutation::ReleaseUnnamed) {
+            return;
+        }
+        for segment in self.dirty.clone() {
+            let start = self.layout.segment_start(segment);
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            for i in 0..N {
+                if bit(&s.freed, i) && s.counts[i] == 0 && named != unnamed.contains(&(start + i as u64)) {
+                    clear(&mut s.freed, i);
+                    set(&mut s.frozen, i);
+                }
+            }
+            if !self.frozen.contains(&segment) {
+                self.frozen.push(segment);
+            }
         }
     }
 }
