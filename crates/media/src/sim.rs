@@ -258,6 +258,11 @@ impl SimDisk {
         self.state.borrow().image.stored_blocks()
     }
 
+    /// The blocks with content other than zeros, in order.
+    pub fn stored(&self) -> Vec<u64> {
+        self.state.borrow().image.stored()
+    }
+
     /// What happened so far.
     pub fn counters(&self) -> SimCounters {
         self.state.borrow().counters

@@ -1,0 +1,167 @@
+//! The world of a run: what the disk and the engine are like, and which steps are drawn how often. A seed decides all of it, so that
+//! runs differ in kind and not only in detail: each leaves some operations out and prefers others.
+
+use crate::random::Random;
+use media::SimOptions;
+use pool::Options;
+
+/// Blocks before the first that can hold data: superblocks and log, and the segment with the space map.
+const FIXED_BLOCKS: u64 = 2 * 2048;
+
+/// What can be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    LargeWrite,
+    CompareAndWrite,
+    Zero,
+    Clone,
+    Flush,
+    Provisioning,
+    Unique,
+    Create,
+    CloneObject,
+    Delete,
+    Resize,
+    WriteCache,
+    Document,
+    Batch,
+    Pump,
+    Complete,
+    Checkpoint,
+    Crash,
+    Drain,
+    Fault,
+    Rot,
+    Heal,
+}
+
+/// Of about 1 000 steps, how many are of a kind when a run has no preferences.
+const USUAL: &[(Kind, u64)] = &[
+    (Kind::Read, 90),
+    (Kind::Write, 180),
+    (Kind::LargeWrite, 60),
+    (Kind::CompareAndWrite, 35),
+    (Kind::Zero, 50),
+    (Kind::Clone, 70),
+    (Kind::Flush, 12),
+    (Kind::Provisioning, 12),
+    (Kind::Unique, 4),
+    (Kind::Create, 6),
+    (Kind::CloneObject, 18),
+    (Kind::Delete, 12),
+    (Kind::Resize, 10),
+    (Kind::WriteCache, 8),
+    (Kind::Document, 10),
+    (Kind::Batch, 5),
+    (Kind::Pump, 120),
+    (Kind::Complete, 220),
+    (Kind::Checkpoint, 16),
+    (Kind::Crash, 12),
+    (Kind::Drain, 4),
+];
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub seed: u64,
+    pub disk_blocks: u64,
+    pub log_bytes: u64,
+    pub memory_bytes: usize,
+    /// As in [`SimOptions`].
+    pub delay: u16,
+    /// Largest volume in sectors.
+    pub volume_sectors: u64,
+    /// Most operations meet in the first sectors of a volume.
+    pub window_sectors: u64,
+    pub objects: usize,
+    /// Longest large write in sectors.
+    pub large_sectors: u64,
+    pub weights: Vec<(Kind, u64)>,
+}
+
+impl World {
+    /// The world of a seed. `crash_every`: how many steps a crash is away on average.
+    pub(crate) fn of(seed: u64, crash_every: Option<u64>) -> Self {
+        let mut random = Random::new(seed ^ 0x0077_6f72_6c64);
+        let sizes = [280, 400, 900, 2047, 2047, 2048 * 2, 2048 * 2, 2048 * 5];
+        let data_blocks = sizes[random.below(8) as usize];
+        let tiny = data_blocks < 1000;
+        let choose = |random: &mut Random, list: &[u64]| list[random.below(list.len() as u64) as usize];
+        let log_bytes = choose(&mut random, &[256 << 10, 256 << 10, 512 << 10, 1 << 20]);
+        let memory_bytes = choose(&mut random, &[256 << 10, 1 << 20, 4 << 20]) as usize;
+        let delay = choose(&mut random, &[0, 64, 200, 256, 256]) as u16;
+        let volume_sectors = match tiny {
+            true => choose(&mut random, &[800, 2100, 5000]),
+            false => choose(&mut random, &[3000, 70_000, 300_000, 2_000_000]),
+        };
+        let window_sectors = choose(&mut random, &[64, 512, 1024, 4096]);
+        let objects = choose(&mut random, &[2, 4, 6]) as usize;
+        let large_sectors = choose(&mut random, &[100, 400, if tiny { 400 } else { 3000 }]);
+        let mut weights: Vec<(Kind, u64)> = USUAL.to_vec();
+        for (kind, weight) in &mut weights {
+            let factor = [0, 2, 4, 4, 4, 8, 20][random.below(7) as usize];
+            // What makes anything happen at all stays.
+            let needed = matches!(kind, Kind::Create | Kind::Complete | Kind::Crash | Kind::Pump);
+            *weight = *weight * factor.max(if needed { 2 } else { 0 }) / 4;
+        }
+        let sum: u64 = weights.iter().map(|(_, weight)| weight).sum();
+        if let Some(every) = crash_every
+            && let Some(crash) = weights.iter_mut().find(|(kind, _)| *kind == Kind::Crash)
+        {
+            crash.1 = (sum / every).max(1);
+        }
+        Self {
+            seed,
+            disk_blocks: FIXED_BLOCKS + data_blocks + 1,
+            log_bytes,
+            memory_bytes,
+            delay,
+            volume_sectors,
+            window_sectors,
+            objects,
+            large_sectors,
+            weights,
+        }
+    }
+
+    /// The smallest pool that still does everything, for going through many cases.
+    pub(crate) fn tiny(seed: u64) -> Self {
+        Self {
+            seed,
+            disk_blocks: FIXED_BLOCKS + 300 + 1,
+            log_bytes: 256 << 10,
+            memory_bytes: 256 << 10,
+            delay: 256,
+            volume_sectors: 2100,
+            window_sectors: 128,
+            objects: 4,
+            large_sectors: 200,
+            weights: USUAL.to_vec(),
+        }
+    }
+
+    pub(crate) fn disk(&self) -> SimOptions {
+        let mut options = SimOptions::new(self.seed ^ 0x5eed, self.disk_blocks);
+        options.delay = self.delay;
+        options
+    }
+
+    pub(crate) fn engine(&self, incarnation: u64) -> Options {
+        Options { memory_bytes: self.memory_bytes, incarnation, destage_batch: 16 }
+    }
+
+    /// Draws a kind.
+    pub(crate) fn draw(&self, random: &mut Random) -> Kind {
+        let sum = self.weights.iter().map(|(_, weight)| weight).sum();
+        let mut at = random.below(sum);
+        for (kind, weight) in &self.weights {
+            if at < *weight {
+                return *kind;
+            }
+            at -= weight;
+        }
+        Kind::Complete
+    }
+}
