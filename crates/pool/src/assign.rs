@@ -309,7 +309,7 @@ impl<M: Media> Core<M> {
     /// Plans a catalog change. False when something is missing.
     pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
         let mut complete = true;
-        for change in changes {
+        for (at, change) in changes.iter().enumerate() {
             match change {
                 CatalogChange::CloneObject { source, .. } => {
                     if let Some((root, _, _)) = self.root_of(source.0)
@@ -322,7 +322,11 @@ impl<M: Media> Core<M> {
                     let Some(o) = self.objects.get(&id.0) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
-                        complete &= self.plan_pieces(id.0, new, old - new);
+                        // A clone before it in the list shares every page that it has to own.
+                        let shared = changes[..at]
+                            .iter()
+                            .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
+                        complete &= self.plan_pieces_as(id.0, new, old - new, shared);
                     }
                     self.need.allocations += 4;
                 }
@@ -355,6 +359,8 @@ impl<M: Media> Core<M> {
                     let source = self.objects.get(&source.0)?.clone();
                     if source.root != 0 {
                         self.space.increment(source.root)?;
+                        // A change before this one in the list may have made paths to it owned.
+                        self.owned.clear();
                     }
                     self.insert_object(Object {
                         id: id.0,

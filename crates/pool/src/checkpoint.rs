@@ -48,9 +48,14 @@ impl<M: Media> Core<M> {
     /// Starts or advances a checkpoint.
     pub(crate) fn step_checkpoint(&mut self) {
         if self.frozen.is_none() {
-            if !self.checkpoint_wanted || self.stopped.is_some() || !self.freeze() {
+            if !self.checkpoint_wanted || self.stopped.is_some() {
                 return;
             }
+            if !self.freeze() {
+                self.freeze_waits = self.freeze_waits.saturating_add(1);
+                return;
+            }
+            self.freeze_waits = 0;
             self.checkpoint_wanted = false;
         }
         self.advance_checkpoint();

@@ -27,6 +27,8 @@ pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 /// Largest single write.
 pub const MAX_WRITE_BYTES: usize = 64 << 20;
+/// An operation that has waited so often for the medium probably needs more at once than memory holds.
+const MANY_WAITS: u16 = 32;
 /// Writes up to this many bytes carry their data in the log.
 pub(crate) const INLINE_BYTES: usize = 32 << 10;
 
@@ -279,6 +281,8 @@ pub(crate) struct Progress {
     pub read: Option<ReadState>,
     pub walk: Option<Walk>,
     pub space_tries: u8,
+    /// How often it had to wait for something to be read.
+    pub waits: u16,
     pub flush_sequence: Option<u64>,
     /// A block that could not be read, as it was mapped then.
     pub bad_block: Option<(u64, u32)>,
@@ -391,6 +395,10 @@ pub struct Core<M: Media> {
     ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     space_waiters: VecDeque<OperationId>,
+    /// An operation that what others need keeps pushing out of memory: until it ends, nothing is dropped.
+    starving: Option<OperationId>,
+    /// How often a checkpoint could not start since something had to be read first.
+    pub(crate) freeze_waits: u16,
     log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     placed_unflushed: Vec<OperationId>,
@@ -440,6 +448,8 @@ impl<M: Media> Core<M> {
             ready: VecDeque::new(),
             waiters: FxHashMap::default(),
             space_waiters: VecDeque::new(),
+            starving: None,
+            freeze_waits: 0,
             log_waiters: VecDeque::new(),
             durable_waiters: VecDeque::new(),
             placed_unflushed: Vec::new(),
@@ -620,6 +630,9 @@ impl<M: Media> Core<M> {
         if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
             self.took_effect(id);
         }
+        if self.starving == Some(id) && !matches!(step, Step::Wait) {
+            self.starving = None;
+        }
         match step {
             Step::Done(output) => self.finished.push_back((id, Ok(output))),
             Step::Durable(output) => {
@@ -686,6 +699,13 @@ impl<M: Media> Core<M> {
             self.abandon(&mut pending);
             self.finished.push_back((id, Err(Failure::Pool(PoolError::Damaged(reason)))));
             return;
+        }
+        // A walk keeps what it has done; all others need everything in memory at one moment.
+        if pending.progress.walk.is_none() {
+            pending.progress.waits = pending.progress.waits.saturating_add(1);
+            if pending.progress.waits > MANY_WAITS {
+                self.starving.get_or_insert(id);
+            }
         }
         let mut keys = self.issue_need();
         keys.sort_unstable();
@@ -993,6 +1013,10 @@ impl<M: Media> Core<M> {
     }
 
     fn evict(&mut self) {
+        // The same for a checkpoint, or the dirty pages that it would clean leave no room for what it needs.
+        if self.starving.is_some_and(|id| self.operations.contains_key(&id)) || self.freeze_waits > MANY_WAITS {
+            return;
+        }
         let memory = self.options.memory_bytes;
         self.evict_pages(memory * 3 / 8 / PAGE_BYTES);
         self.space.evict((memory / 4 / 5000).max(16));

@@ -661,6 +661,7 @@ impl<M: Media> Core<M> {
     fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
         let mut created = std::collections::BTreeSet::new();
         let mut deleted = std::collections::BTreeSet::new();
+        let mut resized = std::collections::BTreeSet::new();
         for change in changes {
             let exists = |id: u64| {
                 is_user_object(id)
@@ -700,6 +701,10 @@ impl<M: Media> Core<M> {
                     // A volume may end inside a block only while what lies behind its end has never been written.
                     let shrinks = self.objects.get(&id.0).is_some_and(|o| o.size_bytes > *size_bytes);
                     if shrinks && !size_bytes.is_multiple_of(B) {
+                        return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
+                    }
+                    if !resized.insert(id.0) {
+                        // What the second one takes away depends on the first, so it could not be planned.
                         return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
                     }
                     if created.contains(&id.0) {

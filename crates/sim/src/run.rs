@@ -23,7 +23,7 @@ pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
 /// Sectors read at once when content is compared.
 const COMPARED_SECTORS: u64 = 1024;
 /// Requests that the disk completes before an operation counts as stuck.
-const PATIENCE: u32 = 20_000;
+const PATIENCE: u32 = 8_000;
 
 /// An operation in flight.
 struct InFlight {
@@ -148,7 +148,7 @@ impl Run {
             }
             Step::Checkpoint => self.core.request_checkpoint(),
             Step::Drain => self.drain()?,
-            Step::Crash { inside } => self.crash(inside, *number)?,
+            Step::Crash { inside } => self.crash(inside, false, *number)?,
             Step::Fault(strike) => self.strike(strike),
             Step::Rot { nth, bits } => self.rot(*nth, *bits),
             Step::Heal => self.disk.clear_faults(),
@@ -433,7 +433,7 @@ impl Run {
     }
 
     /// Cuts the power, recovers (perhaps failing again on the way) and compares.
-    pub(crate) fn crash(&mut self, inside: &[Inside], number: u64) -> Result<(), String> {
+    pub(crate) fn crash(&mut self, inside: &[Inside], full: bool, number: u64) -> Result<(), String> {
         self.report.crashes += 1;
         self.report.checkpoints += self.core.counters().checkpoints;
         self.in_flight.clear();
@@ -454,11 +454,11 @@ impl Run {
             disk = disk.crash();
             self.report.recovery_crashes += 1;
         }
-        self.recover(disk, least, number)
+        self.recover(disk, least, full, number)
     }
 
     /// Opens the pool on `disk`, of which everything below record `least` must be left, and compares.
-    pub(crate) fn recover(&mut self, disk: SimDisk, least: u64, number: u64) -> Result<(), String> {
+    pub(crate) fn recover(&mut self, disk: SimDisk, least: u64, full: bool, number: u64) -> Result<(), String> {
         let mut opened = self.open(&disk);
         if opened.is_err() && self.troubled {
             disk.clear_faults();
@@ -510,7 +510,7 @@ impl Run {
             self.disk.clear_faults();
             self.troubled = false;
         }
-        self.compare(false, number)
+        self.compare(full, number)
     }
 
     /// Compares engine and model: everything when `full`, otherwise what changed and a sample of the rest.
