@@ -185,7 +185,7 @@ impl Generator {
             }
             Kind::Write | Kind::LargeWrite => {
                 let small = kind == Kind::Write;
-                let longest = if small { self.of(&[1, 8, 8, 64]) } else { world.large_sectors };
+                let longest = if small { self.of(&world.small_sectors) } else { world.large_sectors };
                 let (start, mut length) = self.range(world, target_sectors, longest);
                 if !small {
                     length = length.max(65).min(target_sectors - start);

@@ -76,6 +76,8 @@ pub(crate) struct World {
     /// Most operations meet in the first sectors of a volume.
     pub window_sectors: u64,
     pub objects: usize,
+    /// Longest small writes in sectors.
+    pub small_sectors: [u64; 4],
     /// Longest large write in sectors.
     pub large_sectors: u64,
     pub weights: Vec<(Kind, u64)>,
@@ -106,13 +108,7 @@ impl World {
             let needed = matches!(kind, Kind::Create | Kind::Complete | Kind::Crash | Kind::Pump);
             *weight = *weight * factor.max(if needed { 2 } else { 0 }) / 4;
         }
-        let sum: u64 = weights.iter().map(|(_, weight)| weight).sum();
-        if let Some(every) = crash_every
-            && let Some(crash) = weights.iter_mut().find(|(kind, _)| *kind == Kind::Crash)
-        {
-            crash.1 = (sum / every).max(1);
-        }
-        Self {
+        let mut world = Self {
             seed,
             disk_blocks: FIXED_BLOCKS + data_blocks + 1,
             log_bytes,
@@ -121,8 +117,71 @@ impl World {
             volume_sectors,
             window_sectors,
             objects,
+            small_sectors: [1, 8, 8, 64],
             large_sectors,
             weights,
+        };
+        match seed % 8 {
+            0 => world.overwriting(),
+            4 => world.freeing(),
+            _ => {}
+        }
+        let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
+        if let Some(every) = crash_every
+            && let Some(crash) = world.weights.iter_mut().find(|(kind, _)| *kind == Kind::Crash)
+        {
+            crash.1 = (sum / every.max(1)).max(1);
+        }
+        world
+    }
+
+    /// Prefers what the order rule is about: many blocks overwritten in place and destaged while their frames are on the way.
+    fn overwriting(&mut self) {
+        self.disk_blocks = FIXED_BLOCKS + 2047 + 1;
+        self.log_bytes = 1 << 20;
+        self.memory_bytes = 1 << 20;
+        self.delay = 256;
+        self.volume_sectors = 3000;
+        self.window_sectors = 1024;
+        self.objects = 2;
+        self.small_sectors = [8, 64, 64, 64];
+        self.prefer(&[
+            (Kind::Write, 600),
+            (Kind::Complete, 150),
+            (Kind::Crash, 20),
+            (Kind::Create, 4),
+            (Kind::Checkpoint, 2),
+        ]);
+    }
+
+    /// Prefers what the release rule is about: blocks allocated and freed while a checkpoint is in flight, on a small pool.
+    fn freeing(&mut self) {
+        self.disk_blocks = FIXED_BLOCKS + 280 + 1;
+        self.delay = 256;
+        self.volume_sectors = 800;
+        self.window_sectors = 128;
+        self.objects = 2;
+        self.large_sectors = 100;
+        self.prefer(&[
+            (Kind::Write, 100),
+            (Kind::LargeWrite, 250),
+            (Kind::Zero, 50),
+            (Kind::Complete, 300),
+            (Kind::Checkpoint, 40),
+            (Kind::Crash, 20),
+            (Kind::Create, 4),
+            (Kind::CloneObject, 8),
+            (Kind::Delete, 8),
+        ]);
+    }
+
+    /// Draws these and a little of everything else that is drawn.
+    fn prefer(&mut self, preferred: &[(Kind, u64)]) {
+        for (kind, weight) in &mut self.weights {
+            *weight = match preferred.iter().find(|(found, _)| found == kind) {
+                Some((_, preferred)) => *preferred,
+                None => weight.div_ceil(16),
+            };
         }
     }
 
@@ -137,6 +196,7 @@ impl World {
             volume_sectors: 2100,
             window_sectors: 128,
             objects: 4,
+            small_sectors: [1, 8, 8, 64],
             large_sectors: 200,
             weights: USUAL.to_vec(),
         }

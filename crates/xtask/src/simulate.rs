@@ -75,7 +75,7 @@ impl Options {
 
     /// What `cargo xtask ci` runs with rules left out.
     pub(crate) fn mutants() -> Self {
-        Self { count: Some(400), mutant: Some("all".into()), ..Self::short() }
+        Self { count: Some(200), mutant: Some("all".into()), ..Self::short() }
     }
 
     fn range(&self) -> std::ops::Range<u64> {
