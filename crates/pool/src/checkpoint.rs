@@ -101,7 +101,7 @@ impl<M: Media> Core<M> {
             if let Some(reason) = self.need.damaged.take() {
                 self.stop(reason);
             }
-            self.issue_need();
+            self.issue_need_or_stop();
             return false;
         }
         let mut segments = Vec::new();
@@ -111,7 +111,7 @@ impl<M: Media> Core<M> {
             }
             self.need.clear();
             self.need.segments = segments;
-            self.issue_need();
+            self.issue_need_or_stop();
             return false;
         }
         self.need.clear();
@@ -437,6 +437,7 @@ impl<M: Media> Core<M> {
         self.space.release();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
+        self.unreadable.clear();
         self.retry_log();
         self.fail_or_retry_space();
     }
@@ -507,7 +508,8 @@ impl<M: Media> Core<M> {
                     self.stop(reason);
                     return done;
                 }
-                if keep_loading {
+                // What cannot be read keeps its space, and does not keep the others waiting.
+                if keep_loading && !self.need_is_unreadable() {
                     self.issue_need();
                     keep_loading = self.io.len() < 256;
                 }

@@ -397,6 +397,8 @@ pub struct Core<M: Media> {
     space_waiters: VecDeque<OperationId>,
     /// An operation that what others need keeps pushing out of memory: until it ends, nothing is dropped.
     starving: Option<OperationId>,
+    /// What could not be read although only the pool itself wanted it, and why; until the next checkpoint it is not asked for again.
+    pub(crate) unreadable: FxHashMap<Key, String>,
     /// How often a checkpoint could not start since something had to be read first.
     pub(crate) freeze_waits: u16,
     log_waiters: VecDeque<OperationId>,
@@ -449,6 +451,7 @@ impl<M: Media> Core<M> {
             waiters: FxHashMap::default(),
             space_waiters: VecDeque::new(),
             starving: None,
+            unreadable: FxHashMap::default(),
             freeze_waits: 0,
             log_waiters: VecDeque::new(),
             durable_waiters: VecDeque::new(),
@@ -761,8 +764,41 @@ impl<M: Media> Core<M> {
         first
     }
 
+    /// True when something in `need` could not be read when the pool itself asked for it.
+    pub(crate) fn need_is_unreadable(&self) -> bool {
+        self.need_keys().any(|key| self.unreadable.contains_key(&key))
+    }
+
+    fn need_keys(&self) -> impl Iterator<Item = Key> {
+        let pages = self.need.pages.iter().map(|page| Key::Page(page.0));
+        pages.chain(self.need.segments.iter().map(|segment| Key::Segment(*segment)))
+    }
+
+    /// Requests what the pool itself needs. It stops when nothing of that can be read: without, it cannot go on.
+    pub(crate) fn issue_need_or_stop(&mut self) {
+        let mut reasons = self.need_keys().map(|key| self.unreadable.get(&key).cloned());
+        match reasons.next().flatten() {
+            Some(reason) if reasons.all(|reason| reason.is_some()) => {
+                drop(reasons);
+                self.stop(reason);
+            }
+            _ => {
+                drop(reasons);
+                self.issue_need();
+            }
+        }
+    }
+
     fn wake(&mut self, key: Key, failure: Option<Failure>) {
-        for id in self.waiters.remove(&key).unwrap_or_default() {
+        let waiters = self.waiters.remove(&key).unwrap_or_default();
+        if let (Some(failure), true) = (&failure, waiters.is_empty()) {
+            let reason = match failure {
+                Failure::Block(error) => error.to_string(),
+                Failure::Pool(error) => error.to_string(),
+            };
+            self.unreadable.insert(key, reason);
+        }
+        for id in waiters {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             pending.waiting = pending.waiting.saturating_sub(1);
             if let Some(failure) = &failure {

@@ -3,7 +3,7 @@
 use crate::model::{BLOCK_SECTORS, Model};
 use crate::random::Random;
 use crate::step::{Catalog, Inside, Pattern, Request, Step, Strike};
-use crate::world::{Kind, World};
+use crate::world::{Faults, Kind, World};
 use media::{FaultEffect, FaultOperation};
 
 /// Draws steps.
@@ -52,6 +52,11 @@ impl Generator {
         self.step(kind, world, model)
     }
 
+    /// The pool has stopped: nothing but opening it again helps.
+    pub(crate) fn after_stop(&mut self) -> Step {
+        if self.one_in(2) { Step::Heal } else { Step::Crash { inside: Vec::new() } }
+    }
+
     fn step(&mut self, kind: Kind, world: &World, model: &Model) -> Step {
         match kind {
             Kind::Pump => Step::Pump { background: self.of(&[0, 0, 1, 4]) },
@@ -77,6 +82,10 @@ impl Generator {
 
     /// Faults that leave the disk as it should be, or that do not: both are drawn, the run knows which it has seen.
     fn strike(&mut self, world: &World) -> Strike {
+        if world.faults == Faults::Lies {
+            let (after, sticky) = (self.of(&[0, 0, 1, 3]), self.one_in(2));
+            return Strike { operation: FaultOperation::Flush, effect: FaultEffect::Lost, after, sticky, blocks: None };
+        }
         let operation = self.of(&[
             FaultOperation::Read,
             FaultOperation::Read,
@@ -85,16 +94,16 @@ impl Generator {
             FaultOperation::Flush,
         ]);
         let distance = self.of(&[1, 8, 300, -1, -64]);
+        let errors = [FaultEffect::Error, FaultEffect::ErrorAfterEffect, FaultEffect::NoSpace];
+        let damage = world.faults == Faults::Damage;
         let effect = match operation {
             FaultOperation::Read => FaultEffect::Error,
-            FaultOperation::Write => self.of(&[
-                FaultEffect::Error,
-                FaultEffect::ErrorAfterEffect,
-                FaultEffect::NoSpace,
-                FaultEffect::Lost,
-                FaultEffect::Misdirected { blocks: distance },
-            ]),
-            _ => self.of(&[FaultEffect::Error, FaultEffect::ErrorAfterEffect, FaultEffect::Lost]),
+            FaultOperation::Write if damage => {
+                self.of(&[FaultEffect::Lost, FaultEffect::Misdirected { blocks: distance }])
+            }
+            FaultOperation::Write => self.of(&errors),
+            _ if damage => FaultEffect::Lost,
+            _ => self.of(&errors[..2]),
         };
         let silent = matches!(effect, FaultEffect::Lost | FaultEffect::Misdirected { .. });
         let data = (2048u64, world.disk_blocks);

@@ -21,6 +21,7 @@ mod world;
 use generate::Generator;
 use run::{End, Run};
 use step::{Numbered, Step};
+pub use world::Faults;
 use world::World;
 
 /// What a run is made of.
@@ -34,12 +35,20 @@ pub struct RunOptions {
     pub crash_every: Option<u64>,
     /// Collect a line for every step.
     pub story: bool,
+    /// Faults of the disk, besides power failures.
+    pub faults: Faults,
 }
 
 impl RunOptions {
     /// The usual mix for a seed: several sizes of disk, log and memory, and preferences for some operations.
     pub fn usual(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, crash_every: None, story: false }
+        Self { seed, steps, crash_every: None, story: false, faults: Faults::None }
+    }
+
+    /// A disk with faults: for odd seeds requests fail, for even ones what is stored is damaged, or flushes lie.
+    pub fn faulty(seed: u64, steps: u64) -> Self {
+        let faults = [Faults::Damage, Faults::Errors, Faults::Lies, Faults::Errors][(seed % 4) as usize];
+        Self { faults, ..Self::usual(seed, steps) }
     }
 }
 
@@ -166,6 +175,7 @@ pub fn leave_out(rule: Option<&str>) {
 /// Runs one seed.
 pub fn run(options: RunOptions) -> Outcome {
     let world = World::of(options.seed, options.crash_every);
+    let world = if options.faults == Faults::None { world } else { world.with_faults(options.faults) };
     generated(world, options.steps, options.story)
 }
 

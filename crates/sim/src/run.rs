@@ -118,12 +118,11 @@ impl Run {
         })
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight.len()
-    }
-
     /// Draws the next step. A new object's id is the engine's business, but the step must not depend on it when others are left out.
     pub(crate) fn draw(&self, generator: &mut Generator) -> Step {
+        if self.core.stopped().is_some() {
+            return generator.after_stop();
+        }
         generator.next(&self.world, &self.model, self.in_flight.len())
     }
 
@@ -461,7 +460,9 @@ impl Run {
     pub(crate) fn recover(&mut self, disk: SimDisk, least: u64, full: bool, number: u64) -> Result<(), String> {
         let mut opened = self.open(&disk);
         if opened.is_err() && self.troubled {
+            // The program ends, what it had asked the disk for comes to its end, and another one is started.
             disk.clear_faults();
+            settle(&disk);
             opened = self.open(&disk);
         }
         self.disk = disk;
@@ -628,6 +629,15 @@ impl Run {
             self.core.pump(0);
         }
         Err("an operation never finishes".into())
+    }
+}
+
+/// Lets the disk complete everything that nobody waits for any more.
+fn settle(disk: &SimDisk) {
+    let mut disk = disk.clone();
+    while disk.outstanding() > 0 {
+        disk.wait();
+        while disk.poll().is_some() {}
     }
 }
 

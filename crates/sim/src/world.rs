@@ -62,6 +62,19 @@ const USUAL: &[(Kind, u64)] = &[
     (Kind::Drain, 4),
 ];
 
+/// Which faults a disk has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// None.
+    None,
+    /// Requests fail, with or without effect. What is stored is what was written.
+    Errors,
+    /// Writes are lost or go astray, flushes lie, bits rot.
+    Damage,
+    /// Flushes succeed without effect.
+    Lies,
+}
+
 /// How a run is made.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
@@ -80,6 +93,7 @@ pub(crate) struct World {
     pub small_sectors: [u64; 4],
     /// Longest large write in sectors.
     pub large_sectors: u64,
+    pub faults: Faults,
     pub weights: Vec<(Kind, u64)>,
 }
 
@@ -119,6 +133,7 @@ impl World {
             objects,
             small_sectors: [1, 8, 8, 64],
             large_sectors,
+            faults: Faults::None,
             weights,
         };
         match seed % 8 {
@@ -133,6 +148,18 @@ impl World {
             crash.1 = (sum / every.max(1)).max(1);
         }
         world
+    }
+
+    /// The same world with a disk that has faults.
+    pub(crate) fn with_faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        let sum: u64 = self.weights.iter().map(|(_, weight)| weight).sum();
+        self.weights.push((Kind::Fault, (sum / 60).max(1)));
+        self.weights.push((Kind::Heal, (sum / 60).max(1)));
+        if faults == Faults::Damage {
+            self.weights.push((Kind::Rot, (sum / 150).max(1)));
+        }
+        self
     }
 
     /// Prefers what the order rule is about: many blocks overwritten in place and destaged while their frames are on the way.
@@ -198,6 +225,7 @@ impl World {
             objects: 4,
             small_sectors: [1, 8, 8, 64],
             large_sectors: 200,
+            faults: Faults::None,
             weights: USUAL.to_vec(),
         }
     }

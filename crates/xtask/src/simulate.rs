@@ -57,6 +57,8 @@ const EXAMPLES: &str = "Examples:
 enum What {
     /// Power failures at any moment; nothing acknowledged may be lost.
     Crashes,
+    /// Disks that fail and lie, besides power failures: repaired, or a clean error, never wrong content.
+    Faults,
 }
 
 impl Options {
@@ -89,16 +91,19 @@ impl Options {
             What::Crashes => {
                 sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::usual(seed, self.steps) })
             }
+            What::Faults => {
+                sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::faulty(seed, self.steps) })
+            }
         }
     }
 
     /// The words that run one seed again.
     fn again(&self, seed: u64) -> String {
-        let what = self.what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut words = match self.what {
-            What::Crashes => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
+        let what = match self.what {
+            What::Crashes => "",
+            What::Faults => " faults",
         };
-        let _ = what;
+        let mut words = format!("cargo xtask sim{what} --seed {seed} --steps {}", self.steps);
         if let Some(every) = self.crash_every {
             words += &format!(" --crash-every {every}");
         }
