@@ -9,6 +9,9 @@
 //! made as short as possible.
 #![forbid(unsafe_code)]
 
+mod corruption;
+mod exhaustive;
+mod failures;
 mod generate;
 mod guard;
 mod minimise;
@@ -18,6 +21,9 @@ mod run;
 mod step;
 mod world;
 
+pub use corruption::corruption;
+pub use exhaustive::{exhaustive, sequences};
+pub use failures::failures;
 use generate::Generator;
 use run::{End, Run};
 use step::{Numbered, Step};
@@ -73,6 +79,10 @@ pub struct Report {
     pub failed: u64,
     /// Pools that were refused because of damage.
     pub refused: u64,
+    /// Requests that faults struck.
+    pub faults: u64,
+    /// Cases of an enumeration: crash states compared, or places damaged.
+    pub cases: u64,
 }
 
 impl Report {
@@ -87,6 +97,8 @@ impl Report {
         self.lost += other.lost;
         self.failed += other.failed;
         self.refused += other.refused;
+        self.faults += other.faults;
+        self.cases += other.cases;
     }
 }
 
@@ -97,6 +109,9 @@ impl std::fmt::Display for Report {
             "{} operations, {} crashes, {} more inside recovery, {} checkpoints, {} records replayed, {} unacknowledged effects lost, {} operations refused for space",
             self.operations, self.crashes, self.recovery_crashes, self.checkpoints, self.replayed, self.lost, self.full
         )?;
+        if self.cases > 0 {
+            write!(f, ", {} cases", self.cases)?;
+        }
         if self.failed > 0 || self.refused > 0 {
             write!(f, ", {} failed by faults, {} pools refused as damaged", self.failed, self.refused)?;
         }
@@ -221,6 +236,7 @@ fn drive(world: World, story: bool, next: &mut dyn FnMut(&Run) -> Option<Numbere
         }
         Ok(())
     });
+    run.report.faults = run.disk.counters().faults;
     let message = result.err().map(|error| format!("seed {}, {error}", world.seed));
     if let Some(message) = &message {
         run.story.tell(format!("        VIOLATION: {message}"));

@@ -122,7 +122,7 @@ impl Object {
 }
 
 /// The content of a pool.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     /// Objects by id.
     pub objects: BTreeMap<u64, Object>,

@@ -77,6 +77,12 @@ pub(crate) struct Run {
     /// The log may be among what differs: its end may be lost.
     pub log_damaged: bool,
     pub end: End,
+    /// The content after each effect since the last crash, with the effect's record, when forks are to be compared with it.
+    history: Option<Vec<(u64, Model)>>,
+    /// The one content that may have become unreadable; `None` when any may.
+    pub blamed: Option<Vec<u8>>,
+    /// Blocks that could not be read: object and first sector.
+    pub unreadable: Vec<(u64, u64)>,
     pub report: Report,
     pub story: Story,
 }
@@ -113,9 +119,65 @@ impl Run {
             damaged: false,
             log_damaged: false,
             end: End::Open,
+            history: None,
+            blamed: None,
+            unreadable: Vec::new(),
             report: Report::default(),
             story,
         })
+    }
+
+    /// Remembers from now on what [`Run::fork`] compares with.
+    pub(crate) fn keep_history(&mut self) {
+        self.history = Some(vec![(self.core.next_sequence(), self.model.clone())]);
+    }
+
+    /// Opens the pool on another disk, a state in which this one could be found after a crash now, and compares everything. With `damaged`
+    /// the disk has been tampered with: it may be refused, and the end of the log may be lost. `None` when it was refused.
+    pub(crate) fn fork(&self, disk: SimDisk, damaged: bool) -> Result<Option<Run>, String> {
+        let options = self.world.engine(self.incarnation + 1);
+        let opened = LocalMedia::open(disk.clone())
+            .map_err(|e| format!("superblock: {e}"))
+            .and_then(|media| Core::open(media, options, &mut |_| {}).map_err(|e| e.to_string()));
+        let core = match opened {
+            Ok((core, _)) => core,
+            Err(_) if damaged => return Ok(None),
+            Err(error) => return Err(format!("recovery: {error}")),
+        };
+        let recovered = core.next_sequence();
+        let least = self.must_survive;
+        if recovered < least && !damaged {
+            return Err(format!("everything below record {least} was acknowledged, but the log ends at {recovered}"));
+        }
+        let history = self.history.as_deref().unwrap_or_default();
+        let Some((_, model)) = history.iter().rev().find(|(sequence, _)| *sequence <= recovered) else {
+            return Err(format!("the log ends at {recovered}, before the last checkpoint"));
+        };
+        let mut run = Run {
+            world: self.world.clone(),
+            disk,
+            core,
+            model: model.clone(),
+            effects: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            must_survive: recovered,
+            catalog_effects: 0,
+            touched: BTreeSet::new(),
+            touched_objects: BTreeSet::new(),
+            highest_id: 0,
+            incarnation: self.incarnation + 1,
+            troubled: damaged,
+            damaged,
+            log_damaged: damaged,
+            end: End::Open,
+            history: None,
+            blamed: self.blamed.clone(),
+            unreadable: Vec::new(),
+            report: Report::default(),
+            story: Story::default(),
+        };
+        run.compare(true, 0)?;
+        Ok(Some(run))
     }
 
     /// Draws the next step. A new object's id is the engine's business, but the step must not depend on it when others are left out.
@@ -184,7 +246,7 @@ impl Run {
         }
     }
 
-    fn submit(&mut self, request: &Request) -> Result<(), String> {
+    pub(crate) fn submit(&mut self, request: &Request) -> Result<(), String> {
         self.report.operations += 1;
         let (operation, compare) = self.operation(request);
         let fitted = self.fits(request);
@@ -360,6 +422,9 @@ impl Run {
             }
         }
         self.effects.push_back(Effect { sequence, undo });
+        if let Some(history) = &mut self.history {
+            history.push((sequence, self.model.clone()));
+        }
         Ok(())
     }
 
@@ -608,7 +673,14 @@ impl Run {
                     self.compare_range(object, from, middle.min(to))?;
                     return self.compare_range(object, middle.min(to), to);
                 }
-                Ok(())
+                self.unreadable.push((object, from));
+                let expected = bytes_of(self.model.values(object, from, to - from).into_iter());
+                match &self.blamed {
+                    Some(blamed) if !blamed.starts_with(&expected) => {
+                        Err(format!("object {object} sector {from} cannot be read, but another block was damaged"))
+                    }
+                    _ => Ok(()),
+                }
             }
             Ok(other) => Err(format!("a read returned {other:?}")),
             Err(failure) => Err(format!("read of object {object} sectors {from}+{}: {}", to - from, words(&failure))),

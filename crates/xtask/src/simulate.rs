@@ -38,6 +38,15 @@ pub(crate) struct Options {
     /// How many steps a crash is away on average [default: the seed decides].
     #[arg(long, value_name = "STEPS")]
     crash_every: Option<u64>,
+    /// failures: how far n goes.
+    #[arg(long, default_value_t = 200)]
+    limit: u64,
+    /// exhaustive: operations in a sequence.
+    #[arg(long, default_value_t = 2)]
+    length: u32,
+    /// corruption: bits flipped in each class of bytes of each block.
+    #[arg(long, default_value_t = 2)]
+    times: u64,
     /// No story.
     #[arg(long)]
     quiet: bool,
@@ -59,6 +68,12 @@ enum What {
     Crashes,
     /// Disks that fail and lie, besides power failures: repaired, or a clean error, never wrong content.
     Faults,
+    /// Scripts in which the n-th request of the disk fails, for every n; a seed is a script.
+    Failures,
+    /// All sequences of a few operations, a crash after each request, all outcomes of it; a seed is a sequence.
+    Exhaustive,
+    /// Every structure of a stored pool damaged in turn; a seed is a pool.
+    Corruption,
 }
 
 impl Options {
@@ -70,6 +85,9 @@ impl Options {
             count: Some(2_000),
             steps: 2_000,
             crash_every: None,
+            limit: 200,
+            length: 2,
+            times: 2,
             quiet: true,
             mutant: None,
         }
@@ -81,8 +99,14 @@ impl Options {
     }
 
     fn range(&self) -> std::ops::Range<u64> {
-        let first = self.seed.unwrap_or(1);
-        let count = self.count.unwrap_or(if self.seed.is_some() { 1 } else { 100 });
+        let first = self.seed.unwrap_or(u64::from(self.what != What::Exhaustive));
+        let all = match self.what {
+            What::Crashes | What::Faults => 100,
+            What::Failures => 30,
+            What::Exhaustive => sim::sequences(self.length),
+            What::Corruption => 8,
+        };
+        let count = self.count.unwrap_or(if self.seed.is_some() { 1 } else { all });
         first..first.saturating_add(count)
     }
 
@@ -94,16 +118,21 @@ impl Options {
             What::Faults => {
                 sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::faulty(seed, self.steps) })
             }
+            What::Failures => sim::failures(seed, self.limit),
+            What::Exhaustive => sim::exhaustive(seed, self.length),
+            What::Corruption => sim::corruption(seed, self.times),
         }
     }
 
     /// The words that run one seed again.
     fn again(&self, seed: u64) -> String {
-        let what = match self.what {
-            What::Crashes => "",
-            What::Faults => " faults",
+        let mut words = match self.what {
+            What::Crashes => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
+            What::Faults => format!("cargo xtask sim faults --seed {seed} --steps {}", self.steps),
+            What::Failures => format!("cargo xtask sim failures --seed {seed} --limit {}", self.limit),
+            What::Exhaustive => format!("cargo xtask sim exhaustive --seed {seed} --length {}", self.length),
+            What::Corruption => format!("cargo xtask sim corruption --seed {seed} --times {}", self.times),
         };
-        let mut words = format!("cargo xtask sim{what} --seed {seed} --steps {}", self.steps);
         if let Some(every) = self.crash_every {
             words += &format!(" --crash-every {every}");
         }
@@ -160,6 +189,10 @@ fn seeds(options: &Options) -> Result<Tally> {
 /// A failure, made short.
 fn tell(options: &Options, seed: u64, failure: &sim::Failure) {
     println!("{}", failure.message);
+    if failure.steps() == 0 {
+        println!("  again: {}", options.again(seed));
+        return;
+    }
     let (short, story) = failure.minimised();
     println!("  made short, {} of {} steps are left:", short.steps(), failure.steps());
     for line in story {
