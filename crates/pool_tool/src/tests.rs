@@ -2,6 +2,7 @@
 
 mod damage;
 mod fixture;
+mod golden;
 mod refusals;
 
 use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
