@@ -25,7 +25,7 @@ pub struct CheckProgress {
 }
 
 /// What a check found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// Volumes and snapshots walked.
     pub objects: u64,

@@ -506,6 +506,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             self.drops.swap_remove(at);
+            self.droppable_blocks = self.droppable_blocks.saturating_sub(dropped.mapped);
             self.drops_changed = true;
             done += 1;
             self.counters.reclaimed += 1;
@@ -528,7 +529,7 @@ impl<M: Media> Core<M> {
             if level == 0 {
                 self.release_block(entry.address())?;
             } else {
-                self.drop_tree((entry.address(), level - 1, entry.crc()));
+                self.drop_tree((entry.address(), level - 1, entry.crc()), entry.mapped());
             }
         }
         self.space.decrement(address)?;

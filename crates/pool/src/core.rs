@@ -7,7 +7,10 @@
 
 use crate::blocks::{Blocks, Data};
 use crate::checkpoint::Frozen;
-use crate::interface::{CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use crate::interface::{
+    CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace,
+    Reservation, ScanStep,
+};
 use crate::log::Log;
 use crate::page::{PAGE_BYTES, Page};
 use crate::space::SpaceMap;
@@ -123,11 +126,38 @@ pub enum Operation {
     },
     /// Changes the catalog.
     Catalog(Vec<CatalogChange>),
-    /// Counts the blocks that only this object uses.
+    /// Counts the blocks that only these objects use: what deleting all of them frees.
     Unique {
+        /// Objects.
+        objects: Vec<u64>,
+    },
+    /// Deallocates stored blocks of zeros: one step.
+    ReclaimZeros {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+    },
+    /// Reads and verifies stored content: one step.
+    Verify {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+        /// Forget which shared pages were verified.
+        anew: bool,
+    },
+    /// Finds every place that is stored in one of these blocks.
+    PlacesOf(Vec<u64>),
+    /// One step of a check of the whole pool.
+    CheckStep,
+    /// Counts how much of a reserved volume is shared.
+    Recount {
         /// Object.
         object: u64,
     },
+    /// Makes the pool larger.
+    Grow(Growth),
 }
 
 /// What a finished operation returns.
@@ -145,6 +175,12 @@ pub enum Output {
     Provisioning(Vec<ProvisioningExtent>),
     /// A number of bytes.
     Bytes(u64),
+    /// A step of a scan.
+    Scanned(Box<ScanStep>),
+    /// Places.
+    Places(Vec<Place>),
+    /// A step of a check.
+    Check(Box<CheckStep>),
 }
 
 /// Why an operation failed. Nothing was changed.
@@ -178,6 +214,12 @@ pub(crate) struct Object {
     pub level: u8,
     pub mapped: u64,
     pub write_cache: bool,
+    pub zero_detection: bool,
+    pub reservation: Option<Reservation>,
+    /// Mapped blocks that somebody else may use too, at most; kept while `tracked`.
+    pub shared: u64,
+    /// Reserved, or counted for a reservation to come.
+    pub tracked: bool,
 }
 
 /// A detached sub-tree whose references are still to be given back.
@@ -186,6 +228,38 @@ pub(crate) struct Dropped {
     pub address: u64,
     pub level: u8,
     pub crc: u32,
+    /// Blocks mapped below.
+    pub mapped: u64,
+}
+
+impl Object {
+    /// An empty volume.
+    pub fn new(id: u64, size_bytes: u64) -> Self {
+        Self {
+            id,
+            kind: ObjectKind::Volume,
+            parent: 0,
+            size_bytes,
+            root: 0,
+            root_crc: 0,
+            level: crate::page::level_for(crate::assign::blocks_for(size_bytes)),
+            mapped: 0,
+            write_cache: false,
+            zero_detection: true,
+            reservation: None,
+            shared: 0,
+            tracked: false,
+        }
+    }
+
+    /// Blocks that must be kept free for the reservation: one for each block that is not mapped, a share of those that are shared, and the map.
+    pub fn promised(&self) -> u64 {
+        let Some(reservation) = self.reservation else { return 0 };
+        let blocks = crate::assign::blocks_for(self.size_bytes);
+        let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
+        let pages: u64 = (0..=self.level).map(|level| blocks.div_ceil(crate::page::page_span(level))).sum();
+        blocks.saturating_sub(self.mapped) + shared + pages
+    }
 }
 
 pub(crate) struct Cached {
@@ -207,8 +281,12 @@ pub(crate) struct Need {
     pub pages: Vec<(u64, u8, u32)>,
     pub segments: Vec<u32>,
     pub blocks: Vec<(u64, u32)>,
-    /// Blocks that will be allocated.
+    /// Pages that will be allocated.
     pub allocations: u64,
+    /// Those among them that take the place of a page which comes back at the next checkpoint.
+    pub passing: u64,
+    /// Entries to be written that map nothing yet.
+    pub fresh: u64,
     /// Count a page once although several pieces need it. Only for changes that never allocate what they gave back.
     pub once: bool,
     /// Object and number of the page counted last at each level, for `once`.
@@ -223,6 +301,8 @@ impl Need {
         self.segments.clear();
         self.blocks.clear();
         self.allocations = 0;
+        self.passing = 0;
+        self.fresh = 0;
         self.counted = Default::default();
         self.damaged = None;
     }
@@ -267,18 +347,14 @@ pub(crate) struct ReadState {
     pub tries: u8,
 }
 
-/// State of a count of unique blocks.
-pub(crate) struct Walk {
-    pub stack: Vec<(u64, u8, u32)>,
-    pub blocks: u64,
-}
-
 #[derive(Default)]
 pub(crate) struct Progress {
     pub placed: Option<Placed>,
     pub read: Option<ReadState>,
-    pub walk: Option<Walk>,
+    pub scan: Option<Box<crate::scan::Scan>>,
     pub space_tries: u8,
+    /// What the operation found no room for.
+    pub refused: Option<crate::admission::Refused>,
     pub flush_sequence: Option<u64>,
     /// A block that could not be read, as it was mapped then.
     pub bad_block: Option<(u64, u32)>,
@@ -313,6 +389,11 @@ pub(crate) enum Io {
         operation: OperationId,
         blocks: Vec<(u64, u32)>,
         address: u64,
+    },
+    /// Blocks of an operation that verifies: block of the object, address, CRC.
+    Verify {
+        operation: OperationId,
+        blocks: Vec<(u64, u64, u32)>,
     },
     Placed {
         operation: OperationId,
@@ -379,6 +460,16 @@ pub struct Core<M: Media> {
     pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
+    /// Blocks mapped below the detached sub-trees.
+    pub(crate) droppable_blocks: u64,
+    /// Blocks kept free for reserved volumes.
+    pub(crate) promised: u64,
+    /// Reserved volumes whose shared blocks are being counted, and how many more may have become shared meanwhile.
+    pub(crate) recounts: FxHashMap<u64, u64>,
+    /// Shared pages that the pass of `Verify` under way has seen.
+    pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
+    pub(crate) incidents: VecDeque<Incident>,
+    pub(crate) online_check: Option<crate::online_check::OnlineCheck>,
     pub(crate) metadata_blocks: u64,
     pub(crate) log: Log,
     pub(crate) frozen: Option<Frozen>,
@@ -386,11 +477,11 @@ pub struct Core<M: Media> {
     pub(crate) destage_in_flight: usize,
     pub(crate) replaying: Option<crate::recovery::ReplayPoint>,
     pub(crate) stopped: Option<String>,
-    operations: FxHashMap<OperationId, Pending>,
+    pub(crate) operations: FxHashMap<OperationId, Pending>,
     next_operation: OperationId,
-    ready: VecDeque<OperationId>,
+    pub(crate) ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
-    space_waiters: VecDeque<OperationId>,
+    pub(crate) space_waiters: VecDeque<OperationId>,
     log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     placed_unflushed: Vec<OperationId>,
@@ -428,6 +519,12 @@ impl<M: Media> Core<M> {
             stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
+            droppable_blocks: 0,
+            promised: 0,
+            recounts: FxHashMap::default(),
+            verified: FxHashMap::default(),
+            incidents: VecDeque::new(),
+            online_check: None,
             metadata_blocks: 0,
             log,
             frozen: None,
@@ -745,6 +842,29 @@ impl<M: Media> Core<M> {
         }
     }
 
+    /// A map page cannot be read. Operations that need it fail; scans go around it.
+    fn page_failed(&mut self, address: u64, reason: String) {
+        let key = Key::Page(address);
+        self.note_incident(Incident::Metadata(reason.clone()));
+        let mut failing = Vec::new();
+        for id in self.waiters.remove(&key).unwrap_or_default() {
+            match self.operations.get_mut(&id) {
+                Some(pending) if pending.operation.survives_bad_pages() => {
+                    if let Some(scan) = &mut pending.progress.scan {
+                        scan.bad_pages.push((address, reason.clone()));
+                    }
+                    pending.waiting = pending.waiting.saturating_sub(1);
+                    if pending.waiting == 0 {
+                        self.ready.push_back(id);
+                    }
+                }
+                _ => failing.push(id),
+            }
+        }
+        self.waiters.insert(key, failing);
+        self.wake(key, Some(PoolError::Damaged(reason).into()));
+    }
+
     fn complete(&mut self, completion: Completion) {
         let Some(io) = self.io.remove(&completion.ticket) else { return };
         let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
@@ -768,7 +888,7 @@ impl<M: Media> Core<M> {
                         let ticket = self.ticket(Io::Page { address, level, crc, retried: true });
                         self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
                     }
-                    Err(reason) => self.wake(Key::Page(address), Some(PoolError::Damaged(reason).into())),
+                    Err(reason) => self.page_failed(address, reason),
                 }
             }
             Io::Segment { segment, retried } => {
@@ -780,6 +900,7 @@ impl<M: Media> Core<M> {
                             let ticket = self.ticket(Io::Segment { segment, retried: true });
                             self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
                         } else {
+                            self.note_incident(Incident::Metadata(reason.clone()));
                             self.wake(Key::Segment(segment), Some(PoolError::Damaged(reason).into()));
                         }
                     }
@@ -787,6 +908,7 @@ impl<M: Media> Core<M> {
             }
             Io::Block { address, crc, retried } => self.block_read(address, crc, retried, completion.result),
             Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, completion.result),
+            Io::Verify { operation, blocks } => self.verified(operation, blocks, completion.result),
             Io::Placed { operation } => {
                 // Nothing refers to the blocks yet, so that they could not be written harms only this operation.
                 let failure = match completion.result {
@@ -950,77 +1072,11 @@ impl<M: Media> Core<M> {
         self.ready.extend(std::mem::take(&mut self.log_waiters));
     }
 
-    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now something
-    /// to do.
-    fn retry_space(&mut self) -> bool {
-        if self.space_waiters.is_empty() {
-            return false;
-        }
-        if !self.drops.is_empty() {
-            self.reclaim(256);
-        }
-        let coming = !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some();
-        if coming && self.stopped.is_none() {
-            // One in flight ends by itself, and one that cannot start waits for a read.
-            return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
-        }
-        self.fail_or_retry_space();
-        true
-    }
-
-    /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
-    pub(crate) fn fail_or_retry_space(&mut self) {
-        for id in std::mem::take(&mut self.space_waiters) {
-            let Some(pending) = self.operations.get_mut(&id) else { continue };
-            pending.progress.space_tries += 1;
-            if pending.progress.space_tries > 2 {
-                pending.failed = Some(match pending.operation {
-                    Operation::Catalog(_) => PoolError::PoolFull.into(),
-                    _ => BlockError::PoolFull.into(),
-                });
-            }
-            self.ready.push_back(id);
-        }
-    }
-
     fn evict(&mut self) {
         let memory = self.options.memory_bytes;
         self.evict_pages(memory * 3 / 8 / PAGE_BYTES);
         self.space.evict((memory / 4 / 5000).max(16));
         self.blocks.evict((memory / 8 / BLOCK_BYTES).max(64));
-    }
-
-    /// Blocks kept back for operations that free space and for checkpoints.
-    pub(crate) fn reserve_blocks(&self) -> u64 {
-        (self.space.usable() / 100).max(48)
-    }
-
-    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
-    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
-    fn checkpoint_blocks(&self) -> u64 {
-        let slots = crate::stream::SLOTS_PER_BLOCK;
-        let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
-        // What shrank is taken out of the map block by block, which needs the pages above it.
-        let blocks = (self.drops.len() as u64 * 16 + self.documents_bytes + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
-        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
-        blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
-    }
-
-    /// Checks that `n` blocks can be allocated now, leaving the reserve alone unless `privileged`.
-    pub(crate) fn room(&mut self, n: u64, privileged: bool) -> Result<(), Step> {
-        let reserve = self.checkpoint_blocks() + if privileged { 0 } else { self.reserve_blocks() };
-        if self.space.available() < n + reserve {
-            return Err(Step::Space);
-        }
-        let mut segments = Vec::new();
-        if self.space.prepare(n, &mut segments) {
-            return Ok(());
-        }
-        if segments.is_empty() {
-            return Err(Step::Space);
-        }
-        self.need.segments.extend(segments);
-        Err(Step::Wait)
     }
 
     /// What is known of an object.
@@ -1033,6 +1089,9 @@ impl<M: Media> Core<M> {
             size_bytes: o.size_bytes,
             mapped_bytes: o.mapped * BLOCK_BYTES as u64,
             write_cache: o.write_cache,
+            zero_detection: o.zero_detection,
+            reservation: o.reservation,
+            promised_bytes: o.promised() * BLOCK_BYTES as u64,
         })
     }
 
@@ -1075,6 +1134,8 @@ impl<M: Media> Core<M> {
             used_bytes: used,
             free_bytes: size - used,
             metadata_bytes: fixed + self.metadata_blocks * block,
+            promised_bytes: self.promised * block,
+            reclaimable_bytes: (self.space.pinned() + self.droppable_blocks) * block,
         }
     }
 
@@ -1097,7 +1158,14 @@ fn operation_lba(operation: &Operation) -> u64 {
         | Operation::Provisioning { offset, .. } => *offset,
         Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
         Operation::Clone { source_offset, .. } => *source_offset,
-        Operation::Flush | Operation::Catalog(_) | Operation::Unique { .. } => 0,
+        Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
+        Operation::Flush
+        | Operation::Catalog(_)
+        | Operation::Unique { .. }
+        | Operation::PlacesOf(_)
+        | Operation::CheckStep
+        | Operation::Recount { .. }
+        | Operation::Grow(_) => 0,
     };
     offset / 512
 }

@@ -4,6 +4,7 @@
 //! [`Core`] is the engine: deterministic, single-threaded, without clock or I/O of its own. Nothing here knows a protocol.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod assign;
 mod blocks;
 mod check;
@@ -15,11 +16,13 @@ mod frame;
 mod interface;
 mod layout;
 mod log;
+mod online_check;
 mod page;
 mod read;
 mod record;
 mod recovery;
 mod root;
+mod scan;
 mod space;
 mod stream;
 mod tree;

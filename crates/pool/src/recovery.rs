@@ -299,6 +299,10 @@ impl<M: Media> Core<M> {
                     level: if tree.address.get() == 0 { 2 } else { tree.level },
                     mapped: 0,
                     write_cache: false,
+                    zero_detection: true,
+                    reservation: None,
+                    shared: 0,
+                    tracked: false,
                 },
             );
         }
@@ -318,6 +322,7 @@ impl<M: Media> Core<M> {
         for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
             if let Some(object) = stream::decode_object(id as u64, slot).map_err(damaged)? {
                 self.next_object = self.next_object.max(object.id + 1);
+                self.promised += object.promised();
                 self.objects.insert(object.id, object);
             }
         }
@@ -326,6 +331,7 @@ impl<M: Media> Core<M> {
         self.documents_bytes = self.documents.iter().map(|(key, value)| stream::document_bytes(key, value)).sum();
         let drops = self.read_stream(DROP_QUEUE)?;
         self.drops = stream::decode_drops(&drops).map_err(damaged)?;
+        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
         self.note_stored();
         Ok(())
     }
@@ -503,7 +509,7 @@ impl<M: Media> Core<M> {
                 Record::Clone { source, source_first, destination, destination_first, count } => {
                     self.plan_clone(*source, *source_first, *destination, *destination_first, *count)
                 }
-                Record::Catalog(changes) => self.plan_catalog(changes),
+                Record::Catalog(changes, _) => self.plan_catalog(changes),
             };
             if !complete && self.need.is_empty() {
                 return Err(damaged(format!("log record {sequence} names an object that does not exist")));
@@ -529,7 +535,9 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
-            Record::Catalog(changes) => self.assign_catalog(changes),
+            Record::Catalog(changes, shared) => self
+                .assign_catalog(changes)
+                .and_then(|()| shared.iter().try_for_each(|&(object, blocks)| self.set_shared(object, blocks))),
         };
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
     }
