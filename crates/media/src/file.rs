@@ -278,7 +278,7 @@ impl Disk for FileDisk {
             _ if self.read_only() => Err(GrowthError::Unsupported("a file that was opened for reading only")),
             Growth::Device(_) => Err(GrowthError::Unsupported("a disk of one file")),
             Growth::Size(bytes) => {
-                let block_count = wanted_blocks(*bytes, terms)?;
+                let block_count = wanted_blocks(*bytes, terms, 0, 0)?;
                 self.grow(block_count)?;
                 Ok(Extended { block_count, members: Vec::new() })
             }

@@ -9,7 +9,7 @@ use crate::{BLOCK_BYTES, OpenError};
 /// How a pool gets larger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// The pool is to have this many bytes: its last file is made longer, or its last device has grown.
+    /// The last file or device of the pool has this many bytes from now on. A file is made longer, a device must have grown already.
     Size(u64),
     /// One more blank file or block device, of at least 8 MiB, is added at the end.
     Device(PathBuf),
@@ -64,9 +64,9 @@ pub struct Grown {
 #[derive(Debug, Error)]
 pub enum GrowthError {
     /// Smaller than the pool is, or as large.
-    #[error("the pool has {now_bytes} bytes: {wanted_bytes} is not larger")]
+    #[error("the last file or device of the pool has {now_bytes} bytes: {wanted_bytes} is not larger")]
     NotLarger {
-        /// Size of the pool.
+        /// Its size, as far as the pool uses it.
         now_bytes: u64,
         /// Size asked for.
         wanted_bytes: u64,
@@ -148,12 +148,14 @@ pub enum GrowthError {
     Unsupported(&'static str),
 }
 
-/// Blocks of a pool of `bytes` bytes that is to grow from `terms`; or why not.
-pub(crate) fn wanted_blocks(bytes: u64, terms: &GrowthTerms) -> Result<u64, GrowthError> {
+/// Blocks of a pool whose last file or device gets `bytes` bytes; or why not. `before` blocks lie on those before it, and the pool's part of
+/// it begins at its block `skip`.
+pub(crate) fn wanted_blocks(bytes: u64, terms: &GrowthTerms, before: u64, skip: u64) -> Result<u64, GrowthError> {
     let block_bytes = BLOCK_BYTES as u64;
-    let blocks = bytes / block_bytes;
+    let blocks = (bytes / block_bytes).saturating_sub(skip).saturating_add(before);
     if blocks <= terms.block_count {
-        return Err(GrowthError::NotLarger { now_bytes: terms.block_count * block_bytes, wanted_bytes: bytes });
+        let now_bytes = (terms.block_count.saturating_sub(before) + skip) * block_bytes;
+        return Err(GrowthError::NotLarger { now_bytes, wanted_bytes: bytes });
     }
     within_limit(blocks, terms)
 }

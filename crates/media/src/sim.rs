@@ -472,7 +472,7 @@ impl Disk for SimDisk {
         let Growth::Size(bytes) = growth else {
             return Err(GrowthError::Unsupported("a simulated disk"));
         };
-        let block_count = wanted_blocks(*bytes, terms)?;
+        let block_count = wanted_blocks(*bytes, terms, 0, 0)?;
         if block_count > Disk::block_count(self) {
             self.resize(block_count);
         }

@@ -585,7 +585,8 @@ impl Disk for Span {
         }
         match growth {
             Growth::Size(bytes) => {
-                let wanted = wanted_blocks(*bytes, terms)?;
+                let (before, skip) = self.parts.last().map_or((0, 0), |last| (last.first, last.skip));
+                let wanted = wanted_blocks(*bytes, terms, before, skip)?;
                 self.lengthen(wanted, terms)?;
                 Ok(Extended { block_count: wanted, members: self.members() })
             }

@@ -469,6 +469,7 @@ pub struct Core<M: Media> {
     /// Shared pages that the pass of `Verify` under way has seen.
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
+    pub(crate) growing: Option<crate::grow::Growing>,
     pub(crate) online_check: Option<crate::online_check::OnlineCheck>,
     pub(crate) metadata_blocks: u64,
     pub(crate) log: Log,
@@ -524,6 +525,7 @@ impl<M: Media> Core<M> {
             recounts: FxHashMap::default(),
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
+            growing: None,
             online_check: None,
             metadata_blocks: 0,
             log,
@@ -600,6 +602,12 @@ impl<M: Media> Core<M> {
         self.finished.pop_front()
     }
 
+    /// The result of one operation, if it is there.
+    pub(crate) fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
+        let at = self.finished.iter().position(|(found, _)| *found == id)?;
+        self.finished.remove(at).map(|(_, result)| result)
+    }
+
     /// True when something can be done without waiting for the medium.
     pub fn busy(&self) -> bool {
         !self.ready.is_empty() || self.log.has_work() || !self.drops.is_empty()
@@ -636,6 +644,7 @@ impl<M: Media> Core<M> {
                 reclaim -= 1;
                 progress |= self.reclaim(1) > 0;
             }
+            self.step_growth();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();

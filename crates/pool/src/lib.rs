@@ -13,6 +13,7 @@ mod core;
 mod device;
 mod execute;
 mod frame;
+mod grow;
 mod interface;
 mod layout;
 mod log;

@@ -11,7 +11,4 @@ impl<M: Media> Core<M> {
     pub fn abandon_check(&mut self) {
         self.online_check = None;
     }
-    pub(crate) fn grow_step(&mut self, _growth: &crate::interface::Growth, _progress: &mut Progress) -> Step {
-        Step::Fail(Failure::Pool(PoolError::CannotGrow("no".into())))
-    }
 }

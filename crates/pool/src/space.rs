@@ -128,6 +128,8 @@ pub struct SpaceMap {
     frozen: Vec<u32>,
     future: FxHashMap<u32, Box<Bits>>,
     clock: std::collections::VecDeque<u32>,
+    /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
+    growing: Option<u32>,
 }
 
 /// What a checkpoint must write for the space map: block address and content.
@@ -164,6 +166,7 @@ impl SpaceMap {
             frozen: Vec::new(),
             future: FxHashMap::default(),
             clock: std::collections::VecDeque::new(),
+            growing: None,
         };
         map.recount();
         map
@@ -313,7 +316,7 @@ impl SpaceMap {
         if self.resident_available >= n + MARGIN {
             return true;
         }
-        let segments = self.layout.segments();
+        let segments = self.growing.unwrap_or_else(|| self.layout.segments());
         let mut coming = 0;
         for threshold in [SEGMENT_BLOCKS / 2, 1] {
             let mut scanned = 0;
@@ -609,6 +612,63 @@ impl SpaceMap {
             if s.available > 0 {
                 self.with_space.insert(segment);
             }
+        }
+        self.finish_growth();
+    }
+
+    /// The segment that a growth makes longer: a last one that is short and that data can use.
+    pub fn short_segment(&self) -> Option<u32> {
+        let last = self.layout.segments().checked_sub(1)?;
+        (self.layout.segment_blocks(last) < SEGMENT_BLOCKS && !self.layout.is_metadata(last)).then_some(last)
+    }
+
+    /// Lets the search for free blocks go on at `segment`.
+    #[cfg(test)]
+    pub fn start_at(&mut self, segment: u32) {
+        self.cursor = segment;
+        self.open = [None; 3];
+        self.evict(0);
+    }
+
+    /// Makes a segment part of the next checkpoint, so that it stays in memory until then. False when it has to be read first.
+    pub fn hold(&mut self, segment: u32) -> bool {
+        let held = self.resident.contains(segment) || self.materialise(segment);
+        self.mark_dirty(segment);
+        held
+    }
+
+    /// The data area ends at `end` from the next freeze on, which has to follow at once. What is new may be allocated after its release.
+    /// `None`, with nothing changed, when the short segment is not held.
+    pub fn begin_growth(&mut self, end: u64) -> Option<()> {
+        let short = self.short_segment();
+        let grown = Layout { end, ..self.layout };
+        if let Some(segment) = short {
+            let new = self.layout.segment_blocks(segment)..grown.segment_blocks(segment);
+            let s = self.resident.get_mut(segment)?;
+            // As if they were freed now: a checkpoint that knows of them comes first.
+            for i in new.clone() {
+                set(&mut s.freed, i as usize);
+            }
+            s.zero_counts += (new.end - new.start) as u32;
+            self.pinned += new.end - new.start;
+            self.usable += new.end - new.start;
+            self.mark_dirty(segment);
+        }
+        self.growing = Some(self.layout.segments());
+        self.layout = grown;
+        self.resident.places.resize(grown.segments() as usize, 0);
+        self.index.resize(grown.segments() as usize, SlotEntry::default());
+        self.zones.resize(grown.zones() as usize, SlotEntry::default());
+        self.groups.resize(grown.groups() as usize, SlotEntry::default());
+        Some(())
+    }
+
+    /// The checkpoint that carried a growth is durable.
+    fn finish_growth(&mut self) {
+        if self.growing.take().is_some() {
+            let usable = self.layout.usable_blocks();
+            self.total_available += usable - self.usable;
+            self.usable = usable;
         }
     }
 

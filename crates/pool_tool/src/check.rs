@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use media::{Disk, EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay, SegmentStore};
+use media::{Disk, EngineChoice, LocalMedia, OpenOptions, Overlay, SegmentStore, Span};
 use pool::{Core, ObjectKind, Options};
 use uuid::Uuid;
 
@@ -51,7 +51,7 @@ pub fn check(
 ) -> Result<CheckOutcome, CheckError> {
     // One block is read at a time and waited for, so that no queue helps. Past the page cache, since what the medium holds is in question.
     let open = OpenOptions { read_only: true, engine: EngineChoice::Inline, ..OpenOptions::default() };
-    check_disk(FileDisk::open(path, &open)?, &path.display().to_string(), options, progress)
+    check_disk(Span::open(path, &open)?, &path.display().to_string(), options, progress)
 }
 
 /// Checks the pool on `disk`, called `name` in messages.

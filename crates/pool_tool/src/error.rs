@@ -47,7 +47,7 @@ impl CheckError {
             Self::Open(OpenError::NotFound { .. }) => EXIT_NOT_FOUND,
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => EXIT_IN_USE,
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => EXIT_DENIED,
-            Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. })
+            Self::Open(_)
             | Self::NoPool { .. }
             | Self::Unrecoverable { .. }
             | Self::Interrupted { .. } => EXIT_FAILED,
@@ -60,6 +60,7 @@ impl CheckError {
             Self::Open(OpenError::NotFound { .. }) => "not-found",
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => "in-use",
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => "denied",
+            Self::Open(OpenError::Member { .. }) => "member",
             Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. }) => {
                 "cannot-open"
             }
@@ -76,6 +77,9 @@ impl CheckError {
             }
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => {
                 "run the command as the user that owns the pool"
+            }
+            Self::Open(OpenError::Member { .. }) => {
+                "a pool of several files or devices is opened by its first, with all others where they were or beside it"
             }
             Self::Open(_) => {
                 "give the path of a pool, a file or a block device; a daemon keeps its pool in its state directory"

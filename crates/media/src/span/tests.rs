@@ -116,7 +116,7 @@ fn a_pool_grows_by_files_and_by_size_and_is_found_by_its_first_path() {
     let mut media = open(&first);
     assert_eq!(media.disk().paths().len(), 2);
     assert!(media.damaged_copies().is_empty());
-    let grown = media.extend(&Growth::Size(40 * MIB)).unwrap();
+    let grown = media.extend(&Growth::Size(25 * MIB)).unwrap();
     assert_eq!(grown.block_count, 40 * 256);
     swap(&mut media);
     assert_eq!(fs::metadata(&second).unwrap().len(), (40 - 16 + 1) * MIB);
@@ -310,7 +310,7 @@ fn what_cannot_be_added_is_refused_and_changes_nothing() {
     let mut media = open(&first);
     let mut sentence = |growth: Growth| media.extend(&growth).unwrap_err().to_string();
     let device = |path: &Path| Growth::Device(path.to_owned());
-    assert!(sentence(Growth::Size(27 * MIB)).contains("is not larger"));
+    assert!(sentence(Growth::Size(12 * MIB)).contains("of the pool has 12582912 bytes: 12582912 is not larger"));
     assert!(sentence(Growth::Size(1 << 60)).contains("a pool has at most 562949953421312 bytes"));
     assert!(sentence(device(&folder.0.join("none"))).contains("no such file or device"));
     assert!(sentence(device(&folder.0)).contains("neither a regular file nor a block device"));
