@@ -20,6 +20,7 @@ mod log;
 mod online_check;
 mod page;
 mod read;
+mod rebuild;
 mod record;
 mod recovery;
 mod root;
@@ -27,12 +28,14 @@ mod scan;
 mod space;
 mod stream;
 mod tree;
+mod walk;
 
 pub use crate::core::{
     Core, Counters, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
     Output,
 };
-pub use check::{CheckProgress, CheckReport};
+pub use check::{CheckOptions, CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
 pub use interface::*;
+pub use rebuild::{RepairError, RepairReport};
 pub use recovery::{Opened, initial_root};

@@ -128,6 +128,8 @@ pub struct SpaceMap {
     frozen: Vec<u32>,
     future: FxHashMap<u32, Box<Bits>>,
     clock: std::collections::VecDeque<u32>,
+    /// Zones whose index has to be written although none of their segments changed.
+    stale: BTreeSet<u32>,
     /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
     growing: Option<u32>,
 }
@@ -151,7 +153,7 @@ impl SpaceMap {
         let mut map = Self {
             layout,
             resident: Resident::new(layout.segments()),
-            index: vec![SlotEntry::default(); layout.segments() as usize],
+            index: unwritten(layout.segments()),
             zones: vec![SlotEntry::default(); layout.zones() as usize],
             groups: vec![SlotEntry::default(); layout.groups() as usize],
             with_space: BTreeSet::new(),
@@ -166,6 +168,7 @@ impl SpaceMap {
             frozen: Vec::new(),
             future: FxHashMap::default(),
             clock: std::collections::VecDeque::new(),
+            stale: BTreeSet::new(),
             growing: None,
         };
         map.recount();
@@ -533,6 +536,47 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts.clone())
     }
 
+    /// What the index says of a segment.
+    pub fn entry(&self, segment: u32) -> SlotEntry {
+        self.index.get(segment as usize).copied().unwrap_or_default()
+    }
+
+    /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
+    pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
+        if let Some(known) = self.index.get_mut(segment as usize) {
+            *known = entry;
+            self.stale.insert(segment / ZONE_SEGMENTS as u32);
+        }
+    }
+
+    /// The index of a zone cannot be read, or something else calls for a new root: the next checkpoint writes it anew.
+    pub fn distrust(&mut self, zone: u32) {
+        self.stale.insert(zone);
+    }
+
+    /// True when the next checkpoint mends something.
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// All entries are known to be right, and so many blocks are in use.
+    pub fn rebuilt(&mut self, allocated: u64) {
+        self.allocated = allocated;
+        self.recount();
+    }
+
+    /// True when the segment's counts are in memory.
+    pub fn is_resident(&self, segment: u32) -> bool {
+        self.resident.contains(segment)
+    }
+
+    /// True when blocks of the segment are in use, as far as index and memory tell.
+    pub fn in_use(&self, segment: u32) -> bool {
+        let blocks = self.layout.segment_blocks(segment);
+        let free = self.resident.get(segment).map_or(self.indexed_free(segment), |s| u64::from(s.zero_counts));
+        !self.layout.is_metadata(segment) && free < blocks
+    }
+
     /// True when the block is offered for allocation.
     pub fn is_allocatable(&self, address: u64) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
@@ -549,7 +593,7 @@ impl SpaceMap {
         let mut segments = std::mem::take(&mut self.dirty);
         segments.sort_unstable();
         let mut writes = Vec::with_capacity(segments.len() + 4);
-        let mut zones = BTreeSet::new();
+        let mut zones = std::mem::take(&mut self.stale);
         for &segment in &segments {
             let Some(s) = self.resident.get_mut(segment) else { continue };
             let mut buffer = Buffer::zeroed(1);
@@ -700,6 +744,13 @@ impl SpaceMap {
             self.total_available += self.indexed_free(segment);
         }
     }
+}
+
+/// Entries of so many segments that were never written, in memory that is not touched.
+pub fn unwritten(segments: u32) -> Vec<SlotEntry> {
+    let segments = segments as usize;
+    <SlotEntry as zerocopy::FromZeros>::new_vec_zeroed(segments)
+        .unwrap_or_else(|_| vec![SlotEntry::default(); segments])
 }
 
 fn index_page(entries: &[SlotEntry]) -> (Buffer, u32) {
