@@ -4,6 +4,9 @@
 //! the log is replayed; a crash on the way leaves the pool as it was. A map page that cannot be read leaves unknown what is in use, so
 //! that nothing is changed then; what it concerns is told by volume and LBA.
 
+#[cfg(test)]
+mod tests;
+
 use crate::core::{Core, Options};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::SEGMENT_BLOCKS;

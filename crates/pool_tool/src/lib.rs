@@ -1,13 +1,15 @@
-//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`.
+//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`, `repair`, `dump`.
 //!
-//! Nothing here changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
-//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy. Repair is left out.
+//! Only an agreed repair changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
+//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy.
 #![forbid(unsafe_code)]
 
 mod check;
 mod command;
 mod error;
 mod outcome;
+mod repair;
+mod repair_command;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +17,8 @@ pub use check::{CheckOptions, CheckStage, check};
 pub use command::{CheckArguments, OutputFormat, main_check, run_check};
 pub use error::CheckError;
 pub use outcome::CheckOutcome;
+pub use repair::{RepairOutcome, plan_repair, repair};
+pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};
 
 /// Exit status of a check that found nothing wrong.
 pub const EXIT_CLEAN: u8 = 0;

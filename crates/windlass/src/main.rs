@@ -65,7 +65,7 @@ fn main() -> ExitCode {
                 Format::Json => pool_tool::OutputFormat::Json,
                 _ => pool_tool::OutputFormat::Text,
             };
-            pool_tool::main_check(&pool_tool::CheckArguments { file, quick }, format)
+            pool_tool::main_check(&pool_tool::CheckArguments { file, quick, memory: None }, format)
         }
         Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
             Ok(()) => ExitCode::SUCCESS,
