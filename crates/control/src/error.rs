@@ -335,7 +335,8 @@ impl ControlError {
             | PoolError::ObjectExists(_)
             | PoolError::BadDocument { .. }
             | PoolError::BadReservation { .. }
-            | PoolError::CannotGrow(_) => Self::Damaged { reason: error.to_string() },
+            | PoolError::CannotGrow(_)
+            | PoolError::Busy(_) => Self::Damaged { reason: error.to_string() },
         }
     }
 }

@@ -49,7 +49,9 @@ impl<M: Media> Core<M> {
         let slots = crate::stream::SLOTS_PER_BLOCK;
         let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
         // What shrank is taken out of the map block by block, which needs the pages above it.
-        let blocks = (self.drops.len() as u64 * 16 + self.documents_bytes + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
+        let blocks = ((self.drops.len() + self.parked.len()) as u64 * 16 + self.documents_bytes + self.stored_bytes)
+            / BLOCK_BYTES as u64
+            + 2;
         // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
         blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
     }
@@ -90,10 +92,12 @@ impl<M: Media> Core<M> {
         let pages = self.need.allocations - self.need.passing;
         let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
         let Some(reserved) = self.objects.get(&object).filter(|o| o.reservation.is_some()) else { return ask };
+        // A plan may count a page several times; what is due is the most that can be needed.
+        let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
         let parted = crate::core::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised() - parted.promised();
-        Ask { covered: pages + fresh + shared.min(new - fresh), ..ask }
+        Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), ..ask }
     }
 
     /// As [`Core::ask_for`], for an operation that frees space.
@@ -105,8 +109,8 @@ impl<M: Media> Core<M> {
     pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
         let more = |id: u64| {
             let Some(o) = self.objects.get(&id).filter(|o| o.reservation.is_some()) else { return 0 };
-            let shared = (o.shared + count).min(o.mapped);
-            let after = crate::core::Object { shared, ..o.clone() };
+            let mut after = o.clone();
+            after.share(count, crate::page::pages_of_run(count));
             after.promised().saturating_sub(o.promised())
         };
         if source == destination { more(source) } else { more(source) + more(destination) }
@@ -125,20 +129,22 @@ impl<M: Media> Core<M> {
                 }
                 CatalogChange::CloneObject { source, id, .. } => {
                     let Some(mut object) = known(&after, source.0) else { continue };
-                    object.shared = object.mapped;
+                    object.share(u64::MAX, u64::MAX);
                     let clone = crate::core::Object { reservation: None, tracked: false, ..object.clone() };
                     after.insert(source.0, object);
                     after.insert(id.0, clone);
                 }
                 CatalogChange::SetReservation { id, reservation } => {
                     let Some(mut object) = known(&after, id.0) else { continue };
-                    object.shared = if object.tracked { object.shared } else { object.mapped };
+                    if !object.tracked {
+                        object.share(u64::MAX, u64::MAX);
+                    }
                     object.reservation = *reservation;
                     after.insert(id.0, object);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
                     let Some(mut object) = known(&after, id.0) else { continue };
-                    object.size_bytes = *size_bytes;
+                    object.resize(*size_bytes);
                     object.level = object.level.max(crate::page::level_for(crate::assign::blocks_for(*size_bytes)));
                     after.insert(id.0, object);
                 }
@@ -146,9 +152,9 @@ impl<M: Media> Core<M> {
                     let (Some(mut object), Some(mut source)) = (known(&after, id.0), known(&after, source.0)) else {
                         continue;
                     };
-                    source.shared = source.mapped;
-                    (object.mapped, object.shared) = (source.mapped, source.mapped);
-                    (object.size_bytes, object.level) = (source.size_bytes, source.level);
+                    source.share(u64::MAX, u64::MAX);
+                    (object.size_bytes, object.level, object.mapped) = (source.size_bytes, source.level, source.mapped);
+                    object.share(u64::MAX, u64::MAX);
                     after.insert(source.id, source);
                     after.insert(id.0, object);
                 }
@@ -181,6 +187,9 @@ impl<M: Media> Core<M> {
         }
         if !self.drops.is_empty() {
             self.reclaim(256);
+        }
+        if let Some(check) = &mut self.online_check {
+            check.spoil();
         }
         if self.space_is_coming() && self.stopped.is_none() {
             // One in flight ends by itself, and one that cannot start waits for a read.

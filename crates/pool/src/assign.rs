@@ -77,7 +77,7 @@ impl<M: Media> Core<M> {
                 written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
             }
             self.finish_path(&path, delta)?;
-            self.shared_changed(object, 0, parted)?;
+            self.fewer_shared(object, parted)?;
             at += n;
         }
         Some(written)
@@ -134,7 +134,7 @@ impl<M: Media> Core<M> {
                 }
             }
             self.finish_path(&path, delta)?;
-            self.shared_changed(object, 0, parted)?;
+            self.fewer_shared(object, parted)?;
             at += n;
         }
         Some(())
@@ -170,6 +170,13 @@ impl<M: Media> Core<M> {
                     delta -= old.mapped() as i64;
                     self.drop_tree((old.address(), level - 1, old.crc()), old.mapped());
                 }
+            }
+            if level > 0 {
+                self.more_shared(
+                    object,
+                    0,
+                    crate::page::pages_of_run(entries as u64 * crate::page::entry_span(level)),
+                )?;
             }
             self.finish_path(&path, delta)?;
         }
@@ -256,8 +263,8 @@ impl<M: Media> Core<M> {
             }
             self.finish_path(&path, after - before)?;
         }
-        self.shared_changed(source, shared, 0)?;
-        self.shared_changed(destination, shared, 0)
+        self.more_shared(source, shared, crate::page::pages_of_run(count))?;
+        self.more_shared(destination, shared, crate::page::pages_of_run(count))
     }
 
     /// Plans a clone: like `assign_clone`, without changing anything. False when something is missing.
@@ -354,6 +361,7 @@ impl<M: Media> Core<M> {
                         zero_detection: true,
                         reservation: None,
                         shared: 0,
+                        pages_due: 0,
                         tracked: false,
                         ..source
                     });
@@ -361,6 +369,7 @@ impl<M: Media> Core<M> {
                 CatalogChange::DeleteObject { id } => {
                     let object = self.objects.remove(&id.0)?;
                     self.promised -= object.promised();
+                    self.recount_due = true;
                     self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
                     self.dirty_objects.insert(id.0);
                 }
@@ -372,7 +381,7 @@ impl<M: Media> Core<M> {
                     while self.objects.get(&id.0)?.level < level_for(new) {
                         self.raise_root(id.0)?;
                     }
-                    self.adjust(id.0, |object| object.size_bytes = *size_bytes)?;
+                    self.adjust(id.0, |object| object.resize(*size_bytes))?;
                 }
                 CatalogChange::SetWriteCache { id, enabled } => {
                     self.adjust(id.0, |object| object.write_cache = *enabled)?;
@@ -383,11 +392,11 @@ impl<M: Media> Core<M> {
                 CatalogChange::SetReservation { id, reservation } => {
                     // What is shared has not been counted while nothing was promised.
                     self.adjust(id.0, |object| {
-                        object.shared = match (reservation, object.tracked) {
-                            (None, _) => 0,
-                            (Some(_), true) => object.shared,
-                            (Some(_), false) => object.mapped,
-                        };
+                        match (reservation, object.tracked) {
+                            (Some(_), true) => {}
+                            (Some(_), false) => object.share(u64::MAX, u64::MAX),
+                            (None, _) => (object.shared, object.pages_due) = (0, 0),
+                        }
                         object.reservation = *reservation;
                         object.tracked = reservation.is_some();
                     })?;
@@ -403,9 +412,11 @@ impl<M: Media> Core<M> {
                     self.adjust(id.0, |object| {
                         (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
                         (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
-                        object.shared = if object.tracked { source.mapped } else { 0 };
+                        if object.tracked {
+                            object.share(u64::MAX, u64::MAX);
+                        }
                     })?;
-                    self.note_more_shared(id.0, u64::MAX);
+                    self.note_more_shared(id.0, u64::MAX, u64::MAX);
                 }
                 CatalogChange::PutDocument { key, value } => {
                     let old = self.documents.insert(key.clone(), value.clone());
@@ -435,41 +446,51 @@ impl<M: Media> Core<M> {
 
     /// Everything the object has mapped is from now on shared with another.
     fn share_all(&mut self, id: u64) -> Option<()> {
-        let object = self.objects.get(&id)?;
-        if object.tracked || self.recounts.contains_key(&id) {
-            let mapped = object.mapped;
-            self.adjust(id, |object| object.shared = if object.tracked { mapped } else { 0 })?;
-            self.note_more_shared(id, mapped);
+        self.note_more_shared(id, u64::MAX, u64::MAX);
+        if self.objects.get(&id)?.tracked {
+            self.adjust(id, |object| object.share(u64::MAX, u64::MAX))?;
         }
         Some(())
     }
 
-    /// `more` blocks that an object has mapped may be shared from now on, and `fewer` are no longer.
-    pub(crate) fn shared_changed(&mut self, id: u64, more: u64, fewer: u64) -> Option<()> {
-        if more == 0 && fewer == 0 {
-            return Some(());
-        }
-        self.note_more_shared(id, more);
+    /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
+    pub(crate) fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+        self.note_more_shared(id, blocks, pages);
         if !self.objects.get(&id)?.tracked {
             return Some(());
         }
-        self.adjust(id, |object| {
-            object.shared = (object.shared + more).saturating_sub(fewer).min(object.mapped);
-        })
+        self.adjust(id, |object| object.share(blocks, pages))
+    }
+
+    /// So many blocks of an object were shared, and are its own now.
+    fn fewer_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
+        if blocks == 0 || !self.objects.get(&id)?.tracked {
+            return Some(());
+        }
+        self.adjust(id, |object| object.shared = object.shared.saturating_sub(blocks))
+    }
+
+    /// The object has been given a page that stays.
+    pub(crate) fn page_given(&mut self, id: u64) -> Option<()> {
+        if !self.objects.get(&id)?.tracked {
+            return Some(());
+        }
+        self.adjust(id, |object| object.pages_due = object.pages_due.saturating_sub(1))
     }
 
     /// What the object shares at most, as counted.
-    pub(crate) fn set_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
+    pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
         self.adjust(id, |object| {
-            object.shared = blocks.min(object.mapped);
+            (object.shared, object.pages_due) = (0, 0);
+            object.share(blocks, pages);
             object.tracked = true;
         })
     }
 
     /// Tells a count that is under way what it may have missed.
-    pub(crate) fn note_more_shared(&mut self, id: u64, more: u64) {
+    pub(crate) fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
         if let Some(missed) = self.recounts.get_mut(&id) {
-            *missed = missed.saturating_add(more);
+            *missed = (missed.0.saturating_add(blocks), missed.1.saturating_add(pages));
         }
     }
 
@@ -495,6 +516,7 @@ impl<M: Media> Core<M> {
         page.set_mapped(object.mapped);
         self.insert_page(address, std::rc::Rc::new(page));
         self.dirty_pages.push((level, address));
+        self.page_given(id)?;
         let object = self.objects.get_mut(&id)?;
         object.root = address;
         object.root_crc = 0;

@@ -65,7 +65,7 @@ impl CheckReport {
         self.count == 0
     }
 
-    fn find(&mut self, finding: String) {
+    pub(crate) fn find(&mut self, finding: String) {
         self.count += 1;
         if self.findings.len() < LISTED {
             self.findings.push(finding);

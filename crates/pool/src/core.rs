@@ -21,6 +21,8 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+/// Set in the ids of operations that the pool gives itself.
+const INTERNAL: OperationId = 1 << 63;
 /// Names a submitted operation.
 pub type OperationId = u64;
 
@@ -218,6 +220,8 @@ pub(crate) struct Object {
     pub reservation: Option<Reservation>,
     /// Mapped blocks that somebody else may use too, at most; kept while `tracked`.
     pub shared: u64,
+    /// Map pages that may have to be allocated to write all of the object, at most; kept while `tracked`.
+    pub pages_due: u64,
     /// Reserved, or counted for a reservation to come.
     pub tracked: bool,
 }
@@ -230,6 +234,21 @@ pub(crate) struct Dropped {
     pub crc: u32,
     /// Blocks mapped below.
     pub mapped: u64,
+}
+
+impl Operation {
+    /// True for what hosts ask for, false for administration and scans.
+    fn is_of_a_host(&self) -> bool {
+        matches!(
+            self,
+            Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Zero { .. }
+                | Self::Clone { .. }
+                | Self::CompareAndWrite { .. }
+                | Self::Flush
+        )
+    }
 }
 
 impl Object {
@@ -248,8 +267,30 @@ impl Object {
             zero_detection: true,
             reservation: None,
             shared: 0,
+            pages_due: 0,
             tracked: false,
         }
+    }
+
+    /// Map pages of the object when all of it is mapped.
+    pub fn all_pages(&self) -> u64 {
+        let blocks = crate::assign::blocks_for(self.size_bytes);
+        let top = self.level.max(crate::page::level_for(blocks));
+        (0..=top).map(|level| blocks.div_ceil(crate::page::page_span(level))).sum()
+    }
+
+    /// Up to so many more blocks and pages are shared with others.
+    pub fn share(&mut self, blocks: u64, pages: u64) {
+        self.shared = self.shared.saturating_add(blocks).min(self.mapped);
+        self.pages_due = self.pages_due.saturating_add(pages).min(self.all_pages());
+    }
+
+    /// Changes the size, and with it the pages that may be needed.
+    pub fn resize(&mut self, size_bytes: u64) {
+        let before = self.all_pages();
+        self.size_bytes = size_bytes;
+        let after = self.all_pages();
+        self.pages_due = (self.pages_due + after.saturating_sub(before)).min(after);
     }
 
     /// Blocks that must be kept free for the reservation: one for each block that is not mapped, a share of those that are shared, and the map.
@@ -257,8 +298,7 @@ impl Object {
         let Some(reservation) = self.reservation else { return 0 };
         let blocks = crate::assign::blocks_for(self.size_bytes);
         let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
-        let pages: u64 = (0..=self.level).map(|level| blocks.div_ceil(crate::page::page_span(level))).sum();
-        blocks.saturating_sub(self.mapped) + shared + pages
+        blocks.saturating_sub(self.mapped) + shared + self.pages_due
     }
 }
 
@@ -325,8 +365,10 @@ pub(crate) enum Step {
     LogFull,
     /// Waits for I/O of its own.
     Io,
-    /// Made progress and wants another turn.
+    /// Made progress and wants another turn at once.
     Again,
+    /// Made progress and wants another turn after others had theirs.
+    Later,
     /// Failed.
     Fail(Failure),
 }
@@ -343,7 +385,8 @@ pub(crate) struct Placed {
 pub(crate) struct ReadState {
     pub out: Vec<u8>,
     pub outstanding: u32,
-    pub bad: bool,
+    /// The first block, counted from the start of the read, that did not match its checksum or could not be read.
+    pub bad: Option<(usize, u64)>,
     pub tries: u8,
 }
 
@@ -390,6 +433,11 @@ pub(crate) enum Io {
         blocks: Vec<(u64, u32)>,
         address: u64,
     },
+    /// A read of the check under way.
+    Check {
+        generation: u64,
+        read: crate::online_check::CheckRead,
+    },
     /// Blocks of an operation that verifies: block of the object, address, CRC.
     Verify {
         operation: OperationId,
@@ -409,7 +457,9 @@ pub(crate) enum Io {
         data: Vec<(u64, Data)>,
         retried: bool,
     },
-    Checkpoint,
+    Checkpoint {
+        blocks: usize,
+    },
     CheckpointFlush,
     Swap,
 }
@@ -460,17 +510,28 @@ pub struct Core<M: Media> {
     pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
+    /// Detached sub-trees that cannot be walked, because a page or counts cannot be read: their space stays in use until it is repaired.
+    pub(crate) parked: Vec<Dropped>,
     /// Blocks mapped below the detached sub-trees.
     pub(crate) droppable_blocks: u64,
     /// Blocks kept free for reserved volumes.
     pub(crate) promised: u64,
-    /// Reserved volumes whose shared blocks are being counted, and how many more may have become shared meanwhile.
-    pub(crate) recounts: FxHashMap<u64, u64>,
+    /// Reserved volumes whose shared blocks are being counted, and how many more, and how many more pages, may have
+    /// become shared meanwhile.
+    pub(crate) recounts: FxHashMap<u64, (u64, u64)>,
     /// Shared pages that the pass of `Verify` under way has seen.
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
     pub(crate) growing: Option<crate::grow::Growing>,
-    pub(crate) online_check: Option<crate::online_check::OnlineCheck>,
+    pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
+    /// Something was given back since what reserved volumes share was counted.
+    pub(crate) recount_due: bool,
+    /// Operations that want another turn, but not before others had one.
+    later: Vec<OperationId>,
+    /// Pages that a scan may look at in one turn.
+    pub(crate) scan_pages: usize,
+    /// Operations of hosts submitted so far.
+    host_operations: u64,
     pub(crate) metadata_blocks: u64,
     pub(crate) log: Log,
     pub(crate) frozen: Option<Frozen>,
@@ -483,7 +544,7 @@ pub struct Core<M: Media> {
     pub(crate) ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     pub(crate) space_waiters: VecDeque<OperationId>,
-    log_waiters: VecDeque<OperationId>,
+    pub(crate) log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     placed_unflushed: Vec<OperationId>,
     placed_flush_in_flight: bool,
@@ -520,6 +581,7 @@ impl<M: Media> Core<M> {
             stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
+            parked: Vec::new(),
             droppable_blocks: 0,
             promised: 0,
             recounts: FxHashMap::default(),
@@ -527,6 +589,10 @@ impl<M: Media> Core<M> {
             incidents: VecDeque::new(),
             growing: None,
             online_check: None,
+            recount_due: false,
+            later: Vec::new(),
+            scan_pages: 16,
+            host_operations: 0,
             metadata_blocks: 0,
             log,
             frozen: None,
@@ -588,10 +654,36 @@ impl<M: Media> Core<M> {
         self.log.next_sequence()
     }
 
+    /// Counts anew what reserved volumes share, once what was given back has been walked: their promises may have become smaller.
+    fn recount_if_due(&mut self) {
+        if !self.recount_due || !self.drops.is_empty() || self.replaying.is_some() {
+            return;
+        }
+        self.recount_due = false;
+        let reserved = self.objects.values().filter(|o| o.reservation.is_some() && o.shared > 0).map(|o| o.id);
+        let mut reserved: Vec<u64> = reserved.filter(|id| !self.recounts.contains_key(id)).collect();
+        reserved.sort_unstable();
+        for object in reserved {
+            let id = self.next_operation | INTERNAL;
+            self.next_operation += 1;
+            let operation = Operation::Recount { object };
+            self.operations.insert(id, Pending { operation, progress: Progress::default(), waiting: 0, failed: None });
+            self.later.push(id);
+        }
+    }
+
+    /// Reports a result to whoever submitted the operation.
+    pub(crate) fn finish(&mut self, id: OperationId, result: Result<Output, Failure>) {
+        if id & INTERNAL == 0 {
+            self.finished.push_back((id, result));
+        }
+    }
+
     /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         let id = self.next_operation;
         self.next_operation += 1;
+        self.host_operations += u64::from(operation.is_of_a_host());
         let pending = Pending { operation, progress: Progress::default(), waiting: 0, failed: None };
         self.attempt(id, pending);
         id
@@ -610,7 +702,34 @@ impl<M: Media> Core<M> {
 
     /// True when something can be done without waiting for the medium.
     pub fn busy(&self) -> bool {
-        !self.ready.is_empty() || self.log.has_work() || !self.drops.is_empty()
+        !self.ready.is_empty() || !self.later.is_empty() || self.log.has_work() || !self.drops.is_empty()
+    }
+
+    /// Operations of hosts submitted since the pool was opened.
+    pub fn host_operations(&self) -> u64 {
+        self.host_operations
+    }
+
+    /// How much background work matters to hosts now, from 0 to 256: as much as they wait for space that it would bring, or soon will.
+    pub fn urgency(&self) -> u16 {
+        if self.drops.is_empty() {
+            return 0;
+        }
+        // From a tenth of the pool down to a fiftieth.
+        let (from, to) = (self.space.usable() / 10, self.space.usable() / 50);
+        let free = self.space.available().saturating_sub(self.promised);
+        let missing = from.saturating_sub(free).min(from - to);
+        (missing * 256 / (from - to).max(1)) as u16
+    }
+
+    /// True when background work cannot go on before the medium has answered.
+    pub fn waits_for_medium(&self) -> bool {
+        self.later.is_empty() && !self.io.is_empty()
+    }
+
+    /// True when there is background work that the next pump goes on with.
+    pub fn wants_turn(&self) -> bool {
+        !self.later.is_empty() || !self.drops.is_empty()
     }
 
     /// True when no request is with the medium and nothing waits for one.
@@ -618,10 +737,31 @@ impl<M: Media> Core<M> {
         self.io.is_empty() && self.ready.is_empty() && !self.log.has_work() && self.frozen.is_none()
     }
 
-    /// Moves everything forward as far as possible without blocking. `background` is how many pages of detached sub-trees may be
-    /// given back in this call.
+    /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
+    /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
-        let mut reclaim = background;
+        self.background(background);
+        self.advance();
+        self.evict();
+    }
+
+    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every scan look at as many. What they ask of the
+    /// medium goes to it with the next pump.
+    pub fn background(&mut self, pages: usize) {
+        if pages == 0 || self.stopped.is_some() {
+            return;
+        }
+        self.scan_pages = pages;
+        self.reclaim(pages);
+        self.recount_if_due();
+        for id in std::mem::take(&mut self.later) {
+            if let Some(pending) = self.operations.remove(&id) {
+                self.attempt(id, pending);
+            }
+        }
+    }
+
+    fn advance(&mut self) {
         loop {
             let mut progress = false;
             let before = self.next_ticket;
@@ -638,12 +778,9 @@ impl<M: Media> Core<M> {
             if self.stopped.is_some() {
                 break;
             }
+            self.retry_paced();
             self.flush_placed();
             progress |= self.write_frames();
-            if reclaim > 0 {
-                reclaim -= 1;
-                progress |= self.reclaim(1) > 0;
-            }
             self.step_growth();
             self.want_checkpoint();
             self.step_checkpoint();
@@ -654,7 +791,6 @@ impl<M: Media> Core<M> {
                 break;
             }
         }
-        self.evict();
     }
 
     /// Asks for a checkpoint soon.
@@ -671,7 +807,7 @@ impl<M: Media> Core<M> {
         if self.log.half_full()
             || pages > self.options.memory_bytes / 8
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
-            || !self.log_waiters.is_empty()
+            || (!self.log_waiters.is_empty() && self.frozen.is_none())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
         {
             self.checkpoint_wanted = true;
@@ -685,6 +821,12 @@ impl<M: Media> Core<M> {
         ticket
     }
 
+    /// A number that nothing else has in this run.
+    pub(crate) fn next_generation(&mut self) -> u64 {
+        self.next_operation += 1;
+        self.next_operation
+    }
+
     /// The pool can no longer vouch for anything new: every operation from now on fails.
     pub(crate) fn stop(&mut self, reason: impl Into<String>) {
         if self.stopped.is_some() {
@@ -694,29 +836,30 @@ impl<M: Media> Core<M> {
         self.stopped = Some(reason.clone());
         let failure = Failure::Block(BlockError::PoolStopped { reason });
         for (_, id, _) in std::mem::take(&mut self.durable_waiters) {
-            self.finished.push_back((id, Err(failure.clone())));
+            self.finish(id, Err(failure.clone()));
         }
         let mut ids: Vec<_> = self.operations.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
             self.operations.remove(&id);
-            self.finished.push_back((id, Err(failure.clone())));
+            self.finish(id, Err(failure.clone()));
         }
         self.ready.clear();
+        self.later.clear();
         self.waiters.clear();
         self.space_waiters.clear();
         self.log_waiters.clear();
     }
 
-    fn attempt(&mut self, id: OperationId, mut pending: Pending) {
+    pub(crate) fn attempt(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = &self.stopped {
             let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
-            self.finished.push_back((id, Err(failure)));
+            self.finish(id, Err(failure));
             return;
         }
         if let Some(failure) = pending.failed.take() {
             self.abandon(&mut pending);
-            self.finished.push_back((id, Err(failure)));
+            self.finish(id, Err(failure));
             return;
         }
         self.need.clear();
@@ -725,11 +868,11 @@ impl<M: Media> Core<M> {
             effects.push((id, self.log.next_sequence()));
         }
         match step {
-            Step::Done(output) => self.finished.push_back((id, Ok(output))),
+            Step::Done(output) => self.finish(id, Ok(output)),
             Step::Durable(output) => {
                 let sequence = pending.progress.flush_sequence.unwrap_or(self.log.next_sequence());
                 if self.log.durable_sequence() >= sequence {
-                    self.finished.push_back((id, Ok(output)));
+                    self.finish(id, Ok(output));
                 } else {
                     self.durable_waiters.push_back((sequence, id, output));
                 }
@@ -738,9 +881,12 @@ impl<M: Media> Core<M> {
                 if let Some(bad) = pending.progress.bad_block
                     && self.need.blocks.contains(&bad)
                 {
-                    let lba = operation_lba(&pending.operation);
+                    let failure = match self.place_needed(&pending.operation, bad.0) {
+                        Some((object, block)) => self.bad_block(object, block, bad.0),
+                        None => BlockError::ReadFailed { lba: operation_lba(&pending.operation) }.into(),
+                    };
                     self.abandon(&mut pending);
-                    self.finished.push_back((id, Err(BlockError::ReadFailed { lba }.into())));
+                    self.finish(id, Err(failure));
                 } else {
                     self.wait_for_need(id, pending);
                 }
@@ -760,9 +906,13 @@ impl<M: Media> Core<M> {
                 self.operations.insert(id, pending);
                 self.ready.push_back(id);
             }
+            Step::Later => {
+                self.operations.insert(id, pending);
+                self.later.push(id);
+            }
             Step::Fail(failure) => {
                 self.abandon(&mut pending);
-                self.finished.push_back((id, Err(failure)));
+                self.finish(id, Err(failure));
             }
         }
     }
@@ -781,7 +931,7 @@ impl<M: Media> Core<M> {
     fn wait_for_need(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = self.need.damaged.take() {
             self.abandon(&mut pending);
-            self.finished.push_back((id, Err(Failure::Pool(PoolError::Damaged(reason)))));
+            self.finish(id, Err(Failure::Pool(PoolError::Damaged(reason))));
             return;
         }
         let mut keys = self.issue_need();
@@ -855,6 +1005,7 @@ impl<M: Media> Core<M> {
     fn page_failed(&mut self, address: u64, reason: String) {
         let key = Key::Page(address);
         self.note_incident(Incident::Metadata(reason.clone()));
+        self.park_drops(|dropped| dropped.address == address);
         let mut failing = Vec::new();
         for id in self.waiters.remove(&key).unwrap_or_default() {
             match self.operations.get_mut(&id) {
@@ -910,6 +1061,7 @@ impl<M: Media> Core<M> {
                             self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
                         } else {
                             self.note_incident(Incident::Metadata(reason.clone()));
+                            self.space.lose(segment, &reason);
                             self.wake(Key::Segment(segment), Some(PoolError::Damaged(reason).into()));
                         }
                     }
@@ -917,6 +1069,7 @@ impl<M: Media> Core<M> {
             }
             Io::Block { address, crc, retried } => self.block_read(address, crc, retried, completion.result),
             Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, completion.result),
+            Io::Check { generation, read } => self.check_arrived(generation, read, completion.result),
             Io::Verify { operation, blocks } => self.verified(operation, blocks, completion.result),
             Io::Placed { operation } => {
                 // Nothing refers to the blocks yet, so that they could not be written harms only this operation.
@@ -962,6 +1115,9 @@ impl<M: Media> Core<M> {
             Io::Destage { addresses, data, retried } => match completion.result {
                 Ok(_) => {
                     let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                    if let Some(frozen) = &mut self.frozen {
+                        frozen.pace.progress(addresses.len());
+                    }
                     for address in addresses {
                         self.destage_in_flight -= 1;
                         self.counters.destaged += 1;
@@ -971,8 +1127,8 @@ impl<M: Media> Core<M> {
                 Err(_) if !retried => self.write_destage(data, true),
                 Err(error) => self.stop(format!("a destage write failed: {error}")),
             },
-            Io::Checkpoint => match completion.result {
-                Ok(_) => self.checkpoint_written(),
+            Io::Checkpoint { blocks } => match completion.result {
+                Ok(_) => self.checkpoint_written(blocks),
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
             Io::CheckpointFlush => match completion.result {
@@ -1057,7 +1213,7 @@ impl<M: Media> Core<M> {
                 break;
             }
             if let Some((_, id, output)) = self.durable_waiters.pop_front() {
-                self.finished.push_back((id, Ok(output)));
+                self.finish(id, Ok(output));
             }
         }
     }
@@ -1156,6 +1312,38 @@ impl<M: Media> Core<M> {
     /// Bytes of the log in use.
     pub fn log_used_bytes(&self) -> u64 {
         self.log.used()
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// The object and block through which an operation needs the old content at `address`.
+    fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(u64, u64)> {
+        let block = BLOCK_BYTES as u64;
+        let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
+        let mut candidates: Vec<(u64, u64)> = Vec::new();
+        match operation {
+            Operation::Write { object, offset, data, .. } => {
+                candidates.extend(ends(*offset, data.len() as u64).map(|at| (*object, at)));
+            }
+            Operation::CompareAndWrite { object, offset, data, .. } => {
+                let [first, last] = ends(*offset, data.len() as u64);
+                candidates.extend((first..=last).map(|at| (*object, at)));
+            }
+            Operation::Zero { object, ranges, .. } => {
+                let ends = ranges.iter().flat_map(|(offset, length)| ends(*offset, *length));
+                candidates.extend(ends.map(|at| (*object, at)));
+            }
+            Operation::Clone { source, source_offset, destination, destination_offset, length } => {
+                candidates.extend(ends(*source_offset, *length).map(|at| (*source, at)));
+                candidates.extend(ends(*destination_offset, *length).map(|at| (*destination, at)));
+            }
+            _ => {}
+        }
+        let found = candidates
+            .into_iter()
+            .find(|&(object, at)| self.lookup(object, at).is_some_and(|entry| entry.address() == address));
+        self.need.clear();
+        found
     }
 }
 

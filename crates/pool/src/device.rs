@@ -82,7 +82,14 @@ impl<M: Media> Pool<M> {
         let mut core = self.0.core.borrow_mut();
         core.pump(background);
         self.collect(&mut core);
-        core.droppable() > 0
+        core.wants_turn()
+    }
+
+    /// Does background work, as [`Core::background`] says; a pump has to follow.
+    pub fn background(&self, pages: usize) {
+        let mut core = self.0.core.borrow_mut();
+        core.background(pages);
+        self.collect(&mut core);
     }
 
     /// A volume or snapshot as a block device.

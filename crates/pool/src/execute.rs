@@ -62,7 +62,7 @@ impl<M: Media> Core<M> {
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
             Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
-            Operation::CheckStep => self.check_step(id, progress),
+            Operation::CheckStep => self.check_step(id),
             Operation::Recount { object } => self.recount_step(*object, progress),
             Operation::Grow(growth) => self.grow_step(id, growth),
         }
@@ -171,7 +171,7 @@ impl<M: Media> Core<M> {
     fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
         let block = offset / B;
-        if !offset.is_multiple_of(B) || is_zero(data) || !self.log.fits(Self::inline_record_bytes(1)) {
+        if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
         let Some(leaf) = self.owned_leaf(object, block) else { return false };
@@ -209,8 +209,11 @@ impl<M: Media> Core<M> {
         }
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
-        let planned = self.plan_blocks(object, first, count);
         let sources = self.sources(object, offset, data);
+        // Zeros may give pages back and make others necessary.
+        self.need.once = sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
+        let planned = self.plan_blocks(object, first, count);
+        self.need.once = false;
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.need.is_empty() {
             return Step::Wait;
@@ -221,7 +224,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(Ask { freeing: new == 0, ..ask }, progress) {
             return step;
         }
-        if !self.log.fits(Self::inline_record_bytes(count)) {
+        if !self.log_takes(Self::inline_record_bytes(count)) {
             return Step::LogFull;
         }
         if self.commit_inline(object, first, &sources).is_none() {
@@ -326,7 +329,7 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        let edges = 2;
+        let edges = u64::from(head.is_some()) + u64::from(tail.is_some());
         if let Err(step) = self.room(self.ask_to_free(object, edges), progress) {
             return step;
         }
@@ -334,7 +337,7 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(bytes) {
             return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         let Some(placed) = progress.placed.take() else { return broken() };
@@ -439,6 +442,7 @@ impl<M: Media> Core<M> {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
+            self.blocks.place(address..address + run);
             let mut buffer = Buffer::zeroed(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
@@ -521,7 +525,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -607,7 +611,7 @@ impl<M: Media> Core<M> {
         if let Err(step) = self.room(Ask { promise, ..self.ask_for(destination, new) }, progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + 48) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + 48) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -709,12 +713,15 @@ impl<M: Media> Core<M> {
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / B + 1;
         let promise = self.promise_of_changes(changes);
-        let lasting = self.need.allocations + 8 + stored;
-        let ask = Ask { lasting, promise, freeing: !grows || deletes, ..Ask::default() };
+        let blocks = self.need.allocations + 8 + stored;
+        let ask = match !grows || deletes {
+            true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },
+            false => Ask { lasting: blocks, promise, ..Ask::default() },
+        };
         if let Err(step) = self.room(ask, progress) {
             return step;
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         if self.assign_catalog(changes).is_none() {
@@ -726,7 +733,7 @@ impl<M: Media> Core<M> {
             if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
                 && let Some(object) = self.objects.get(&id.0)
             {
-                shared.push((id.0, object.shared));
+                shared.push((id.0, object.shared, object.pages_due));
             }
         }
         self.log.append(|out| record::encode_catalog(out, changes, &shared));

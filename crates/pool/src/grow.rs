@@ -129,6 +129,7 @@ impl<M: Media> Core<M> {
     /// A checkpoint is durable.
     pub(crate) fn growth_done(&mut self) {
         if self.growing.as_ref().is_some_and(|growing| matches!(growing.stage, Stage::Frozen)) {
+            self.space.finish_growth();
             self.end_growth(Ok(()));
         }
     }

@@ -243,6 +243,9 @@ pub enum PoolError {
     /// The pool cannot be made larger that way; a sentence that says why.
     #[error("{0}")]
     CannotGrow(String),
+    /// The pool has no time or space for it now; a sentence that says why.
+    #[error("{0}")]
+    Busy(String),
     /// The pool stopped after an error of its medium.
     #[error("the pool stopped after a media error: {0}")]
     Stopped(String),

@@ -18,6 +18,7 @@ mod interface;
 mod layout;
 mod log;
 mod online_check;
+mod pace;
 mod page;
 mod read;
 mod rebuild;

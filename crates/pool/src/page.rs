@@ -27,6 +27,17 @@ pub const fn page_span(level: u8) -> u64 {
     1 << (8 * (level as u32 + 1))
 }
 
+/// Pages that map a run of blocks, at most, wherever it begins.
+pub const fn pages_of_run(blocks: u64) -> u64 {
+    let mut pages = 0u64;
+    let mut level = 0;
+    while level <= MAX_LEVEL {
+        pages = pages.saturating_add(blocks.div_ceil(page_span(level)).saturating_add(1));
+        level += 1;
+    }
+    pages
+}
+
 /// The lowest level whose root spans `blocks`.
 pub const fn level_for(blocks: u64) -> u8 {
     let mut level = 0;

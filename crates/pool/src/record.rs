@@ -6,7 +6,7 @@
 //! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32} | data of mapped blocks if flags bit 0
 //! zero     16 first block (8) | 24 count (8)
 //! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
-//! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares at most (8)
+//! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
@@ -69,8 +69,8 @@ pub enum Record<'a> {
         /// Number of blocks.
         count: u64,
     },
-    /// Catalog changes, and what objects share at most afterwards: object, blocks.
-    Catalog(Vec<CatalogChange>, Vec<(u64, u64)>),
+    /// Catalog changes, and what objects share and need at most afterwards: object, blocks, pages.
+    Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
 }
 
 fn begin(out: &mut Vec<u8>, kind: u8, flags: u8, object: u64) -> usize {
@@ -150,18 +150,18 @@ pub fn catalog_bytes(changes: &[CatalogChange]) -> usize {
             CatalogChange::PutDocument { key, value } => 9 + key.len() + value.len(),
             CatalogChange::DeleteDocument { key } => 9 + key.len(),
             // With the count of shared blocks that a reservation comes with.
-            _ => 32,
+            _ => 40,
         })
         .sum::<usize>()
 }
 
 /// Bytes of a catalog record without changes for `objects` counts of shared blocks.
 pub fn shared_bytes(objects: usize) -> usize {
-    24 + objects * 16
+    24 + objects * 24
 }
 
 /// Appends a catalog record.
-pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange], shared: &[(u64, u64)]) {
+pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
     let at = begin(out, CATALOG, 0, 0);
     out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
     let text = |out: &mut Vec<u8>, bytes: &[u8]| {
@@ -222,9 +222,10 @@ pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange], shared: &[(u
         }
     }
     out.extend_from_slice(&(shared.len() as u32).to_le_bytes());
-    for (object, blocks) in shared {
-        out.extend_from_slice(&object.to_le_bytes());
-        out.extend_from_slice(&blocks.to_le_bytes());
+    for (object, blocks, pages) in shared {
+        for value in [object, blocks, pages] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
     }
     end(out, at);
 }
@@ -301,7 +302,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             // Format version 1 ends here.
             let mut shared = Vec::new();
             for _ in 0..if cursor.0.is_empty() { 0 } else { cursor.u32()? } {
-                shared.push((cursor.u64()?, cursor.u64()?));
+                shared.push((cursor.u64()?, cursor.u64()?, cursor.u64()?));
             }
             Record::Catalog(changes, shared)
         }
@@ -364,7 +365,7 @@ mod tests {
             CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
         ];
         let before = out.len();
-        encode_catalog(&mut out, &changes, &[(1, 7)]);
+        encode_catalog(&mut out, &changes, &[(1, 7, 8)]);
         assert!(out.len() - before <= catalog_bytes(&changes));
         let mut rest = &out[..];
         let mut seen = 0;
@@ -377,7 +378,7 @@ mod tests {
                 }
                 (1, Record::Zero { object: 3, first: 1, count: 2 }) => {}
                 (2, Record::Clone { source: 1, source_first: 2, destination: 3, destination_first: 4, count: 5 }) => {}
-                (3, Record::Catalog(c, shared)) => assert_eq!((c, shared), (changes.clone(), vec![(1, 7)])),
+                (3, Record::Catalog(c, shared)) => assert_eq!((c, shared), (changes.clone(), vec![(1, 7, 8)])),
                 (_, other) => panic!("{other:?}"),
             }
             rest = after;

@@ -347,6 +347,7 @@ impl<M: Media> Core<M> {
                     zero_detection: true,
                     reservation: None,
                     shared: 0,
+                    pages_due: 0,
                     tracked: false,
                 },
             );
@@ -496,6 +497,7 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
+        self.recount_due = true;
         if named {
             self.space.permit_all();
         }
@@ -584,9 +586,9 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
-            Record::Catalog(changes, shared) => self
-                .assign_catalog(changes)
-                .and_then(|()| shared.iter().try_for_each(|&(object, blocks)| self.set_shared(object, blocks))),
+            Record::Catalog(changes, shared) => self.assign_catalog(changes).and_then(|()| {
+                shared.iter().try_for_each(|&(object, blocks, pages)| self.set_shared(object, blocks, pages))
+            }),
         };
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
     }

@@ -16,8 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
-/// Leaves that a scan without I/O of its own visits before others get a turn.
-const LEAVES: usize = 256;
 /// Shared blocks of which one pass of a count keeps track; for more it goes through the maps again.
 const TRACKED_BLOCKS: usize = 1 << 20;
 /// Shared pages of which a count keeps track. What lies below more of them is not counted.
@@ -37,8 +35,9 @@ pub(crate) struct Scan {
     block: u64,
     /// By level: the page last entered, as number of its span + 1.
     entered: [u64; MAX_LEVEL as usize + 1],
-    /// Blocks counted.
+    /// Blocks and pages counted.
     blocks: u64,
+    pages: u64,
     places: Vec<Place>,
     pages_seen: FxHashMap<u64, u32>,
     blocks_seen: FxHashMap<u64, u32>,
@@ -165,7 +164,7 @@ impl<M: Media> Core<M> {
         let mut objects = objects.to_vec();
         objects.sort_unstable();
         objects.dedup();
-        for _ in 0..LEAVES {
+        for _ in 0..self.scan_pages {
             let Some(&object) = objects.get(scan.object) else {
                 if scan.window.end == u64::MAX {
                     return Step::Done(Output::Bytes(scan.blocks * B));
@@ -232,7 +231,7 @@ impl<M: Media> Core<M> {
             }
         }
         progress.scan = Some(scan);
-        Step::Again
+        Step::Later
     }
 
     /// Counts the blocks that a volume shares with nobody, and with that how many it shares at most.
@@ -242,15 +241,18 @@ impl<M: Media> Core<M> {
             return Step::Fail(PoolError::NoSuchObject(object).into());
         }
         let mut scan = progress.scan.take().unwrap_or_else(|| {
-            self.recounts.insert(object, 0);
+            self.recounts.insert(object, (0, 0));
             Box::default()
         });
-        for _ in 0..LEAVES {
-            let visit = self.visit(&mut scan, object, |core, _, (address, _, _)| {
+        for _ in 0..self.scan_pages {
+            let visit = self.visit(&mut scan, object, |core, scan, (address, _, _)| {
                 core.need_counts(address);
                 match (core.need.is_empty(), core.space.count(address)) {
                     (false, _) => Enter::Wait,
-                    (true, Some(1)) => Enter::Yes,
+                    (true, Some(1)) => {
+                        scan.pages += 1;
+                        Enter::Yes
+                    }
                     (true, _) => Enter::No,
                 }
             });
@@ -274,26 +276,31 @@ impl<M: Media> Core<M> {
                         return Step::Done(Output::Done);
                     };
                     let Some(o) = self.objects.get(&object) else { return Step::Done(Output::Done) };
-                    let shared = o.mapped.saturating_sub(scan.blocks).saturating_add(missed).min(o.mapped);
-                    if o.reservation.is_some() && shared >= o.shared {
+                    let shared = o.mapped.saturating_sub(scan.blocks).saturating_add(missed.0).min(o.mapped);
+                    let pages = o.all_pages().saturating_sub(scan.pages).saturating_add(missed.1).min(o.all_pages());
+                    if o.reservation.is_some() && shared >= o.shared && pages >= o.pages_due {
                         self.recounts.remove(&object);
                         return Step::Done(Output::Done);
                     }
-                    if !self.log.fits(crate::record::shared_bytes(1)) {
+                    if !self.log_takes(crate::record::shared_bytes(1)) {
                         progress.scan = Some(scan);
                         return Step::LogFull;
                     }
                     self.recounts.remove(&object);
-                    if self.set_shared(object, shared).is_none() {
+                    let (shared, pages) = match o.reservation {
+                        Some(_) => (shared.min(o.shared), pages.min(o.pages_due)),
+                        None => (shared, pages),
+                    };
+                    if self.set_shared(object, shared, pages).is_none() {
                         return Step::Done(Output::Done);
                     }
-                    self.log.append(|out| crate::record::encode_catalog(out, &[], &[(object, shared)]));
+                    self.log.append(|out| crate::record::encode_catalog(out, &[], &[(object, shared, pages)]));
                     return Step::Durable(Output::Done);
                 }
             }
         }
         progress.scan = Some(scan);
-        Step::Again
+        Step::Later
     }
 
     /// Finds every place that is stored in one of the blocks.
@@ -301,7 +308,7 @@ impl<M: Media> Core<M> {
         let wanted: FxHashSet<u64> = blocks.iter().copied().collect();
         let objects = self.object_ids();
         let mut scan = progress.scan.take().unwrap_or_default();
-        for _ in 0..LEAVES {
+        for _ in 0..self.scan_pages {
             // Objects may come and go meanwhile; the scan goes on with the next id.
             let Some(&object) = objects.iter().find(|id| **id >= scan.object as u64) else {
                 scan.places.sort_unstable();
@@ -327,7 +334,7 @@ impl<M: Media> Core<M> {
             }
         }
         progress.scan = Some(scan);
-        Step::Again
+        Step::Later
     }
 
     /// Deallocates stored blocks of zeros, up to a leaf at a time.

@@ -126,7 +126,11 @@ pub struct SpaceMap {
     pinned: u64,
     dirty: Vec<u32>,
     frozen: Vec<u32>,
+    /// Segments with frozen blocks that a flip did not release.
+    held: BTreeSet<u32>,
     future: FxHashMap<u32, Box<Bits>>,
+    /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
+    lost: FxHashMap<u32, String>,
     clock: std::collections::VecDeque<u32>,
     /// Zones whose index has to be written although none of their segments changed.
     stale: BTreeSet<u32>,
@@ -166,7 +170,9 @@ impl SpaceMap {
             pinned: 0,
             dirty: Vec::new(),
             frozen: Vec::new(),
+            held: BTreeSet::new(),
             future: FxHashMap::default(),
+            lost: FxHashMap::default(),
             clock: std::collections::VecDeque::new(),
             stale: BTreeSet::new(),
             growing: None,
@@ -181,7 +187,7 @@ impl SpaceMap {
 
     /// Free blocks of a segment that is not resident.
     fn indexed_free(&self, segment: u32) -> u64 {
-        if self.layout.is_metadata(segment) {
+        if self.layout.is_metadata(segment) || self.lost.contains_key(&segment) {
             return 0;
         }
         match self.index.get(segment as usize) {
@@ -237,6 +243,9 @@ impl SpaceMap {
             s.referenced = true;
             return Ok(None);
         }
+        if let Some(reason) = self.lost.get(&segment) {
+            return Err(reason.clone());
+        }
         Ok((!self.materialise(segment)).then_some(segment))
     }
 
@@ -247,6 +256,19 @@ impl SpaceMap {
         }
         self.insert(segment, Box::new([0; N]));
         true
+    }
+
+    /// The counts of a segment cannot be read.
+    pub fn lose(&mut self, segment: u32, reason: &str) {
+        if !self.resident.contains(segment) && !self.lost.contains_key(&segment) {
+            self.total_available -= self.indexed_free(segment);
+            self.lost.insert(segment, reason.to_owned());
+        }
+    }
+
+    /// Where the counts of a segment were written last.
+    pub fn index_entry(&self, segment: u32) -> Option<SlotEntry> {
+        self.index.get(segment as usize).copied()
     }
 
     /// Block to read for `segment`, and the CRC it must have.
@@ -436,6 +458,39 @@ impl SpaceMap {
                 let count = s.counts.get_mut((address - blocks.start) as usize).filter(|count| **count > 0)?;
                 *count = count.saturating_add(1);
             }
+            if !s.dirty {
+                s.dirty = true;
+                self.dirty.push(segment);
+            }
+        }
+        Some(())
+    }
+
+    /// Removes a reference of each block of `addresses` that is not 0; calls `freed` with those that lost their last one. `None` when a segment is
+    /// not resident or a block has no reference.
+    pub fn unshare(&mut self, addresses: impl Iterator<Item = u64>, mut freed: impl FnMut(u64)) -> Option<()> {
+        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+        while let Some(first) = addresses.peek() {
+            let (segment, _) = self.layout.locate(*first)?;
+            let blocks = self.layout.neighbours(*first);
+            let s = self.resident.get_mut(segment)?;
+            let mut zeros = 0;
+            while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
+                let i = (address - blocks.start) as usize;
+                let count = s.counts.get_mut(i).filter(|count| **count > 0)?;
+                if *count == STICKY {
+                    continue;
+                }
+                *count -= 1;
+                if *count == 0 {
+                    zeros += 1;
+                    set(&mut s.freed, i);
+                    freed(address);
+                }
+            }
+            s.zero_counts += zeros;
+            self.allocated -= u64::from(zeros);
+            self.pinned += u64::from(zeros);
             if !s.dirty {
                 s.dirty = true;
                 self.dirty.push(segment);
@@ -635,8 +690,20 @@ impl SpaceMap {
     }
 
     /// The checkpoint is durable: blocks that were free at its freeze and not allocated since may be allocated.
-    pub fn release(&mut self) {
-        for segment in std::mem::take(&mut self.frozen) {
+    ///
+    /// With `hold` they stay as they are, and a later call without it releases them.
+    pub fn release(&mut self, hold: bool) {
+        let frozen = std::mem::take(&mut self.frozen);
+        if hold {
+            for segment in frozen {
+                if let Some(s) = self.resident.get_mut(segment) {
+                    s.flushing = false;
+                }
+                self.held.insert(segment);
+            }
+            return;
+        }
+        for segment in std::mem::take(&mut self.held).into_iter().chain(frozen) {
             let future = self.future.get(&segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
             s.flushing = false;
@@ -657,7 +724,6 @@ impl SpaceMap {
                 self.with_space.insert(segment);
             }
         }
-        self.finish_growth();
     }
 
     /// The segment that a growth makes longer: a last one that is short and that data can use.
@@ -708,7 +774,7 @@ impl SpaceMap {
     }
 
     /// The checkpoint that carried a growth is durable.
-    fn finish_growth(&mut self) {
+    pub fn finish_growth(&mut self) {
         if self.growing.take().is_some() {
             let usable = self.layout.usable_blocks();
             self.total_available += usable - self.usable;
@@ -729,7 +795,7 @@ impl SpaceMap {
             let Some(segment) = self.clock.pop_front() else { return };
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
-            let busy = s.dirty || s.flushing || s.reserved > 0 || open;
+            let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
             let unknown = self.index[segment as usize].slot().is_none() || self.future.contains_key(&segment);
             if busy || s.referenced || unknown {
@@ -802,10 +868,10 @@ mod tests {
         assert_ne!(a, b);
         map.increment(b);
         map.decrement(b); // allocated and freed during the flight: waits for the next one
-        map.release();
+        map.release(false);
         assert_eq!((map.available(), map.pinned()), (total - 1, 1));
         map.freeze();
-        map.release();
+        map.release(false);
         assert_eq!((map.available(), map.pinned()), (total, 0));
     }
 

@@ -5,7 +5,7 @@
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the reservation (1) | 4 zero |
 //!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
-//!               most blocks that are shared, of a reserved volume (8) | 8 zero
+//!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
 //! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256 and rounded up (3), repeated
 //! ```
@@ -41,6 +41,7 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
     slot[32..36].copy_from_slice(&object.root_crc.to_le_bytes());
     slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
     slot[48..56].copy_from_slice(&object.shared.to_le_bytes());
+    slot[56..64].copy_from_slice(&object.pages_due.to_le_bytes());
 }
 
 /// Decodes a slot: `Ok(None)` when it is empty.
@@ -65,6 +66,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
         c.take(4)?;
         let mapped = c.u64()?;
         let shared = c.u64()?;
+        let pages_due = c.u64()?;
         let write_cache = flags & WRITE_CACHE != 0;
         let zero_detection = flags & NO_ZERO_DETECTION == 0;
         let reservation = (flags & RESERVED != 0).then_some(Reservation { overwrite_percent });
@@ -81,6 +83,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
             zero_detection,
             reservation,
             shared,
+            pages_due,
             tracked: reservation.is_some(),
         })
     };
@@ -127,9 +130,9 @@ const fn dropped_unit(level: u8) -> u64 {
     if level > 2 { 256 } else { 1 }
 }
 
-pub(crate) fn encode_drops(drops: &[Dropped]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(drops.len() * 16);
-    for d in drops {
+pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
+    let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
+    for d in drops.iter().chain(parked) {
         out.extend_from_slice(&d.address.to_le_bytes());
         out.extend_from_slice(&d.crc.to_le_bytes());
         let mapped = d.mapped.div_ceil(dropped_unit(d.level)).min(0xff_ffff).to_le_bytes();

@@ -231,6 +231,7 @@ impl<M: Media> Core<M> {
             let new = self.allocate_page()?;
             self.insert_page(new, Rc::new(Page::empty(level, self.epoch, new, object)));
             self.dirty_pages.push((level, new));
+            self.page_given(object)?;
             return Some(new);
         }
         let count = self.space.count(address)?;
@@ -246,6 +247,7 @@ impl<M: Media> Core<M> {
             page.place(self.epoch, new);
             self.insert_page(new, Rc::new(page));
             self.dirty_pages.push((level, new));
+            self.page_given(object)?;
             return Some(new);
         }
         if self.pages.get(&address)?.page.epoch() < self.epoch {
@@ -315,7 +317,7 @@ impl<M: Media> Core<M> {
         }
         self.dirty_objects.insert(path.object);
         if delta < 0 && !self.recounts.is_empty() {
-            self.note_more_shared(path.object, delta.unsigned_abs());
+            self.note_more_shared(path.object, delta.unsigned_abs(), 0);
         }
         if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
             return Some(());
@@ -330,6 +332,7 @@ impl<M: Media> Core<M> {
                 self.metadata_blocks -= 1;
                 self.pages.remove(&address);
                 self.owned.clear();
+                self.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
                 Entry::child(address, mapped, 0)

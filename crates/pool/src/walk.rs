@@ -6,11 +6,12 @@
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::interface::PoolError;
 use crate::layout::{Layout, SEGMENT_BLOCKS};
-use crate::page::{Entry, Page, entry_span};
+use crate::page::{self, Page, entry_span};
 use crate::tree::Pointer;
 use media::{BlockAddress, Buffer, Done, Media};
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// Pages read at once.
@@ -182,7 +183,7 @@ pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = 
 }
 
 /// The blocks in a leaf that are mapped.
-pub(crate) fn leaf_entries(page: &Page) -> impl Iterator<Item = &Entry> {
+pub(crate) fn leaf_entries(page: &Page) -> impl Iterator<Item = &page::Entry> {
     let leaf = page.level() == 0;
     page.entries.iter().filter(move |entry| leaf && !entry.is_empty())
 }
@@ -238,8 +239,8 @@ impl Tally {
         if segment < self.from || segment >= self.to {
             return Ok(None);
         }
-        if !self.counts.contains_key(&segment) {
-            self.counts.insert(segment, Box::new([0; N]));
+        if let Entry::Vacant(vacant) = self.counts.entry(segment) {
+            vacant.insert(Box::new([0; N]));
             self.held.push(segment);
             while self.counts.len() > self.limit {
                 let Some(last) = self.held.pop() else { break };
@@ -278,7 +279,7 @@ impl<M: Media> Core<M> {
             let pointer = self.root_of(object)?;
             (pointer.0 != 0).then_some(Item { object, first: 0, pointer, says: None })
         });
-        let drops = self.drops.iter().map(|dropped| Item {
+        let drops = self.drops.iter().chain(&self.parked).map(|dropped| Item {
             object: 0,
             first: 0,
             pointer: (dropped.address, dropped.level, dropped.crc),
