@@ -31,7 +31,7 @@ pub use file::{EngineChoice, FileDisk, OpenOptions};
 pub use growth::{
     Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS, MAX_MEMBERS, MIN_MEMBER_BLOCKS, Member,
 };
-pub use local::{DamagedCopy, FormatOptions, LocalMedia, Statistics, default_log_bytes};
+pub use local::{CopyFields, DamagedCopy, FormatOptions, FoundCopy, LocalMedia, Statistics, default_log_bytes};
 pub use overlay::Overlay;
 pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,

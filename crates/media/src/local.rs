@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 
 use crate::disk::block_length;
-use crate::growth::{Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS};
+use crate::growth::{Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS, Member};
 use crate::superblock::{COPIES, Contents, CopyState, FEATURE_MEMBERS, Geometry, describe, in_force, write_order};
 use crate::{
     BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Disk, Done, Fence, LogStore, MAX_ROOT_BYTES, Media,
@@ -29,6 +29,40 @@ pub struct DamagedCopy {
     pub block: u64,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// What was found at the place of a superblock copy, for experts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCopy {
+    /// 0 to 3.
+    pub index: usize,
+    /// Where it is.
+    pub block: u64,
+    /// `intact, version 7`, or what is wrong.
+    pub state: String,
+    /// Its fields, when it is intact.
+    pub fields: Option<CopyFields>,
+}
+
+/// Fields of an intact superblock copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyFields {
+    /// Identity of the pool.
+    pub uuid: [u8; 16],
+    /// Blocks of the pool.
+    pub block_count: u64,
+    /// First block of the log ring.
+    pub log_first_block: u64,
+    /// Blocks of the log ring.
+    pub log_blocks: u64,
+    /// Feature bits: incompatible, read-only compatible, compatible.
+    pub features: [u64; 3],
+    /// Version of the root.
+    pub root_version: u64,
+    /// The root.
+    pub root: Vec<u8>,
+    /// Members, when there is more than one.
+    pub members: Vec<Member>,
 }
 
 /// Counts of completed requests since the pool was opened. Superblock writes are not included, except in `errors`.
@@ -141,6 +175,26 @@ impl<D: Disk> LocalMedia<D> {
         Ok(media)
     }
 
+    /// What lies at the places of the superblock copies. Blocks; nothing may be outstanding.
+    pub fn find_copies(disk: &mut D) -> Vec<FoundCopy> {
+        let show = |(index, (block, state)): (usize, (u64, CopyState))| FoundCopy {
+            index,
+            block,
+            state: describe(&state),
+            fields: state.contents().map(|contents| CopyFields {
+                uuid: contents.uuid,
+                block_count: contents.geometry.block_count,
+                log_first_block: contents.geometry.log_first_block,
+                log_blocks: contents.geometry.log_blocks,
+                features: [contents.incompatible, contents.read_only_compatible, contents.compatible],
+                root_version: contents.version,
+                root: contents.root.clone(),
+                members: contents.members.clone(),
+            }),
+        };
+        read_copies(disk).into_iter().enumerate().map(show).collect()
+    }
+
     fn new(disk: D, contents: Contents) -> Self {
         Self {
             disk,
@@ -162,6 +216,11 @@ impl<D: Disk> LocalMedia<D> {
     /// Identity of the pool.
     pub fn uuid(&self) -> [u8; 16] {
         self.contents.uuid
+    }
+
+    /// The root in force.
+    pub fn root(&self) -> &[u8] {
+        &self.contents.root
     }
 
     /// Superblock copies found damaged at opening and not repaired since.

@@ -11,10 +11,13 @@ mod check;
 mod checkpoint;
 mod core;
 mod device;
+mod dump;
 mod execute;
 mod frame;
 mod grow;
 mod interface;
+#[cfg(test)]
+mod large_tests;
 mod layout;
 mod log;
 mod online_check;
@@ -37,6 +40,7 @@ pub use crate::core::{
 };
 pub use check::{CheckOptions, CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
+pub use dump::{Shown, show_log, show_root};
 pub use interface::*;
 pub use rebuild::{RepairError, RepairReport};
 pub use recovery::{Opened, initial_root};

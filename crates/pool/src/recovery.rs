@@ -162,7 +162,7 @@ fn load_index<M: Media>(
 }
 
 /// Reads frames of the log in order.
-struct Scanner {
+pub(crate) struct Scanner {
     capacity: u64,
     uuid: [u8; 16],
     point: ReplayPoint,
@@ -172,7 +172,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
+    pub(crate) fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
         Self { capacity, uuid, point, chunk: Buffer::default(), chunk_start: 0, chunk_end: 0 }
     }
 
@@ -211,7 +211,7 @@ impl Scanner {
     }
 
     /// The next frame of the chain: its fields and content.
-    fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
+    pub(crate) fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
         let lap = self.point.position.next_multiple_of(self.capacity);
         for position in [self.point.position, lap] {
             let Some((info, crc)) = self.frame_at(media, position)? else { continue };

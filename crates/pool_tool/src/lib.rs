@@ -6,6 +6,7 @@
 
 mod check;
 mod command;
+mod dump;
 mod error;
 mod outcome;
 mod repair;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use check::{CheckOptions, CheckStage, check};
 pub use command::{CheckArguments, OutputFormat, main_check, run_check};
+pub use dump::{Dump, DumpArguments, DumpWhat, dump, main_dump, run_dump};
 pub use error::CheckError;
 pub use outcome::CheckOutcome;
 pub use repair::{RepairOutcome, plan_repair, repair};

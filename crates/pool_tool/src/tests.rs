@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod damage;
+mod dump;
 mod fixture;
 mod golden;
 mod refusals;
