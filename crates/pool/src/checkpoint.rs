@@ -181,6 +181,7 @@ impl<M: Media> Core<M> {
             .collect();
         self.counters.pages_written += pages.len() as u64;
         self.dirty_pages.clear();
+        self.freeze_growth()?;
         blocks.extend(self.space.freeze());
         let (log_position, log_sequence, log_previous_crc) = match &self.replaying {
             Some(point) => (point.position, point.sequence, point.previous_crc),
@@ -437,6 +438,7 @@ impl<M: Media> Core<M> {
         self.committed_epoch = frozen.epoch;
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
         self.space.release(hold);
+        self.growth_done();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
         self.retry_log();

@@ -524,6 +524,7 @@ pub struct Core<M: Media> {
     /// Shared pages that the pass of `Verify` under way has seen.
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
+    pub(crate) growing: Option<crate::grow::Growing>,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -588,6 +589,7 @@ impl<M: Media> Core<M> {
             recounts: FxHashMap::default(),
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
+            growing: None,
             online_check: None,
             recount_due: false,
             later: Vec::new(),
@@ -694,6 +696,12 @@ impl<M: Media> Core<M> {
         self.finished.pop_front()
     }
 
+    /// The result of one operation, if it is there.
+    pub(crate) fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
+        let at = self.finished.iter().position(|(found, _)| *found == id)?;
+        self.finished.remove(at).map(|(_, result)| result)
+    }
+
     /// True when something can be done without waiting for the medium.
     pub fn busy(&self) -> bool {
         !self.ready.is_empty() || !self.later.is_empty() || self.log.has_work() || !self.drops.is_empty()
@@ -780,6 +788,7 @@ impl<M: Media> Core<M> {
             self.retry_paced();
             self.flush_placed();
             progress |= self.write_frames();
+            self.step_growth();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();

@@ -64,7 +64,7 @@ impl<M: Media> Core<M> {
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
             Operation::CheckStep => self.check_step(id),
             Operation::Recount { object } => self.recount_step(*object, progress),
-            Operation::Grow(growth) => self.grow_step(growth, progress),
+            Operation::Grow(growth) => self.grow_step(id, growth),
         }
     }
 
