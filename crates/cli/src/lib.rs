@@ -13,6 +13,7 @@ mod host;
 mod offload;
 mod output;
 mod pool;
+mod pool_file;
 mod secret;
 mod session;
 mod snapshot;
@@ -23,6 +24,7 @@ mod volume;
 pub use console::Console;
 pub use output::Format;
 pub use pool::Verb as PoolVerb;
+pub use pool_file::{FileVerb, Structure};
 
 use client::Client;
 use error::CliError;

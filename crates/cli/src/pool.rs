@@ -28,6 +28,9 @@ pub enum Verb {
         /// Name; the array's pool when left out
         name: Option<String>,
     },
+    /// On a file or device
+    #[command(flatten)]
+    File(crate::pool_file::FileVerb),
 }
 
 impl Resource for Pool {
@@ -60,7 +63,9 @@ pub(crate) const fn state(state: PoolState) -> &'static str {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::Check { .. } => Err(CliError::usage("pool check works on a file, not through the array".to_owned())),
+        Verb::Check { .. } | Verb::File(_) => {
+            Err(CliError::usage("this command works on a file, not through the array".to_owned()))
+        }
         Verb::List => output.list(&client.get::<List<Pool>>("/api/v1/pools").await?.items),
         Verb::Show { name: Some(name) } => {
             output.show(&client.get::<Pool>(&format!("/api/v1/pools/{}", segment(name))).await?)

@@ -327,12 +327,16 @@ impl ControlError {
     pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
         match error {
             PoolError::PoolFull => Self::NoSpace { available_bytes },
+            PoolError::NoRoomForReservation { available_bytes, .. } => Self::NoSpace { available_bytes },
             PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
-            PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
-                Self::Damaged { reason: error.to_string() }
-            }
+            PoolError::NoSuchObject(_)
+            | PoolError::ObjectExists(_)
+            | PoolError::BadDocument { .. }
+            | PoolError::BadReservation { .. }
+            | PoolError::CannotGrow(_)
+            | PoolError::Busy(_) => Self::Damaged { reason: error.to_string() },
         }
     }
 }

@@ -5,7 +5,10 @@ use crate::{Change, Directory, Environment, Live, OffloadRow, Portal, Refusal, S
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use pool::{
+    BlockId, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place,
+    PoolError, PoolSpace, ScanStep,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -24,6 +27,29 @@ pub struct MemoryCatalog {
     pub fail_resize: RefCell<Option<PoolError>>,
     /// Counts of unique bytes do not end as long as this is set.
     pub counting: Cell<bool>,
+    /// Zeros that a step of reclaim finds: by object and the offset at which the step begins.
+    pub zeros: RefCell<BTreeMap<(u64, u64), u64>>,
+    /// What verifying finds to be bad.
+    pub bad: RefCell<Vec<Place>>,
+    /// What the next [`Catalog::take_incidents`] returns.
+    pub incidents: RefCell<Vec<Incident>>,
+    checked: Cell<u64>,
+}
+
+/// Bytes that a step of a scan covers.
+const STEP_BYTES: u64 = 1 << 20;
+/// Steps of a check.
+const CHECK_STEPS: u64 = 4;
+/// Size of every device that is added.
+const DEVICE_BYTES: u64 = 8 << 30;
+
+fn step(size_bytes: u64, offset_bytes: u64) -> ScanStep {
+    let end = size_bytes.min(offset_bytes + STEP_BYTES);
+    ScanStep {
+        next: (end < size_bytes).then_some(end),
+        scanned_bytes: end.saturating_sub(offset_bytes),
+        ..ScanStep::default()
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,6 +67,10 @@ impl Default for MemoryCatalog {
             fail_next: RefCell::default(),
             fail_resize: RefCell::default(),
             counting: Cell::new(false),
+            zeros: RefCell::default(),
+            bad: RefCell::default(),
+            incidents: RefCell::default(),
+            checked: Cell::new(0),
         }
     }
 }
@@ -62,13 +92,21 @@ impl MemoryCatalog {
 impl State {
     fn apply(&mut self, change: CatalogChange) -> Result<(), PoolError> {
         match change {
-            CatalogChange::CreateVolume { id, size_bytes } => {
-                let (kind, parent, mapped_bytes, write_cache) = (ObjectKind::Volume, None, 0, false);
-                self.insert(ObjectInfo { id, kind, parent, size_bytes, mapped_bytes, write_cache })
-            }
+            CatalogChange::CreateVolume { id, size_bytes } => self.insert(ObjectInfo {
+                id,
+                kind: ObjectKind::Volume,
+                parent: None,
+                size_bytes,
+                mapped_bytes: 0,
+                write_cache: false,
+                zero_detection: true,
+                reservation: None,
+                promised_bytes: 0,
+            }),
             CatalogChange::CloneObject { source, id, kind } => {
                 let parent = *self.object(source)?;
-                self.insert(ObjectInfo { id, kind, parent: Some(source), ..parent })
+                let thin = ObjectInfo { reservation: None, promised_bytes: 0, zero_detection: true, ..parent };
+                self.insert(ObjectInfo { id, kind, parent: Some(source), write_cache: false, ..thin })
             }
             CatalogChange::DeleteObject { id } => self.object(id).copied().map(|info| {
                 self.objects.remove(&info.id.0);
@@ -79,6 +117,22 @@ impl State {
             }
             CatalogChange::SetWriteCache { id, enabled } => {
                 self.object(id)?.write_cache = enabled;
+                Ok(())
+            }
+            CatalogChange::SetReservation { id, reservation } => {
+                let info = self.object(id)?;
+                info.reservation = reservation;
+                info.promised_bytes = reservation.map_or(0, |_| info.size_bytes.saturating_sub(info.mapped_bytes));
+                Ok(())
+            }
+            CatalogChange::SetZeroDetection { id, enabled } => {
+                self.object(id)?.zero_detection = enabled;
+                Ok(())
+            }
+            CatalogChange::Rollback { id, source } => {
+                let ObjectInfo { size_bytes, mapped_bytes, .. } = *self.object(source)?;
+                let info = self.object(id)?;
+                (info.size_bytes, info.mapped_bytes) = (size_bytes, mapped_bytes);
                 Ok(())
             }
             CatalogChange::PutDocument { key, value } => {
@@ -153,12 +207,73 @@ impl Catalog for MemoryCatalog {
         matching.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    async fn unique_bytes(&self, id: ObjectId) -> Result<u64, PoolError> {
+    async fn unique_bytes(&self, ids: &[ObjectId]) -> Result<u64, PoolError> {
         std::future::poll_fn(|_| if self.counting.get() { Poll::Pending } else { Poll::Ready(()) }).await;
         let state = self.state.borrow();
-        let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
-        let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(id));
-        Ok(if shared { 0 } else { info.mapped_bytes })
+        let mut bytes = 0;
+        for id in ids {
+            let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
+            let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(*id));
+            bytes += if shared { 0 } else { info.mapped_bytes };
+        }
+        Ok(bytes)
+    }
+
+    async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
+        let mut state = self.state.borrow_mut();
+        let info = state.object(id)?;
+        let zeros = self.zeros.borrow_mut().remove(&(id.0, offset_bytes)).unwrap_or(0).min(info.mapped_bytes);
+        info.mapped_bytes -= zeros;
+        Ok(ScanStep { deallocated_bytes: zeros, ..step(info.size_bytes, offset_bytes) })
+    }
+
+    async fn verify(&self, id: ObjectId, offset_bytes: u64, _anew: bool) -> Result<ScanStep, PoolError> {
+        let mut state = self.state.borrow_mut();
+        let step = step(state.object(id)?.size_bytes, offset_bytes);
+        let range = offset_bytes..step.next.unwrap_or(u64::MAX);
+        let bad = self.bad.borrow();
+        let bad = bad.iter().filter(|place| place.object == id && range.contains(&place.offset_bytes));
+        Ok(ScanStep { bad: bad.copied().collect(), ..step })
+    }
+
+    async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError> {
+        let bad = self.bad.borrow();
+        Ok(bad.iter().filter(|place| blocks.contains(&place.block)).copied().collect())
+    }
+
+    async fn check_step(&self) -> Result<CheckStep, PoolError> {
+        let done = self.checked.get() + 1;
+        let finished = done == CHECK_STEPS;
+        self.checked.set(if finished { 0 } else { done });
+        Ok(CheckStep { done, total: CHECK_STEPS, report: finished.then(CheckReport::default) })
+    }
+
+    fn abandon_check(&self) {
+        self.checked.set(0);
+    }
+
+    async fn recount(&self, id: ObjectId) -> Result<(), PoolError> {
+        self.state.borrow_mut().object(id).map(|_| ())
+    }
+
+    async fn grow(&self, growth: Growth) -> Result<(), PoolError> {
+        match growth {
+            Growth::Size(size_bytes) if size_bytes <= self.size_bytes.get() => {
+                Err(PoolError::CannotGrow(format!("the pool has {} bytes already", self.size_bytes.get())))
+            }
+            Growth::Size(size_bytes) => {
+                self.size_bytes.set(size_bytes);
+                Ok(())
+            }
+            Growth::Device(_) => {
+                self.size_bytes.set(self.size_bytes.get() + DEVICE_BYTES);
+                Ok(())
+            }
+        }
+    }
+
+    fn take_incidents(&self) -> Vec<Incident> {
+        self.incidents.take()
     }
 
     fn space(&self) -> PoolSpace {
@@ -173,7 +288,9 @@ impl Catalog for MemoryCatalog {
             .sum();
         let size_bytes = self.size_bytes.get();
         let used_bytes = (metadata_bytes + data).min(size_bytes);
-        PoolSpace { size_bytes, used_bytes, free_bytes: size_bytes - used_bytes, metadata_bytes }
+        let promised_bytes = self.state.borrow().objects.values().map(|info| info.promised_bytes).sum();
+        let free_bytes = size_bytes - used_bytes;
+        PoolSpace { size_bytes, used_bytes, free_bytes, metadata_bytes, promised_bytes, reclaimable_bytes: 0 }
     }
 }
 

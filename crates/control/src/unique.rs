@@ -105,7 +105,7 @@ impl UniqueCounts {
 
     fn start<C: Catalog + 'static>(&self, catalog: &Rc<C>, object: ObjectId, now: Duration) -> Walk {
         let catalog = Rc::clone(catalog);
-        let walk = async move { catalog.unique_bytes(object).await }.boxed_local().shared();
+        let walk = async move { catalog.unique_bytes(&[object]).await }.boxed_local().shared();
         self.0.borrow_mut().entry(object).or_default().running = Some((now, walk.clone()));
         walk
     }

@@ -3,6 +3,7 @@
 //! A command runs to completion here: the connection's task reads the PDU, runs the device server and the pool core, and queues the response;
 //! one pump after each batch of such work commits the log and completes what waited. Nothing is handed to another thread on the way.
 
+mod budget;
 mod connection;
 mod directory;
 mod live;
@@ -33,6 +34,8 @@ pub(crate) type ArrayTarget = ScsiTarget<Volume<Store>>;
 
 /// Seconds that initiators are given to log out at shutdown.
 const LOGOUT_SECONDS: u16 = 3;
+/// Percent of the reactor's time for background work while hosts are active.
+const BACKGROUND_SHARE: u32 = 20;
 /// Time between checkpoints of a pool that is being written.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -89,7 +92,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         let work = work.clone();
         move || work.notify_one()
     });
-    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work));
+    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, BACKGROUND_SHARE));
 
     let reactor = Rc::new(Reactor {
         target: ScsiTarget::new(target_options(portals.len())),

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::disk::{block_length, range_error};
+use crate::growth::{Extended, Growth, GrowthError, GrowthTerms, wanted_blocks};
 use crate::{Block, Buffer, Capabilities, Completion, Disk, Done, MediaError, Ticket};
 use fault::Faults;
 pub use fault::{Fault, FaultEffect, FaultOperation};
@@ -478,6 +479,17 @@ impl Disk for SimDisk {
             max_request_bytes: 1 << 20,
             immediate: options.immediate,
         }
+    }
+
+    fn extend(&mut self, growth: &Growth, terms: &GrowthTerms) -> Result<Extended, GrowthError> {
+        let Growth::Size(bytes) = growth else {
+            return Err(GrowthError::Unsupported("a simulated disk"));
+        };
+        let block_count = wanted_blocks(*bytes, terms, 0, 0)?;
+        if block_count > Disk::block_count(self) {
+            self.resize(block_count);
+        }
+        Ok(Extended { block_count, members: Vec::new() })
     }
 
     fn read(&mut self, ticket: Ticket, block: u64, buffer: Buffer) {

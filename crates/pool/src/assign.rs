@@ -5,7 +5,7 @@
 
 use crate::blocks::Data;
 use crate::core::{Core, FIRST_OBJECT, Object};
-use crate::interface::{CatalogChange, ObjectKind};
+use crate::interface::CatalogChange;
 use crate::mutations::{Mutation, leaves_out};
 use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
@@ -48,6 +48,7 @@ impl<M: Media> Core<M> {
             let early = leaves_out(Mutation::ClassAfterUnsharing).then(|| self.in_place(object, block, n));
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
+            let mut parted = 0;
             for (i, source) in sources[at..at + n].iter().enumerate() {
                 let old = self.pages.get(&path.page())?.page.entries[index + i];
                 let (entry, new) = match source {
@@ -73,11 +74,13 @@ impl<M: Media> Core<M> {
                 delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
                 self.page_mut(path.page())?.entries[index + i] = entry;
                 if !old.is_empty() && old.address() != entry.address() {
-                    self.release_block(old.address())?;
+                    let left = self.release_block(old.address())?;
+                    parted += u64::from(new && left > 0);
                 }
                 written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
             }
             self.finish_path(&path, delta)?;
+            self.fewer_shared(object, parted)?;
             at += n;
         }
         Some(written)
@@ -117,6 +120,7 @@ impl<M: Media> Core<M> {
             }
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
+            let mut parted = 0;
             for (i, write) in blocks[at..at + n].iter().enumerate() {
                 let old = self.pages.get(&path.page())?.page.entries[index + i];
                 let entry = if write.address == 0 { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
@@ -136,10 +140,12 @@ impl<M: Media> Core<M> {
                 delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
                 self.page_mut(path.page())?.entries[index + i] = entry;
                 if !old.is_empty() && old.address() != entry.address() {
-                    self.release_block(old.address())?;
+                    let left = self.release_block(old.address())?;
+                    parted += u64::from(write.new && left > 0);
                 }
             }
             self.finish_path(&path, delta)?;
+            self.fewer_shared(object, parted)?;
             at += n;
         }
         Some(())
@@ -173,8 +179,15 @@ impl<M: Media> Core<M> {
                     self.release_block(old.address())?;
                 } else {
                     delta -= old.mapped() as i64;
-                    self.drop_tree((old.address(), level - 1, old.crc()));
+                    self.drop_tree((old.address(), level - 1, old.crc()), old.mapped());
                 }
+            }
+            if level > 0 {
+                self.more_shared(
+                    object,
+                    0,
+                    crate::page::pages_of_run(entries as u64 * crate::page::entry_span(level)),
+                )?;
             }
             self.finish_path(&path, delta)?;
         }
@@ -219,6 +232,7 @@ impl<M: Media> Core<M> {
             }
         }
         let mut rest = &mut gathered[..];
+        let mut shared = 0;
         for (level, at, entries) in pieces {
             let exchanged;
             (exchanged, rest) = rest.split_at_mut(entries);
@@ -239,6 +253,7 @@ impl<M: Media> Core<M> {
                 }
             };
             let after = mapped(exchanged);
+            shared += after.unsigned_abs();
             let page = self.page_mut(path.page())?;
             let empty = page.mapped() == 0;
             page.entries[from..from + entries].swap_with_slice(exchanged);
@@ -250,14 +265,17 @@ impl<M: Media> Core<M> {
             if before > 0 {
                 for old in exchanged.iter().filter(|old| !old.is_empty()) {
                     match level {
-                        0 => self.release_block(old.address())?,
-                        _ => self.drop_tree((old.address(), level - 1, old.crc())),
+                        0 => {
+                            self.release_block(old.address())?;
+                        }
+                        _ => self.drop_tree((old.address(), level - 1, old.crc()), old.mapped()),
                     }
                 }
             }
             self.finish_path(&path, after - before)?;
         }
-        Some(())
+        self.more_shared(source, shared, crate::page::pages_of_run(count))?;
+        self.more_shared(destination, shared, crate::page::pages_of_run(count))
     }
 
     /// Plans a clone: like `assign_clone`, without changing anything. False when something is missing.
@@ -311,7 +329,7 @@ impl<M: Media> Core<M> {
         let mut complete = true;
         for (at, change) in changes.iter().enumerate() {
             match change {
-                CatalogChange::CloneObject { source, .. } => {
+                CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
                     if let Some((root, _, _)) = self.root_of(source.0)
                         && root != 0
                     {
@@ -342,20 +360,10 @@ impl<M: Media> Core<M> {
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {
-                    let object = Object {
-                        id: id.0,
-                        kind: ObjectKind::Volume,
-                        parent: 0,
-                        size_bytes: *size_bytes,
-                        root: 0,
-                        root_crc: 0,
-                        level: level_for(blocks_for(*size_bytes)),
-                        mapped: 0,
-                        write_cache: false,
-                    };
-                    self.insert_object(object);
+                    self.insert_object(Object::new(id.0, *size_bytes));
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
+                    self.share_all(source.0)?;
                     let source = self.objects.get(&source.0)?.clone();
                     if source.root != 0 {
                         self.space.increment(source.root)?;
@@ -367,12 +375,19 @@ impl<M: Media> Core<M> {
                         kind: *kind,
                         parent: source.id,
                         write_cache: false,
+                        zero_detection: true,
+                        reservation: None,
+                        shared: 0,
+                        pages_due: 0,
+                        tracked: false,
                         ..source
                     });
                 }
                 CatalogChange::DeleteObject { id } => {
                     let object = self.objects.remove(&id.0)?;
-                    self.drop_tree((object.root, object.level, object.root_crc));
+                    self.promised -= object.promised();
+                    self.recount_due = true;
+                    self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
                     self.dirty_objects.insert(id.0);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
@@ -383,12 +398,42 @@ impl<M: Media> Core<M> {
                     while self.objects.get(&id.0)?.level < level_for(new) {
                         self.raise_root(id.0)?;
                     }
-                    self.objects.get_mut(&id.0)?.size_bytes = *size_bytes;
-                    self.dirty_objects.insert(id.0);
+                    self.adjust(id.0, |object| object.resize(*size_bytes))?;
                 }
                 CatalogChange::SetWriteCache { id, enabled } => {
-                    self.objects.get_mut(&id.0)?.write_cache = *enabled;
-                    self.dirty_objects.insert(id.0);
+                    self.adjust(id.0, |object| object.write_cache = *enabled)?;
+                }
+                CatalogChange::SetZeroDetection { id, enabled } => {
+                    self.adjust(id.0, |object| object.zero_detection = *enabled)?;
+                }
+                CatalogChange::SetReservation { id, reservation } => {
+                    // What is shared has not been counted while nothing was promised.
+                    self.adjust(id.0, |object| {
+                        match (reservation, object.tracked) {
+                            (Some(_), true) => {}
+                            (Some(_), false) => object.share(u64::MAX, u64::MAX),
+                            (None, _) => (object.shared, object.pages_due) = (0, 0),
+                        }
+                        object.reservation = *reservation;
+                        object.tracked = reservation.is_some();
+                    })?;
+                }
+                CatalogChange::Rollback { id, source } => {
+                    self.share_all(source.0)?;
+                    let source = self.objects.get(&source.0)?.clone();
+                    if source.root != 0 {
+                        self.space.increment(source.root)?;
+                    }
+                    let old = self.objects.get(&id.0)?.clone();
+                    self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
+                    self.adjust(id.0, |object| {
+                        (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
+                        (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
+                        if object.tracked {
+                            object.share(u64::MAX, u64::MAX);
+                        }
+                    })?;
+                    self.note_more_shared(id.0, u64::MAX, u64::MAX);
                 }
                 CatalogChange::PutDocument { key, value } => {
                     let old = self.documents.insert(key.clone(), value.clone());
@@ -404,6 +449,66 @@ impl<M: Media> Core<M> {
             }
         }
         Some(())
+    }
+
+    /// Changes an object's fields, and what it has promised with them.
+    pub(crate) fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
+        let object = self.objects.get_mut(&id)?;
+        self.promised -= object.promised();
+        change(object);
+        self.promised += object.promised();
+        self.dirty_objects.insert(id);
+        Some(())
+    }
+
+    /// Everything the object has mapped is from now on shared with another.
+    fn share_all(&mut self, id: u64) -> Option<()> {
+        self.note_more_shared(id, u64::MAX, u64::MAX);
+        if self.objects.get(&id)?.tracked {
+            self.adjust(id, |object| object.share(u64::MAX, u64::MAX))?;
+        }
+        Some(())
+    }
+
+    /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
+    pub(crate) fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+        self.note_more_shared(id, blocks, pages);
+        if !self.objects.get(&id)?.tracked {
+            return Some(());
+        }
+        self.adjust(id, |object| object.share(blocks, pages))
+    }
+
+    /// So many blocks of an object were shared, and are its own now.
+    fn fewer_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
+        if blocks == 0 || !self.objects.get(&id)?.tracked {
+            return Some(());
+        }
+        self.adjust(id, |object| object.shared = object.shared.saturating_sub(blocks))
+    }
+
+    /// The object has been given a page that stays.
+    pub(crate) fn page_given(&mut self, id: u64) -> Option<()> {
+        if !self.objects.get(&id)?.tracked {
+            return Some(());
+        }
+        self.adjust(id, |object| object.pages_due = object.pages_due.saturating_sub(1))
+    }
+
+    /// What the object shares at most, as counted.
+    pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+        self.adjust(id, |object| {
+            (object.shared, object.pages_due) = (0, 0);
+            object.share(blocks, pages);
+            object.tracked = true;
+        })
+    }
+
+    /// Tells a count that is under way what it may have missed.
+    pub(crate) fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
+        if let Some(missed) = self.recounts.get_mut(&id) {
+            *missed = (missed.0.saturating_add(blocks), missed.1.saturating_add(pages));
+        }
     }
 
     fn insert_object(&mut self, object: Object) {
@@ -428,6 +533,7 @@ impl<M: Media> Core<M> {
         page.set_mapped(object.mapped);
         self.insert_page(address, std::rc::Rc::new(page));
         self.dirty_pages.push((level, address));
+        self.page_given(id)?;
         let object = self.objects.get_mut(&id)?;
         object.root = address;
         object.root_crc = 0;

@@ -111,6 +111,13 @@ impl Blocks {
         }
     }
 
+    /// The blocks are about to be written past this cache.
+    pub fn place(&mut self, addresses: std::ops::Range<u64>) {
+        for address in addresses {
+            self.clean.remove(&address);
+        }
+    }
+
     /// Caches content read from, or written to, its place.
     pub fn cache(&mut self, address: u64, data: Data, crc: u32) {
         if !self.dirty.contains_key(&address)
@@ -121,8 +128,9 @@ impl Blocks {
     }
 
     /// The block lost its last reference. Its content is dropped, unless a checkpoint in flight that froze at `frozen_at` still names it.
+    ///
+    /// A clean copy may stay: it is of no use under another checksum, and [`Blocks::place`] removes it before the block holds something else.
     pub fn free(&mut self, address: u64, frozen_at: Option<u64>) {
-        self.clean.remove(&address);
         if let Some(d) = self.dirty.get_mut(&address) {
             d.dead = true;
             let named = frozen_at.is_some_and(|t| d.oldest < t);

@@ -6,8 +6,10 @@
 
 use crate::assign::Source;
 use crate::blocks::Data;
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Io, OBJECT_TABLE};
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
+use crate::interface::Incident;
 use crate::mutations::{Mutation, leaves_out};
+use crate::pace::Pace;
 use crate::page::{Entry, PAGE_BYTES, crc32c};
 use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
@@ -42,6 +44,7 @@ pub struct Frozen {
     captured: BTreeMap<u64, (Data, u64)>,
     /// `captured` has been filled at least once.
     listed: bool,
+    pub(crate) pace: Pace,
 }
 
 impl<M: Media> Core<M> {
@@ -73,7 +76,7 @@ impl<M: Media> Core<M> {
     /// Freezes the map. False when something has to be read first; it is requested, and the freeze is tried again later.
     fn freeze(&mut self) -> bool {
         // What changes in the pool's own streams, block by block.
-        let drops = self.drops_changed.then(|| stream::encode_drops(&self.drops));
+        let drops = self.drops_changed.then(|| stream::encode_drops(&self.drops, &self.parked));
         let documents = self.documents_dirty.then(|| stream::encode_documents(&self.documents));
         let table: std::collections::BTreeSet<u64> = self
             .dirty_objects
@@ -137,14 +140,14 @@ impl<M: Media> Core<M> {
         }
         let mut drops = drops;
         let mut resealed = false;
-        for dropped in &mut self.drops {
+        for dropped in self.drops.iter_mut().chain(&mut self.parked) {
             if let Some(crc) = crcs.get(&dropped.address) {
                 dropped.crc = *crc;
                 resealed = true;
             }
         }
         if resealed && drops.is_some() {
-            drops = Some(stream::encode_drops(&self.drops));
+            drops = Some(stream::encode_drops(&self.drops, &self.parked));
         }
         let mut blocks: SpaceWrites = Vec::new();
         if let Some(bytes) = &drops {
@@ -184,6 +187,7 @@ impl<M: Media> Core<M> {
             .collect();
         self.counters.pages_written += pages.len() as u64;
         self.dirty_pages.clear();
+        self.freeze_growth()?;
         blocks.extend(self.space.freeze());
         let (log_position, log_sequence, log_previous_crc) = match &self.replaying {
             Some(point) => (point.position, point.sequence, point.previous_crc),
@@ -220,8 +224,11 @@ impl<M: Media> Core<M> {
             clean: false,
             groups: self.space.groups().to_vec(),
         };
+        self.take_picture(self.epoch);
         let mut pages = pages;
         pages.sort_unstable_by_key(|(address, _)| std::cmp::Reverse(*address));
+        let work = (pages.len() + blocks.len() + self.blocks.dirty()) as u64;
+        let pace = Pace::new(self.log.used(), self.media.log_bytes(), work);
         self.frozen = Some(Frozen {
             sequence: log_sequence,
             epoch: self.epoch,
@@ -232,6 +239,7 @@ impl<M: Media> Core<M> {
             stage: Stage::Writing,
             captured: BTreeMap::new(),
             listed: false,
+            pace,
         });
         self.epoch += 1;
         self.note_stored();
@@ -336,7 +344,8 @@ impl<M: Media> Core<M> {
                 }
             };
             frozen.in_flight += 1;
-            let ticket = self.ticket(Io::Checkpoint);
+            self.counters.checkpoint_bytes += buffer.len() as u64;
+            let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks() });
             self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
         }
         if frozen.in_flight == 0 {
@@ -349,9 +358,10 @@ impl<M: Media> Core<M> {
         }
     }
 
-    pub(crate) fn checkpoint_written(&mut self) {
+    pub(crate) fn checkpoint_written(&mut self, blocks: usize) {
         if let Some(frozen) = &mut self.frozen {
             frozen.in_flight -= 1;
+            frozen.pace.progress(blocks);
         }
         self.advance_checkpoint();
     }
@@ -434,7 +444,9 @@ impl<M: Media> Core<M> {
         let Some(frozen) = self.frozen.take() else { return };
         self.root_version += 1;
         self.committed_epoch = frozen.epoch;
-        self.space.release();
+        let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
+        self.space.release(hold);
+        self.growth_done();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
         self.unreadable.clear();
@@ -505,8 +517,9 @@ impl<M: Media> Core<M> {
             }
             if !self.need.is_empty() {
                 if let Some(reason) = self.need.damaged.take() {
-                    self.stop(reason);
-                    return done;
+                    self.note_incident(Incident::Metadata(reason));
+                    self.park_drops(|other| other == &dropped);
+                    continue;
                 }
                 // What cannot be read keeps its space, and does not keep the others waiting.
                 if keep_loading && !self.need_is_unreadable() {
@@ -517,6 +530,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             self.drops.swap_remove(at);
+            self.droppable_blocks = self.droppable_blocks.saturating_sub(dropped.mapped);
             self.drops_changed = true;
             done += 1;
             self.counters.reclaimed += 1;
@@ -529,17 +543,31 @@ impl<M: Media> Core<M> {
         done
     }
 
+    /// Sets detached sub-trees aside that cannot be walked.
+    pub(crate) fn park_drops(&mut self, which: impl Fn(&Dropped) -> bool) {
+        for dropped in self.drops.extract_if(.., |dropped| which(dropped)) {
+            self.droppable_blocks = self.droppable_blocks.saturating_sub(dropped.mapped);
+            self.parked.push(dropped);
+        }
+    }
+
     fn reclaim_one(&mut self, address: u64, level: u8, page: Option<Rc<crate::page::Page>>) -> Option<()> {
         let Some(page) = page else {
             self.space.decrement(address)?;
             return Some(());
         };
-        let entries: Vec<Entry> = page.entries.iter().filter(|e| !e.is_empty()).copied().collect();
-        for entry in entries {
-            if level == 0 {
-                self.release_block(entry.address())?;
+        if level == 0 {
+            let addresses = page.entries.iter().map(Entry::address);
+            if self.blocks.dirty() == 0 {
+                self.space.unshare(addresses, |_| {})?;
             } else {
-                self.drop_tree((entry.address(), level - 1, entry.crc()));
+                let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                let blocks = &mut self.blocks;
+                self.space.unshare(addresses, |address| blocks.free(address, frozen_at))?;
+            }
+        } else {
+            for entry in page.entries.iter().filter(|e| !e.is_empty()) {
+                self.drop_tree((entry.address(), level - 1, entry.crc()), entry.mapped());
             }
         }
         self.space.decrement(address)?;

@@ -7,7 +7,10 @@
 
 use crate::blocks::{Blocks, Data};
 use crate::checkpoint::Frozen;
-use crate::interface::{CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use crate::interface::{
+    CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace,
+    Reservation, ScanStep,
+};
 use crate::log::Log;
 use crate::page::{PAGE_BYTES, Page};
 use crate::space::SpaceMap;
@@ -18,6 +21,8 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+/// Set in the ids of operations that the pool gives itself.
+const INTERNAL: OperationId = 1 << 63;
 /// Names a submitted operation.
 pub type OperationId = u64;
 
@@ -125,11 +130,38 @@ pub enum Operation {
     },
     /// Changes the catalog.
     Catalog(Vec<CatalogChange>),
-    /// Counts the blocks that only this object uses.
+    /// Counts the blocks that only these objects use: what deleting all of them frees.
     Unique {
+        /// Objects.
+        objects: Vec<u64>,
+    },
+    /// Deallocates stored blocks of zeros: one step.
+    ReclaimZeros {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+    },
+    /// Reads and verifies stored content: one step.
+    Verify {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+        /// Forget which shared pages were verified.
+        anew: bool,
+    },
+    /// Finds every place that is stored in one of these blocks.
+    PlacesOf(Vec<u64>),
+    /// One step of a check of the whole pool.
+    CheckStep,
+    /// Counts how much of a reserved volume is shared.
+    Recount {
         /// Object.
         object: u64,
     },
+    /// Makes the pool larger.
+    Grow(Growth),
 }
 
 /// What a finished operation returns.
@@ -147,6 +179,12 @@ pub enum Output {
     Provisioning(Vec<ProvisioningExtent>),
     /// A number of bytes.
     Bytes(u64),
+    /// A step of a scan.
+    Scanned(Box<ScanStep>),
+    /// Places.
+    Places(Vec<Place>),
+    /// A step of a check.
+    Check(Box<CheckStep>),
 }
 
 /// Why an operation failed. Nothing was changed.
@@ -180,6 +218,14 @@ pub(crate) struct Object {
     pub level: u8,
     pub mapped: u64,
     pub write_cache: bool,
+    pub zero_detection: bool,
+    pub reservation: Option<Reservation>,
+    /// Mapped blocks that somebody else may use too, at most; kept while `tracked`.
+    pub shared: u64,
+    /// Map pages that may have to be allocated to write all of the object, at most; kept while `tracked`.
+    pub pages_due: u64,
+    /// Reserved, or counted for a reservation to come.
+    pub tracked: bool,
 }
 
 /// A detached sub-tree whose references are still to be given back.
@@ -188,6 +234,74 @@ pub(crate) struct Dropped {
     pub address: u64,
     pub level: u8,
     pub crc: u32,
+    /// Blocks mapped below.
+    pub mapped: u64,
+}
+
+impl Operation {
+    /// True for what hosts ask for, false for administration and scans.
+    fn is_of_a_host(&self) -> bool {
+        matches!(
+            self,
+            Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Zero { .. }
+                | Self::Clone { .. }
+                | Self::CompareAndWrite { .. }
+                | Self::Flush
+        )
+    }
+}
+
+impl Object {
+    /// An empty volume.
+    pub fn new(id: u64, size_bytes: u64) -> Self {
+        Self {
+            id,
+            kind: ObjectKind::Volume,
+            parent: 0,
+            size_bytes,
+            root: 0,
+            root_crc: 0,
+            level: crate::page::level_for(crate::assign::blocks_for(size_bytes)),
+            mapped: 0,
+            write_cache: false,
+            zero_detection: true,
+            reservation: None,
+            shared: 0,
+            pages_due: 0,
+            tracked: false,
+        }
+    }
+
+    /// Map pages of the object when all of it is mapped.
+    pub fn all_pages(&self) -> u64 {
+        let blocks = crate::assign::blocks_for(self.size_bytes);
+        let top = self.level.max(crate::page::level_for(blocks));
+        (0..=top).map(|level| blocks.div_ceil(crate::page::page_span(level))).sum()
+    }
+
+    /// Up to so many more blocks and pages are shared with others.
+    pub fn share(&mut self, blocks: u64, pages: u64) {
+        self.shared = self.shared.saturating_add(blocks).min(self.mapped);
+        self.pages_due = self.pages_due.saturating_add(pages).min(self.all_pages());
+    }
+
+    /// Changes the size, and with it the pages that may be needed.
+    pub fn resize(&mut self, size_bytes: u64) {
+        let before = self.all_pages();
+        self.size_bytes = size_bytes;
+        let after = self.all_pages();
+        self.pages_due = (self.pages_due + after.saturating_sub(before)).min(after);
+    }
+
+    /// Blocks that must be kept free for the reservation: one for each block that is not mapped, a share of those that are shared, and the map.
+    pub fn promised(&self) -> u64 {
+        let Some(reservation) = self.reservation else { return 0 };
+        let blocks = crate::assign::blocks_for(self.size_bytes);
+        let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
+        blocks.saturating_sub(self.mapped) + shared + self.pages_due
+    }
 }
 
 pub(crate) struct Cached {
@@ -209,8 +323,12 @@ pub(crate) struct Need {
     pub pages: Vec<(u64, u8, u32)>,
     pub segments: Vec<u32>,
     pub blocks: Vec<(u64, u32)>,
-    /// Blocks that will be allocated.
+    /// Pages that will be allocated.
     pub allocations: u64,
+    /// Those among them that take the place of a page which comes back at the next checkpoint.
+    pub passing: u64,
+    /// Entries to be written that map nothing yet.
+    pub fresh: u64,
     /// Count a page once although several pieces need it. Only for changes that never allocate what they gave back.
     pub once: bool,
     /// Object and number of the page counted last at each level, for `once`.
@@ -225,6 +343,8 @@ impl Need {
         self.segments.clear();
         self.blocks.clear();
         self.allocations = 0;
+        self.passing = 0;
+        self.fresh = 0;
         self.counted = Default::default();
         self.damaged = None;
     }
@@ -247,8 +367,10 @@ pub(crate) enum Step {
     LogFull,
     /// Waits for I/O of its own.
     Io,
-    /// Made progress and wants another turn.
+    /// Made progress and wants another turn at once.
     Again,
+    /// Made progress and wants another turn after others had theirs.
+    Later,
     /// Failed.
     Fail(Failure),
 }
@@ -265,24 +387,21 @@ pub(crate) struct Placed {
 pub(crate) struct ReadState {
     pub out: Vec<u8>,
     pub outstanding: u32,
-    pub bad: bool,
+    /// The first block, counted from the start of the read, that did not match its checksum or could not be read.
+    pub bad: Option<(usize, u64)>,
     pub tries: u8,
-}
-
-/// State of a count of unique blocks.
-pub(crate) struct Walk {
-    pub stack: Vec<(u64, u8, u32)>,
-    pub blocks: u64,
 }
 
 #[derive(Default)]
 pub(crate) struct Progress {
     pub placed: Option<Placed>,
     pub read: Option<ReadState>,
-    pub walk: Option<Walk>,
+    pub scan: Option<Box<crate::scan::Scan>>,
     pub space_tries: u8,
     /// How often it had to wait for something to be read.
     pub waits: u16,
+    /// What the operation found no room for.
+    pub refused: Option<crate::admission::Refused>,
     pub flush_sequence: Option<u64>,
     /// A block that could not be read, as it was mapped then.
     pub bad_block: Option<(u64, u32)>,
@@ -318,6 +437,16 @@ pub(crate) enum Io {
         blocks: Vec<(u64, u32)>,
         address: u64,
     },
+    /// A read of the check under way.
+    Check {
+        generation: u64,
+        read: crate::online_check::CheckRead,
+    },
+    /// Blocks of an operation that verifies: block of the object, address, CRC.
+    Verify {
+        operation: OperationId,
+        blocks: Vec<(u64, u64, u32)>,
+    },
     Placed {
         operation: OperationId,
     },
@@ -332,7 +461,9 @@ pub(crate) enum Io {
         data: Vec<(u64, Data)>,
         retried: bool,
     },
-    Checkpoint,
+    Checkpoint {
+        blocks: usize,
+    },
     CheckpointFlush,
     Swap,
 }
@@ -350,6 +481,8 @@ pub struct Counters {
     pub checkpoints: u64,
     /// Map pages written by checkpoints.
     pub pages_written: u64,
+    /// Bytes written by checkpoints: map pages, counts and indexes, the pool's own streams.
+    pub checkpoint_bytes: u64,
     /// Map pages and blocks given back by the drop queue.
     pub reclaimed: u64,
     /// Reads whose checksum did not match at first.
@@ -383,6 +516,28 @@ pub struct Core<M: Media> {
     pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
+    /// Detached sub-trees that cannot be walked, because a page or counts cannot be read: their space stays in use until it is repaired.
+    pub(crate) parked: Vec<Dropped>,
+    /// Blocks mapped below the detached sub-trees.
+    pub(crate) droppable_blocks: u64,
+    /// Blocks kept free for reserved volumes.
+    pub(crate) promised: u64,
+    /// Reserved volumes whose shared blocks are being counted, and how many more, and how many more pages, may have
+    /// become shared meanwhile.
+    pub(crate) recounts: FxHashMap<u64, (u64, u64)>,
+    /// Shared pages that the pass of `Verify` under way has seen.
+    pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
+    pub(crate) incidents: VecDeque<Incident>,
+    pub(crate) growing: Option<crate::grow::Growing>,
+    pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
+    /// Something was given back since what reserved volumes share was counted.
+    pub(crate) recount_due: bool,
+    /// Operations that want another turn, but not before others had one.
+    later: Vec<OperationId>,
+    /// Pages that a scan may look at in one turn.
+    pub(crate) scan_pages: usize,
+    /// Operations of hosts submitted so far.
+    host_operations: u64,
     pub(crate) metadata_blocks: u64,
     pub(crate) log: Log,
     pub(crate) frozen: Option<Frozen>,
@@ -390,18 +545,18 @@ pub struct Core<M: Media> {
     pub(crate) destage_in_flight: usize,
     pub(crate) replaying: Option<crate::recovery::ReplayPoint>,
     pub(crate) stopped: Option<String>,
-    operations: FxHashMap<OperationId, Pending>,
+    pub(crate) operations: FxHashMap<OperationId, Pending>,
     next_operation: OperationId,
-    ready: VecDeque<OperationId>,
+    pub(crate) ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
-    space_waiters: VecDeque<OperationId>,
     /// An operation that what others need keeps pushing out of memory: until it ends, nothing is dropped.
     starving: Option<OperationId>,
     /// What could not be read although only the pool itself wanted it, and why; until the next checkpoint it is not asked for again.
     pub(crate) unreadable: FxHashMap<Key, String>,
     /// How often a checkpoint could not start since something had to be read first.
     pub(crate) freeze_waits: u16,
-    log_waiters: VecDeque<OperationId>,
+    pub(crate) space_waiters: VecDeque<OperationId>,
+    pub(crate) log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     placed_unflushed: Vec<OperationId>,
     placed_flush_in_flight: bool,
@@ -438,6 +593,18 @@ impl<M: Media> Core<M> {
             stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
+            parked: Vec::new(),
+            droppable_blocks: 0,
+            promised: 0,
+            recounts: FxHashMap::default(),
+            verified: FxHashMap::default(),
+            incidents: VecDeque::new(),
+            growing: None,
+            online_check: None,
+            recount_due: false,
+            later: Vec::new(),
+            scan_pages: 16,
+            host_operations: 0,
             metadata_blocks: 0,
             log,
             frozen: None,
@@ -503,10 +670,36 @@ impl<M: Media> Core<M> {
         self.log.next_sequence()
     }
 
+    /// Counts anew what reserved volumes share, once what was given back has been walked: their promises may have become smaller.
+    fn recount_if_due(&mut self) {
+        if !self.recount_due || !self.drops.is_empty() || self.replaying.is_some() {
+            return;
+        }
+        self.recount_due = false;
+        let reserved = self.objects.values().filter(|o| o.reservation.is_some() && o.shared > 0).map(|o| o.id);
+        let mut reserved: Vec<u64> = reserved.filter(|id| !self.recounts.contains_key(id)).collect();
+        reserved.sort_unstable();
+        for object in reserved {
+            let id = self.next_operation | INTERNAL;
+            self.next_operation += 1;
+            let operation = Operation::Recount { object };
+            self.operations.insert(id, Pending { operation, progress: Progress::default(), waiting: 0, failed: None });
+            self.later.push(id);
+        }
+    }
+
+    /// Reports a result to whoever submitted the operation.
+    pub(crate) fn finish(&mut self, id: OperationId, result: Result<Output, Failure>) {
+        if id & INTERNAL == 0 {
+            self.finished.push_back((id, result));
+        }
+    }
+
     /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         let id = self.next_operation;
         self.next_operation += 1;
+        self.host_operations += u64::from(operation.is_of_a_host());
         let pending = Pending { operation, progress: Progress::default(), waiting: 0, failed: None };
         self.attempt(id, pending);
         id
@@ -517,9 +710,42 @@ impl<M: Media> Core<M> {
         self.finished.pop_front()
     }
 
+    /// The result of one operation, if it is there.
+    pub(crate) fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
+        let at = self.finished.iter().position(|(found, _)| *found == id)?;
+        self.finished.remove(at).map(|(_, result)| result)
+    }
+
     /// True when something can be done without waiting for the medium.
     pub fn busy(&self) -> bool {
-        !self.ready.is_empty() || self.log.has_work() || !self.drops.is_empty()
+        !self.ready.is_empty() || !self.later.is_empty() || self.log.has_work() || !self.drops.is_empty()
+    }
+
+    /// Operations of hosts submitted since the pool was opened.
+    pub fn host_operations(&self) -> u64 {
+        self.host_operations
+    }
+
+    /// How much background work matters to hosts now, from 0 to 256: as much as they wait for space that it would bring, or soon will.
+    pub fn urgency(&self) -> u16 {
+        if self.drops.is_empty() {
+            return 0;
+        }
+        // From a tenth of the pool down to a fiftieth.
+        let (from, to) = (self.space.usable() / 10, self.space.usable() / 50);
+        let free = self.space.available().saturating_sub(self.promised);
+        let missing = from.saturating_sub(free).min(from - to);
+        (missing * 256 / (from - to).max(1)) as u16
+    }
+
+    /// True when background work cannot go on before the medium has answered.
+    pub fn waits_for_medium(&self) -> bool {
+        self.later.is_empty() && !self.io.is_empty()
+    }
+
+    /// True when there is background work that the next pump goes on with.
+    pub fn wants_turn(&self) -> bool {
+        !self.later.is_empty() || !self.drops.is_empty()
     }
 
     /// True when no request is with the medium and nothing waits for one.
@@ -527,10 +753,36 @@ impl<M: Media> Core<M> {
         self.io.is_empty() && self.ready.is_empty() && !self.log.has_work() && self.frozen.is_none()
     }
 
-    /// Moves everything forward as far as possible without blocking. `background` is how many pages of detached sub-trees may be
-    /// given back in this call.
+    /// Blocks until the medium has something to report or nothing is with it. For tools; a reactor waits for the medium's descriptor.
+    pub fn wait(&mut self) {
+        self.media.wait();
+    }
+
+    /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
+    /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
-        let mut reclaim = background;
+        self.background(background);
+        self.advance();
+        self.evict();
+    }
+
+    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every scan look at as many. What they ask of the
+    /// medium goes to it with the next pump.
+    pub fn background(&mut self, pages: usize) {
+        if pages == 0 || self.stopped.is_some() {
+            return;
+        }
+        self.scan_pages = pages;
+        self.reclaim(pages);
+        self.recount_if_due();
+        for id in std::mem::take(&mut self.later) {
+            if let Some(pending) = self.operations.remove(&id) {
+                self.attempt(id, pending);
+            }
+        }
+    }
+
+    fn advance(&mut self) {
         loop {
             let mut progress = false;
             let before = self.next_ticket;
@@ -547,12 +799,10 @@ impl<M: Media> Core<M> {
             if self.stopped.is_some() {
                 break;
             }
+            self.retry_paced();
             self.flush_placed();
             progress |= self.write_frames();
-            if reclaim > 0 {
-                reclaim -= 1;
-                progress |= self.reclaim(1) > 0;
-            }
+            self.step_growth();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();
@@ -562,7 +812,6 @@ impl<M: Media> Core<M> {
                 break;
             }
         }
-        self.evict();
     }
 
     /// Asks for a checkpoint soon.
@@ -579,7 +828,7 @@ impl<M: Media> Core<M> {
         if self.log.half_full()
             || pages > self.options.memory_bytes / 8
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
-            || !self.log_waiters.is_empty()
+            || (!self.log_waiters.is_empty() && self.frozen.is_none())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
         {
             self.checkpoint_wanted = true;
@@ -593,6 +842,12 @@ impl<M: Media> Core<M> {
         ticket
     }
 
+    /// A number that nothing else has in this run.
+    pub(crate) fn next_generation(&mut self) -> u64 {
+        self.next_operation += 1;
+        self.next_operation
+    }
+
     /// The pool can no longer vouch for anything new: every operation from now on fails.
     pub(crate) fn stop(&mut self, reason: impl Into<String>) {
         if self.stopped.is_some() {
@@ -602,29 +857,30 @@ impl<M: Media> Core<M> {
         self.stopped = Some(reason.clone());
         let failure = Failure::Block(BlockError::PoolStopped { reason });
         for (_, id, _) in std::mem::take(&mut self.durable_waiters) {
-            self.finished.push_back((id, Err(failure.clone())));
+            self.finish(id, Err(failure.clone()));
         }
         let mut ids: Vec<_> = self.operations.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
             self.operations.remove(&id);
-            self.finished.push_back((id, Err(failure.clone())));
+            self.finish(id, Err(failure.clone()));
         }
         self.ready.clear();
+        self.later.clear();
         self.waiters.clear();
         self.space_waiters.clear();
         self.log_waiters.clear();
     }
 
-    fn attempt(&mut self, id: OperationId, mut pending: Pending) {
+    pub(crate) fn attempt(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = &self.stopped {
             let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
-            self.finished.push_back((id, Err(failure)));
+            self.finish(id, Err(failure));
             return;
         }
         if let Some(failure) = pending.failed.take() {
             self.abandon(&mut pending);
-            self.finished.push_back((id, Err(failure)));
+            self.finish(id, Err(failure));
             return;
         }
         self.need.clear();
@@ -637,11 +893,11 @@ impl<M: Media> Core<M> {
             self.starving = None;
         }
         match step {
-            Step::Done(output) => self.finished.push_back((id, Ok(output))),
+            Step::Done(output) => self.finish(id, Ok(output)),
             Step::Durable(output) => {
                 let sequence = pending.progress.flush_sequence.unwrap_or(self.log.next_sequence());
                 if self.log.durable_sequence() >= sequence {
-                    self.finished.push_back((id, Ok(output)));
+                    self.finish(id, Ok(output));
                 } else {
                     self.durable_waiters.push_back((sequence, id, output));
                 }
@@ -650,9 +906,12 @@ impl<M: Media> Core<M> {
                 if let Some(bad) = pending.progress.bad_block
                     && self.need.blocks.contains(&bad)
                 {
-                    let lba = operation_lba(&pending.operation);
+                    let failure = match self.place_needed(&pending.operation, bad.0) {
+                        Some((object, block)) => self.bad_block(object, block, bad.0),
+                        None => BlockError::ReadFailed { lba: operation_lba(&pending.operation) }.into(),
+                    };
                     self.abandon(&mut pending);
-                    self.finished.push_back((id, Err(BlockError::ReadFailed { lba }.into())));
+                    self.finish(id, Err(failure));
                 } else {
                     self.wait_for_need(id, pending);
                 }
@@ -672,9 +931,13 @@ impl<M: Media> Core<M> {
                 self.operations.insert(id, pending);
                 self.ready.push_back(id);
             }
+            Step::Later => {
+                self.operations.insert(id, pending);
+                self.later.push(id);
+            }
             Step::Fail(failure) => {
                 self.abandon(&mut pending);
-                self.finished.push_back((id, Err(failure)));
+                self.finish(id, Err(failure));
             }
         }
     }
@@ -700,11 +963,11 @@ impl<M: Media> Core<M> {
     fn wait_for_need(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = self.need.damaged.take() {
             self.abandon(&mut pending);
-            self.finished.push_back((id, Err(Failure::Pool(PoolError::Damaged(reason)))));
+            self.finish(id, Err(Failure::Pool(PoolError::Damaged(reason))));
             return;
         }
         // A walk keeps what it has done; all others need everything in memory at one moment.
-        if pending.progress.walk.is_none() {
+        if pending.progress.scan.is_none() {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
             if pending.progress.waits > MANY_WAITS {
                 self.starving.get_or_insert(id);
@@ -810,6 +1073,30 @@ impl<M: Media> Core<M> {
         }
     }
 
+    /// A map page cannot be read. Operations that need it fail; scans go around it.
+    fn page_failed(&mut self, address: u64, reason: String) {
+        let key = Key::Page(address);
+        self.note_incident(Incident::Metadata(reason.clone()));
+        self.park_drops(|dropped| dropped.address == address);
+        let mut failing = Vec::new();
+        for id in self.waiters.remove(&key).unwrap_or_default() {
+            match self.operations.get_mut(&id) {
+                Some(pending) if pending.operation.survives_bad_pages() => {
+                    if let Some(scan) = &mut pending.progress.scan {
+                        scan.bad_pages.push((address, reason.clone()));
+                    }
+                    pending.waiting = pending.waiting.saturating_sub(1);
+                    if pending.waiting == 0 {
+                        self.ready.push_back(id);
+                    }
+                }
+                _ => failing.push(id),
+            }
+        }
+        self.waiters.insert(key, failing);
+        self.wake(key, Some(PoolError::Damaged(reason).into()));
+    }
+
     fn complete(&mut self, completion: Completion) {
         let Some(io) = self.io.remove(&completion.ticket) else { return };
         let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
@@ -833,7 +1120,7 @@ impl<M: Media> Core<M> {
                         let ticket = self.ticket(Io::Page { address, level, crc, retried: true });
                         self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
                     }
-                    Err(reason) => self.wake(Key::Page(address), Some(PoolError::Damaged(reason).into())),
+                    Err(reason) => self.page_failed(address, reason),
                 }
             }
             Io::Segment { segment, retried } => {
@@ -845,6 +1132,8 @@ impl<M: Media> Core<M> {
                             let ticket = self.ticket(Io::Segment { segment, retried: true });
                             self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
                         } else {
+                            self.note_incident(Incident::Metadata(reason.clone()));
+                            self.space.lose(segment, &reason);
                             self.wake(Key::Segment(segment), Some(PoolError::Damaged(reason).into()));
                         }
                     }
@@ -852,6 +1141,8 @@ impl<M: Media> Core<M> {
             }
             Io::Block { address, crc, retried } => self.block_read(address, crc, retried, completion.result),
             Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, completion.result),
+            Io::Check { generation, read } => self.check_arrived(generation, read, completion.result),
+            Io::Verify { operation, blocks } => self.verified(operation, blocks, completion.result),
             Io::Placed { operation } => {
                 // Nothing refers to the blocks yet, so that they could not be written harms only this operation.
                 let failure = match completion.result {
@@ -896,6 +1187,9 @@ impl<M: Media> Core<M> {
             Io::Destage { addresses, data, retried } => match completion.result {
                 Ok(_) => {
                     let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+                    if let Some(frozen) = &mut self.frozen {
+                        frozen.pace.progress(addresses.len());
+                    }
                     for address in addresses {
                         self.destage_in_flight -= 1;
                         self.counters.destaged += 1;
@@ -905,8 +1199,8 @@ impl<M: Media> Core<M> {
                 Err(_) if !retried => self.write_destage(data, true),
                 Err(error) => self.stop(format!("a destage write failed: {error}")),
             },
-            Io::Checkpoint => match completion.result {
-                Ok(_) => self.checkpoint_written(),
+            Io::Checkpoint { blocks } => match completion.result {
+                Ok(_) => self.checkpoint_written(blocks),
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
             Io::CheckpointFlush => match completion.result {
@@ -991,7 +1285,7 @@ impl<M: Media> Core<M> {
                 break;
             }
             if let Some((_, id, output)) = self.durable_waiters.pop_front() {
-                self.finished.push_back((id, Ok(output)));
+                self.finish(id, Ok(output));
             }
         }
     }
@@ -1015,39 +1309,6 @@ impl<M: Media> Core<M> {
         self.ready.extend(std::mem::take(&mut self.log_waiters));
     }
 
-    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now something
-    /// to do.
-    fn retry_space(&mut self) -> bool {
-        if self.space_waiters.is_empty() {
-            return false;
-        }
-        if !self.drops.is_empty() {
-            self.reclaim(256);
-        }
-        let coming = !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some();
-        if coming && self.stopped.is_none() {
-            // One in flight ends by itself, and one that cannot start waits for a read.
-            return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
-        }
-        self.fail_or_retry_space();
-        true
-    }
-
-    /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
-    pub(crate) fn fail_or_retry_space(&mut self) {
-        for id in std::mem::take(&mut self.space_waiters) {
-            let Some(pending) = self.operations.get_mut(&id) else { continue };
-            pending.progress.space_tries += 1;
-            if pending.progress.space_tries > 2 {
-                pending.failed = Some(match pending.operation {
-                    Operation::Catalog(_) => PoolError::PoolFull.into(),
-                    _ => BlockError::PoolFull.into(),
-                });
-            }
-            self.ready.push_back(id);
-        }
-    }
-
     fn evict(&mut self) {
         // The same for a checkpoint, or the dirty pages that it would clean leave no room for what it needs.
         if self.starving.is_some_and(|id| self.operations.contains_key(&id)) || self.freeze_waits > MANY_WAITS {
@@ -1057,39 +1318,6 @@ impl<M: Media> Core<M> {
         self.evict_pages(memory * 3 / 8 / PAGE_BYTES);
         self.space.evict((memory / 4 / 5000).max(16));
         self.blocks.evict((memory / 8 / BLOCK_BYTES).max(64));
-    }
-
-    /// Blocks kept back for operations that free space and for checkpoints.
-    pub(crate) fn reserve_blocks(&self) -> u64 {
-        (self.space.usable() / 100).max(48)
-    }
-
-    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
-    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
-    fn checkpoint_blocks(&self) -> u64 {
-        let slots = crate::stream::SLOTS_PER_BLOCK;
-        let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
-        // What shrank is taken out of the map block by block, which needs the pages above it.
-        let blocks = (self.drops.len() as u64 * 16 + self.documents_bytes + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
-        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
-        blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
-    }
-
-    /// Checks that `n` blocks can be allocated now, leaving the reserve alone unless `privileged`.
-    pub(crate) fn room(&mut self, n: u64, privileged: bool) -> Result<(), Step> {
-        let reserve = self.checkpoint_blocks() + if privileged { 0 } else { self.reserve_blocks() };
-        if self.space.available() < n + reserve || crate::mutations::allocation_fails() {
-            return Err(Step::Space);
-        }
-        let mut segments = Vec::new();
-        if self.space.prepare(n, &mut segments) {
-            return Ok(());
-        }
-        if segments.is_empty() {
-            return Err(Step::Space);
-        }
-        self.need.segments.extend(segments);
-        Err(Step::Wait)
     }
 
     /// What is known of an object.
@@ -1102,6 +1330,9 @@ impl<M: Media> Core<M> {
             size_bytes: o.size_bytes,
             mapped_bytes: o.mapped * BLOCK_BYTES as u64,
             write_cache: o.write_cache,
+            zero_detection: o.zero_detection,
+            reservation: o.reservation,
+            promised_bytes: o.promised() * BLOCK_BYTES as u64,
         })
     }
 
@@ -1144,6 +1375,8 @@ impl<M: Media> Core<M> {
             used_bytes: used,
             free_bytes: size - used,
             metadata_bytes: fixed + self.metadata_blocks * block,
+            promised_bytes: self.promised * block,
+            reclaimable_bytes: (self.space.pinned() + self.droppable_blocks) * block,
         }
     }
 
@@ -1158,6 +1391,38 @@ impl<M: Media> Core<M> {
     }
 }
 
+impl<M: Media> Core<M> {
+    /// The object and block through which an operation needs the old content at `address`.
+    fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(u64, u64)> {
+        let block = BLOCK_BYTES as u64;
+        let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
+        let mut candidates: Vec<(u64, u64)> = Vec::new();
+        match operation {
+            Operation::Write { object, offset, data, .. } => {
+                candidates.extend(ends(*offset, data.len() as u64).map(|at| (*object, at)));
+            }
+            Operation::CompareAndWrite { object, offset, data, .. } => {
+                let [first, last] = ends(*offset, data.len() as u64);
+                candidates.extend((first..=last).map(|at| (*object, at)));
+            }
+            Operation::Zero { object, ranges, .. } => {
+                let ends = ranges.iter().flat_map(|(offset, length)| ends(*offset, *length));
+                candidates.extend(ends.map(|at| (*object, at)));
+            }
+            Operation::Clone { source, source_offset, destination, destination_offset, length } => {
+                candidates.extend(ends(*source_offset, *length).map(|at| (*source, at)));
+                candidates.extend(ends(*destination_offset, *length).map(|at| (*destination, at)));
+            }
+            _ => {}
+        }
+        let found = candidates
+            .into_iter()
+            .find(|&(object, at)| self.lookup(object, at).is_some_and(|entry| entry.address() == address));
+        self.need.clear();
+        found
+    }
+}
+
 fn operation_lba(operation: &Operation) -> u64 {
     let offset = match operation {
         Operation::Read { offset, .. }
@@ -1166,7 +1431,14 @@ fn operation_lba(operation: &Operation) -> u64 {
         | Operation::Provisioning { offset, .. } => *offset,
         Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
         Operation::Clone { source_offset, .. } => *source_offset,
-        Operation::Flush | Operation::Catalog(_) | Operation::Unique { .. } => 0,
+        Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
+        Operation::Flush
+        | Operation::Catalog(_)
+        | Operation::Unique { .. }
+        | Operation::PlacesOf(_)
+        | Operation::CheckStep
+        | Operation::Recount { .. }
+        | Operation::Grow(_) => 0,
     };
     offset / 512
 }

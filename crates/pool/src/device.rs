@@ -4,7 +4,10 @@
 //! descriptor becomes readable; [`Pool::on_work`] is called when an operation was submitted that needs a pump to finish.
 
 use crate::core::{Core, Counters, Failure, Operation, OperationId, Output};
-use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError, PoolSpace};
+use crate::interface::{
+    BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolError,
+    PoolSpace, ScanStep,
+};
 use block::{
     BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
     ProvisioningExtent, VolumeId,
@@ -79,7 +82,14 @@ impl<M: Media> Pool<M> {
         let mut core = self.0.core.borrow_mut();
         core.pump(background);
         self.collect(&mut core);
-        core.droppable() > 0
+        core.wants_turn()
+    }
+
+    /// Does background work, as [`Core::background`] says; a pump has to follow.
+    pub fn background(&self, pages: usize) {
+        let mut core = self.0.core.borrow_mut();
+        core.background(pages);
+        self.collect(&mut core);
     }
 
     /// A volume or snapshot as a block device.
@@ -136,6 +146,15 @@ impl<M: Media> Pool<M> {
         }
         self.0.slots.borrow_mut().entry(id).or_insert(Slot::Waiting(None));
         OperationFuture { pool: self, id, done: false }.await
+    }
+}
+
+impl<M: Media> Pool<M> {
+    async fn scan(&self, operation: Operation) -> Result<ScanStep, PoolError> {
+        match self.run(operation).await.map_err(pool_error)? {
+            Output::Scanned(step) => Ok(*step),
+            _ => Ok(ScanStep::default()),
+        }
     }
 }
 
@@ -379,11 +398,51 @@ impl<M: Media> Catalog for Pool<M> {
             .collect()
     }
 
-    async fn unique_bytes(&self, id: ObjectId) -> Result<u64, PoolError> {
-        match self.run(Operation::Unique { object: id.0 }).await.map_err(pool_error)? {
+    async fn unique_bytes(&self, ids: &[ObjectId]) -> Result<u64, PoolError> {
+        let objects = ids.iter().map(|id| id.0).collect();
+        match self.run(Operation::Unique { objects }).await.map_err(pool_error)? {
             Output::Bytes(bytes) => Ok(bytes),
             _ => Ok(0),
         }
+    }
+
+    async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
+        self.scan(Operation::ReclaimZeros { object: id.0, offset: offset_bytes }).await
+    }
+
+    async fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> Result<ScanStep, PoolError> {
+        self.scan(Operation::Verify { object: id.0, offset: offset_bytes, anew }).await
+    }
+
+    async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError> {
+        match self.run(Operation::PlacesOf(blocks.into_iter().map(|block| block.0).collect())).await {
+            Ok(Output::Places(places)) => Ok(places),
+            Ok(_) => Ok(Vec::new()),
+            Err(failure) => Err(pool_error(failure)),
+        }
+    }
+
+    async fn check_step(&self) -> Result<CheckStep, PoolError> {
+        match self.run(Operation::CheckStep).await.map_err(pool_error)? {
+            Output::Check(step) => Ok(*step),
+            _ => Ok(CheckStep { done: 0, total: 0, report: None }),
+        }
+    }
+
+    fn abandon_check(&self) {
+        self.0.core.borrow_mut().abandon_check();
+    }
+
+    async fn recount(&self, id: ObjectId) -> Result<(), PoolError> {
+        self.run(Operation::Recount { object: id.0 }).await.map(|_| ()).map_err(pool_error)
+    }
+
+    async fn grow(&self, growth: Growth) -> Result<(), PoolError> {
+        self.run(Operation::Grow(growth)).await.map(|_| ()).map_err(pool_error)
+    }
+
+    fn take_incidents(&self) -> Vec<Incident> {
+        self.0.core.borrow_mut().take_incidents()
     }
 
     fn space(&self) -> PoolSpace {

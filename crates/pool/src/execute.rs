@@ -1,10 +1,11 @@
 //! Execution of operations: validate, plan, find room, and change the map in one step.
 
+use crate::admission::Ask;
 use crate::assign::{Source, blocks_for, is_user_object};
 use crate::blocks::Data;
 use crate::core::{
     Core, Failure, INLINE_BYTES, Io, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId,
-    Output, Placed, Progress, Step, Walk,
+    Output, Placed, Progress, Step,
 };
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
 use crate::mutations::{Mutation, leaves_out};
@@ -17,8 +18,6 @@ use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
-/// Pages that a count of unique blocks visits before others get a turn.
-const WALK_STEP: usize = 512;
 
 fn broken() -> Step {
     Step::Fail(Failure::Block(BlockError::PoolStopped { reason: "the map contradicts itself".into() }))
@@ -42,25 +41,31 @@ impl<M: Media> Core<M> {
                     return Step::Done(Output::Done);
                 }
                 if data.len() <= INLINE_BYTES {
-                    self.write_inline(*object, *offset, data, *forced, Output::Done)
+                    self.write_inline(*object, *offset, data, *forced, Output::Done, progress)
                 } else {
                     self.write_placed(id, *object, *offset, data, *forced, progress)
                 }
             }
-            Operation::Zero { object, ranges, forced } => self.zero_step(*object, ranges, *forced),
+            Operation::Zero { object, ranges, forced } => self.zero_step(*object, ranges, *forced, progress),
             Operation::Clone { source, source_offset, destination, destination_offset, length } => {
-                self.clone_step(*source, *source_offset, *destination, *destination_offset, *length)
+                self.clone_step(*source, *source_offset, *destination, *destination_offset, *length, progress)
             }
             Operation::CompareAndWrite { object, offset, compare, data, forced } => {
-                self.compare_step(*object, *offset, compare, data, *forced)
+                self.compare_step(*object, *offset, compare, data, *forced, progress)
             }
             Operation::Flush => {
                 progress.flush_sequence = Some(self.log.next_sequence());
                 Step::Durable(Output::Done)
             }
             Operation::Provisioning { object, offset, limit } => self.provisioning_step(*object, *offset, *limit),
-            Operation::Catalog(changes) => self.catalog_step(changes),
-            Operation::Unique { object } => self.unique_step(*object, progress),
+            Operation::Catalog(changes) => self.catalog_step(changes, progress),
+            Operation::Unique { objects } => self.unique_step(objects, progress),
+            Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
+            Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
+            Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
+            Operation::CheckStep => self.check_step(id),
+            Operation::Recount { object } => self.recount_step(*object, progress),
+            Operation::Grow(growth) => self.grow_step(id, growth),
         }
     }
 
@@ -79,7 +84,7 @@ impl<M: Media> Core<M> {
         Ok(o.size_bytes)
     }
 
-    fn writable(&self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {
+    pub(crate) fn writable(&self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {
         self.readable(object, offset, length)?;
         if self.objects.get(&object).is_some_and(|o| o.kind == ObjectKind::Snapshot) {
             return Err(BlockError::ReadOnly.into());
@@ -92,6 +97,11 @@ impl<M: Media> Core<M> {
             Some(o) if o.write_cache && !forced => Step::Done(output),
             _ => Step::Durable(output),
         }
+    }
+
+    /// True when blocks of zeros are not stored for this object.
+    fn detects_zeros(&self, object: u64) -> bool {
+        self.objects.get(&object).is_none_or(|o| o.zero_detection)
     }
 
     /// Content of a block of an object; `None` when it has to be read first (noted in `need`), `Some(None)` for zeros.
@@ -115,12 +125,13 @@ impl<M: Media> Core<M> {
         let last = (offset + data.len() as u64 - 1) / B;
         let mut sources = Vec::with_capacity((last - first + 1) as usize);
         let mut complete = true;
+        let detect = self.detects_zeros(object);
         for block in first..=last {
             let from = (block * B).max(offset);
             let to = ((block + 1) * B).min(offset + data.len() as u64);
             let piece = &data[(from - offset) as usize..(to - offset) as usize];
             if piece.len() == BLOCK_BYTES {
-                if is_zero(piece) {
+                if detect && is_zero(piece) {
                     sources.push(Source::Zero);
                 } else {
                     let content = self.blocks.copy_of(piece.first_chunk()?);
@@ -139,7 +150,7 @@ impl<M: Media> Core<M> {
             }
             let at = (from % B) as usize;
             content[at..at + piece.len()].copy_from_slice(piece);
-            sources.push(inline_source(content));
+            sources.push(inline_source(content, detect));
         }
         complete.then_some(sources)
     }
@@ -161,7 +172,7 @@ impl<M: Media> Core<M> {
     fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
         let block = offset / B;
-        if !offset.is_multiple_of(B) || is_zero(data) || !self.log.fits(Self::inline_record_bytes(1)) {
+        if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
         let Some(leaf) = self.owned_leaf(object, block) else { return false };
@@ -185,24 +196,36 @@ impl<M: Media> Core<M> {
         32 + blocks as usize * (12 + BLOCK_BYTES)
     }
 
-    fn write_inline(&mut self, object: u64, offset: u64, data: &[u8], forced: bool, output: Output) -> Step {
+    fn write_inline(
+        &mut self,
+        object: u64,
+        offset: u64,
+        data: &[u8],
+        forced: bool,
+        output: Output,
+        progress: &mut Progress,
+    ) -> Step {
         if self.overwrite(object, offset, data) {
             return self.acknowledged(object, forced, output);
         }
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
-        let planned = self.plan_blocks(object, first, count);
         let sources = self.sources(object, offset, data);
+        // Zeros may give pages back and make others necessary.
+        self.need.once = sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
+        let planned = self.plan_blocks(object, first, count);
+        self.need.once = false;
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.need.is_empty() {
             return Step::Wait;
         }
         // Nothing new to store: an overwrite in place, or zeros. That must work in a full pool too.
         let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
-        if let Err(step) = self.room(new + self.need.allocations, new == 0) {
+        let ask = self.ask_for(object, new);
+        if let Err(step) = self.room(Ask { freeing: new == 0, ..ask }, progress) {
             return step;
         }
-        if !self.log.fits(Self::inline_record_bytes(count)) {
+        if !self.log_takes(Self::inline_record_bytes(count)) {
             return Step::LogFull;
         }
         if self.commit_inline(object, first, &sources).is_none() {
@@ -212,7 +235,15 @@ impl<M: Media> Core<M> {
         self.acknowledged(object, forced, output)
     }
 
-    fn compare_step(&mut self, object: u64, offset: u64, compare: &[u8], data: &[u8], forced: bool) -> Step {
+    fn compare_step(
+        &mut self,
+        object: u64,
+        offset: u64,
+        compare: &[u8],
+        data: &[u8],
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
         if let Err(failure) = self.writable(object, offset, data.len() as u64) {
             return Step::Fail(failure);
         }
@@ -254,7 +285,7 @@ impl<M: Media> Core<M> {
         if let Some(offset_bytes) = difference {
             return Step::Done(Output::Compared(CompareOutcome::Miscompare { offset_bytes }));
         }
-        self.write_inline(object, offset, data, forced, Output::Compared(CompareOutcome::Written))
+        self.write_inline(object, offset, data, forced, Output::Compared(CompareOutcome::Written), progress)
     }
 
     fn write_placed(
@@ -274,9 +305,9 @@ impl<M: Media> Core<M> {
         let end = offset + data.len() as u64;
         let (first, last) = (offset.div_ceil(B), end / B);
         let Some(placed) = &progress.placed else {
-            let step = self.place(id, offset, data, first, last, progress);
+            let step = self.place(id, object, offset, data, first..last, progress);
             return match step {
-                Step::Space => self.overwrite_full(object, offset, data, forced),
+                Step::Space => self.write_through_log(object, offset, data, forced, progress),
                 step => step,
             };
         };
@@ -299,14 +330,15 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.need.allocations + 2, true) {
+        let edges = u64::from(head.is_some()) + u64::from(tail.is_some());
+        if let Err(step) = self.room(self.ask_to_free(object, edges), progress) {
             return step;
         }
         let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
         if !self.log.could_fit(bytes) {
             return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         let Some(placed) = progress.placed.take() else { return broken() };
@@ -334,19 +366,32 @@ impl<M: Media> Core<M> {
         self.acknowledged(object, forced, Output::Done)
     }
 
-    /// A large write that finds no space for new blocks. When all of its blocks are mapped and unshared it goes through the log instead, and
-    /// so works in a full pool.
-    fn overwrite_full(&mut self, object: u64, offset: u64, data: &Bytes, forced: bool) -> Step {
+    /// A large write that finds no space for its blocks. It goes through the log instead, where what is mapped and unshared is overwritten in
+    /// place, so that it works in a full pool.
+    fn write_through_log(
+        &mut self,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
         if !self.log.could_fit(Self::inline_record_bytes(count)) {
             return Step::Space;
         }
         self.need.clear();
-        match self.plan_blocks(object, first, count) {
-            Some(0) if self.need.is_empty() => self.write_inline(object, offset, data, forced, Output::Done),
-            Some(_) if self.need.is_empty() => Step::Space,
-            _ => Step::Wait,
+        let planned = self.plan_blocks(object, first, count);
+        match planned {
+            None => Step::Wait,
+            Some(_) if !self.need.is_empty() => Step::Wait,
+            // Without new blocks, or with those that were promised; what stores more waits for the space to go the short way.
+            Some(new) if new == 0 || self.ask_for(object, new).covered > 0 => {
+                self.need.clear();
+                self.write_inline(object, offset, data, forced, Output::Done, progress)
+            }
+            Some(_) => Step::Space,
         }
     }
 
@@ -354,17 +399,33 @@ impl<M: Media> Core<M> {
     fn place(
         &mut self,
         id: OperationId,
+        object: u64,
         offset: u64,
         data: &Bytes,
-        first: u64,
-        last: u64,
+        blocks: std::ops::Range<u64>,
         progress: &mut Progress,
     ) -> Step {
+        let (first, count) = (blocks.start, blocks.end - blocks.start);
         let pieces: Vec<&[u8]> =
-            (first..last).map(|b| &data[(b * B - offset) as usize..((b + 1) * B - offset) as usize]).collect();
-        let zero: Vec<bool> = pieces.iter().map(|p| is_zero(p)).collect();
+            blocks.map(|b| &data[(b * B - offset) as usize..((b + 1) * B - offset) as usize]).collect();
+        let detect = self.detects_zeros(object);
+        let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        if let Err(step) = self.room(n, false) {
+        let ask = if self.objects.get(&object).is_some_and(|o| o.reservation.is_some()) {
+            // What was promised depends on what is mapped already.
+            let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
+            if !self.need.is_empty() {
+                return Step::Wait;
+            }
+            let new = new.min(n);
+            let ask = self.ask_for(object, new);
+            // What is overwritten elsewhere comes back.
+            Ask { passing: ask.passing + n - new, ..ask }
+        } else {
+            Ask { lasting: n + n / 256 + 4, ..Ask::default() }
+        };
+        self.need.clear();
+        if let Err(step) = self.room(ask, progress) {
             return step;
         }
         let mut blocks = Vec::with_capacity(pieces.len());
@@ -382,6 +443,7 @@ impl<M: Media> Core<M> {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
+            self.blocks.place(address..address + run);
             let mut buffer = Buffer::zeroed(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
@@ -398,7 +460,13 @@ impl<M: Media> Core<M> {
         if flushed { Step::Again } else { Step::Io }
     }
 
-    fn zero_step(&mut self, object: u64, ranges: &[(u64, u64)], forced: bool) -> Step {
+    pub(crate) fn zero_step(
+        &mut self,
+        object: u64,
+        ranges: &[(u64, u64)],
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
         for &(offset, length) in ranges {
             if let Err(failure) = self.writable(object, offset, length) {
                 return Step::Fail(failure);
@@ -456,10 +524,10 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(new + self.need.allocations, true) {
+        if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -486,6 +554,7 @@ impl<M: Media> Core<M> {
         destination: u64,
         destination_offset: u64,
         length: u64,
+        progress: &mut Progress,
     ) -> Step {
         if let Err(failure) = self.readable(source, source_offset, length) {
             return Step::Fail(failure);
@@ -540,10 +609,11 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(new + self.need.allocations, false) {
+        let promise = self.promise_of_sharing(source, destination, count);
+        if let Err(step) = self.room(Ask { promise, ..self.ask_for(destination, new) }, progress) {
             return step;
         }
-        if !self.log.fits(edges.len() * Self::inline_record_bytes(1) + 48) {
+        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + 48) {
             return Step::LogFull;
         }
         let committed = (|| {
@@ -621,7 +691,7 @@ impl<M: Media> Core<M> {
         Step::Done(Output::Provisioning(runs))
     }
 
-    fn catalog_step(&mut self, changes: &[CatalogChange]) -> Step {
+    fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
         if let Err(error) = self.validate(changes) {
             return Step::Fail(error.into());
         }
@@ -644,17 +714,31 @@ impl<M: Media> Core<M> {
         let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / B + 1;
-        if let Err(step) = self.room(self.need.allocations + 8 + stored, !grows || deletes) {
+        let promise = self.promise_of_changes(changes);
+        let blocks = self.need.allocations + 8 + stored;
+        let ask = match !grows || deletes {
+            true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },
+            false => Ask { lasting: blocks, promise, ..Ask::default() },
+        };
+        if let Err(step) = self.room(ask, progress) {
             return step;
         }
-        if !self.log.fits(bytes) {
+        if !self.log_takes(bytes) {
             return Step::LogFull;
         }
         if self.assign_catalog(changes).is_none() {
             self.stop("the map contradicts itself (catalog)");
             return broken();
         }
-        self.log.append(|out| record::encode_catalog(out, changes));
+        let mut shared = Vec::new();
+        for change in changes {
+            if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
+                && let Some(object) = self.objects.get(&id.0)
+            {
+                shared.push((id.0, object.shared, object.pages_due));
+            }
+        }
+        self.log.append(|out| record::encode_catalog(out, changes, &shared));
         Step::Durable(Output::Done)
     }
 
@@ -712,7 +796,24 @@ impl<M: Media> Core<M> {
                         return Err(PoolError::ObjectExists(id.0));
                     }
                 }
-                CatalogChange::SetWriteCache { id, .. } => must_exist(id.0)?,
+                CatalogChange::SetWriteCache { id, .. } | CatalogChange::SetZeroDetection { id, .. } => {
+                    must_exist(id.0)?;
+                }
+                CatalogChange::SetReservation { id, reservation } => {
+                    must_exist(id.0)?;
+                    let percent = reservation.map_or(0, |reservation| reservation.overwrite_percent);
+                    if percent > 100 {
+                        return Err(PoolError::BadReservation { percent });
+                    }
+                }
+                CatalogChange::Rollback { id, source } => {
+                    must_exist(id.0)?;
+                    must_exist(source.0)?;
+                    if created.contains(&id.0) || created.contains(&source.0) {
+                        // Their maps do not exist yet.
+                        return Err(PoolError::ObjectExists(id.0));
+                    }
+                }
                 CatalogChange::PutDocument { key, value } => {
                     if key.len() > 255 || value.len() > MAX_DOCUMENT_BYTES {
                         return Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() });
@@ -722,54 +823,6 @@ impl<M: Media> Core<M> {
             }
         }
         Ok(())
-    }
-
-    fn unique_step(&mut self, object: u64, progress: &mut Progress) -> Step {
-        let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
-            return Step::Fail(PoolError::NoSuchObject(object).into());
-        };
-        let root = (o.root, o.level, o.root_crc);
-        let mut walk = progress.walk.take().unwrap_or_else(|| Walk { stack: vec![root], blocks: 0 });
-        for _ in 0..WALK_STEP {
-            let Some(pointer) = walk.stack.pop() else {
-                return Step::Done(Output::Bytes(walk.blocks * B));
-            };
-            if pointer.0 == 0 {
-                continue;
-            }
-            self.need_counts(pointer.0);
-            if !self.need.is_empty() {
-                walk.stack.push(pointer);
-                progress.walk = Some(walk);
-                return Step::Wait;
-            }
-            // A page that changed its place since it was noted, or is shared, is not counted.
-            if self.space.count(pointer.0) != Some(1) {
-                continue;
-            }
-            let Some(page) = self.page(pointer) else {
-                walk.stack.push(pointer);
-                progress.walk = Some(walk);
-                return Step::Wait;
-            };
-            if pointer.1 > 0 {
-                walk.stack.extend(
-                    page.entries.iter().filter(|e| !e.is_empty()).map(|e| (e.address(), pointer.1 - 1, e.crc())),
-                );
-                continue;
-            }
-            self.need_counts_of(&page.entries);
-            if !self.need.is_empty() {
-                walk.stack.push(pointer);
-                progress.walk = Some(walk);
-                return Step::Wait;
-            }
-            let unique =
-                page.entries.iter().filter(|e| !e.is_empty() && self.space.count(e.address()) == Some(1)).count();
-            walk.blocks += unique as u64;
-        }
-        progress.walk = Some(walk);
-        Step::Again
     }
 }
 
@@ -790,8 +843,8 @@ fn merge(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 /// The source for a block with this content.
-fn inline_source(content: [u8; BLOCK_BYTES]) -> Source {
-    if is_zero(&content) {
+fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source {
+    if detect && is_zero(&content) {
         return Source::Zero;
     }
     let crc = crc32c(&content);
@@ -805,7 +858,7 @@ fn merge_zero(sources: &mut [Source], at: u64, bytes: u64) {
             let mut content = **data;
             let from = (at % B) as usize;
             content[from..from + bytes as usize].fill(0);
-            *source = inline_source(content);
+            *source = inline_source(content, true);
         }
     }
 }

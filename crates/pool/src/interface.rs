@@ -17,6 +17,74 @@ pub enum ObjectKind {
     Snapshot,
 }
 
+/// The promise that writes to a volume never fail for want of space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// What a snapshot or clone shares with the volume has to be stored once more when the volume overwrites it. This is the share of it, 0 to
+    /// 100 percent, for which space is kept free; below 100, overwriting shared content may fail.
+    pub overwrite_percent: u8,
+}
+
+/// How a pool is made larger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// The last file or device of the pool has this many bytes from now on. A file is extended, a device must have grown already.
+    Size(u64),
+    /// One more block device, or file, which must be blank. It becomes part of the pool for good.
+    Device(std::path::PathBuf),
+}
+
+/// A block of the pool, for messages and for asking again. Opaque outside the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u64);
+
+/// A place of an object where content is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The object.
+    pub object: ObjectId,
+    /// Start within the object in bytes, a multiple of 4 096.
+    pub offset_bytes: u64,
+    /// The block that holds the 4 KiB from there on.
+    pub block: BlockId,
+}
+
+/// One step of a scan of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanStep {
+    /// Where the next step begins, in bytes; `None` at the end of the object.
+    pub next: Option<u64>,
+    /// Bytes of stored content that this step looked at. What it skipped, because it is not mapped or was looked at through another object, is
+    /// not in it.
+    pub scanned_bytes: u64,
+    /// Bytes that were deallocated, by a scan that does so.
+    pub deallocated_bytes: u64,
+    /// Content that fails its checksum or cannot be read.
+    pub bad: Vec<Place>,
+    /// Map pages that fail their checksum or cannot be read: what lies below them is lost to this object. A sentence each.
+    pub damaged: Vec<String>,
+}
+
+/// Something found to be wrong on the medium while the pool was in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// Content of an object fails its checksum or cannot be read.
+    BadBlock(Place),
+    /// Metadata fails its checksum or cannot be read: a sentence.
+    Metadata(String),
+}
+
+/// One step of a check of the whole pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckStep {
+    /// Work done so far, of `total`, in any unit.
+    pub done: u64,
+    /// Work that is expected in all.
+    pub total: u64,
+    /// The result, when this was the last step.
+    pub report: Option<crate::CheckReport>,
+}
+
 /// One change of the catalog. A list of them is applied as a whole or not at all, and is durable before the reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogChange {
@@ -55,6 +123,27 @@ pub enum CatalogChange {
         /// True: acknowledge from memory (WCE=1). False: acknowledge when durable (WCE=0).
         enabled: bool,
     },
+    /// Promises that writes to the volume never fail for want of space, or ends the promise.
+    SetReservation {
+        /// Volume to change; it may be created in the same list.
+        id: ObjectId,
+        /// `None`: a thin volume.
+        reservation: Option<Reservation>,
+    },
+    /// Switches the detection of zeros in written data. With it, blocks of zeros are deallocated instead of stored.
+    SetZeroDetection {
+        /// Volume to change; it may be created in the same list.
+        id: ObjectId,
+        /// On when a volume is created.
+        enabled: bool,
+    },
+    /// The volume takes over content and size of another object, usually its snapshot. What it had is gone.
+    Rollback {
+        /// Volume to change.
+        id: ObjectId,
+        /// Object whose content it shares from then on.
+        source: ObjectId,
+    },
     /// Stores a document under a key (both opaque to the pool). At most 64 KiB.
     PutDocument {
         /// Up to 255 bytes.
@@ -84,9 +173,15 @@ pub struct ObjectInfo {
     pub mapped_bytes: u64,
     /// Write cache on.
     pub write_cache: bool,
+    /// Zeros in written data are detected.
+    pub zero_detection: bool,
+    /// The volume's reservation.
+    pub reservation: Option<Reservation>,
+    /// Bytes that are kept free for the volume's reservation: what it may still have to allocate, at most.
+    pub promised_bytes: u64,
 }
 
-/// Space of the pool. `size_bytes = used_bytes + free_bytes`; `metadata_bytes` is part of `used_bytes`.
+/// Space of the pool. `size_bytes = used_bytes + free_bytes`; `metadata_bytes` is part of `used_bytes`, `promised_bytes` part of `free_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolSpace {
     /// Whole pool file or device.
@@ -97,6 +192,10 @@ pub struct PoolSpace {
     pub free_bytes: u64,
     /// Log, superblocks, space map and tree pages.
     pub metadata_bytes: u64,
+    /// Kept free for reserved volumes: nobody else can use it.
+    pub promised_bytes: u64,
+    /// Used, but on its way to become free: what deleted and unmapped data still takes, at most.
+    pub reclaimable_bytes: u64,
 }
 
 /// Why a catalog or pool operation failed. Nothing was changed.
@@ -127,6 +226,26 @@ pub enum PoolError {
     /// No space for the metadata this change needs.
     #[error("the pool is full")]
     PoolFull,
+    /// A reservation, or a snapshot or clone of a reserved volume, needs more space than nobody has been promised.
+    #[error("the reservation needs {needed_bytes} bytes that nobody else was promised, and {available_bytes} are left")]
+    NoRoomForReservation {
+        /// Bytes that would have to be kept free in addition.
+        needed_bytes: u64,
+        /// Bytes that are free and not promised.
+        available_bytes: u64,
+    },
+    /// A share of more than everything.
+    #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
+    BadReservation {
+        /// What was asked for.
+        percent: u8,
+    },
+    /// The pool cannot be made larger that way; a sentence that says why.
+    #[error("{0}")]
+    CannotGrow(String),
+    /// The pool has no time or space for it now; a sentence that says why.
+    #[error("{0}")]
+    Busy(String),
     /// The pool stopped after an error of its medium.
     #[error("the pool stopped after a media error: {0}")]
     Stopped(String),
@@ -149,8 +268,27 @@ pub trait Catalog {
     fn document(&self, key: &str) -> Option<Bytes>;
     /// Every document whose key starts with `prefix`, by key.
     fn documents(&self, prefix: &str) -> Vec<(String, Bytes)>;
-    /// Bytes that deleting the object would free, in units of 4 KiB. Walks the object's own part of its map.
-    async fn unique_bytes(&self, id: ObjectId) -> Result<u64, PoolError>;
+    /// Bytes that deleting all these objects together would free, in units of 4 KiB. Walks their own parts of their maps. Exact when nothing
+    /// changes them meanwhile.
+    async fn unique_bytes(&self, ids: &[ObjectId]) -> Result<u64, PoolError>;
+    /// Deallocates blocks of zeros that are stored in the object: one step of about a mebibyte, from `offset_bytes` on.
+    async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError>;
+    /// Reads and verifies content of the object from the medium: one step of about a mebibyte, from `offset_bytes` on. With `anew` false, content
+    /// that this pass has verified through another object is mostly skipped; true begins a pass.
+    async fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> Result<ScanStep, PoolError>;
+    /// Every place of every object that is stored in one of these blocks. Walks all maps.
+    async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError>;
+    /// Checks map, reference counts and counters while the pool is in use: one step. The first call, and the first after a result, begins anew.
+    /// A check that is not carried on for a while must be ended with [`Catalog::abandon_check`], since it holds freed space back.
+    async fn check_step(&self) -> Result<CheckStep, PoolError>;
+    /// Ends a check before its result.
+    fn abandon_check(&self);
+    /// Counts anew how much of a reserved volume is shared, so that space which is no longer needed for its promise becomes free for others.
+    async fn recount(&self, id: ObjectId) -> Result<(), PoolError>;
+    /// Makes the pool larger; durable on return.
+    async fn grow(&self, growth: Growth) -> Result<(), PoolError>;
+    /// What was found to be wrong since the last call.
+    fn take_incidents(&self) -> Vec<Incident>;
     /// Space of the pool.
     fn space(&self) -> PoolSpace;
 }

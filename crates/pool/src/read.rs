@@ -3,7 +3,6 @@
 use crate::core::{Core, Io, OperationId, Output, Progress, ReadState, Step, read_result};
 use crate::page::crc32c;
 use crate::tree::index_in;
-use block::BlockError;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
 use std::rc::Rc;
@@ -38,14 +37,14 @@ impl<M: Media> Core<M> {
                 progress.read = Some(read);
                 return Step::Io;
             }
-            if !read.bad {
+            let Some((at, address)) = read.bad else {
                 let from = (offset % B) as usize;
                 let data = Bytes::from(read.out);
                 return Step::Done(Output::Data(data.slice(from..from + length)));
-            }
+            };
             tries = read.tries + 1;
             if tries >= TRIES {
-                return Step::Fail(BlockError::ReadFailed { lba: offset / 512 }.into());
+                return Step::Fail(self.bad_block(object, first + at as u64, address));
             }
         }
         // (address, CRC) of each block; address 0 for zeros.
@@ -79,7 +78,9 @@ impl<M: Media> Core<M> {
         let mut out = vec![0u8; count * BLOCK_BYTES];
         let mut outstanding = 0;
         let mut i = 0;
-        let limit = (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256);
+        // After a failure each block is read alone, which tells the bad one.
+        let limit =
+            if tries > 0 { 1 } else { (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) };
         while i < count {
             let (address, crc) = entries[i];
             if address == 0 {
@@ -109,7 +110,7 @@ impl<M: Media> Core<M> {
             let from = (offset % B) as usize;
             return Step::Done(Output::Data(Bytes::from(out).slice(from..from + length)));
         }
-        progress.read = Some(ReadState { out, outstanding, bad: false, tries });
+        progress.read = Some(ReadState { out, outstanding, bad: None, tries });
         Step::Io
     }
 
@@ -121,10 +122,11 @@ impl<M: Media> Core<M> {
         result: Result<Done, MediaError>,
     ) {
         let buffer = read_result(result).ok();
-        let good = buffer.as_ref().is_some_and(|buffer| {
-            buffer.as_blocks().len() == blocks.len()
-                && buffer.as_blocks().iter().zip(&blocks).all(|(block, (_, crc))| crc32c(&block.0) == *crc)
-        });
+        let bad = match buffer.as_ref().filter(|buffer| buffer.blocks() == blocks.len()) {
+            Some(buffer) => buffer.as_blocks().iter().zip(&blocks).position(|(data, (_, crc))| crc32c(&data.0) != *crc),
+            None => Some(0),
+        };
+        let good = bad.is_none();
         if !good {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
@@ -142,7 +144,13 @@ impl<M: Media> Core<M> {
                     read.out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
                 }
             }
-            _ => read.bad = true,
+            _ => {
+                let i = bad.unwrap_or(0);
+                let at = blocks.get(i).map_or(0, |(k, _)| *k as usize);
+                if read.bad.is_none_or(|(first, _)| at < first) {
+                    read.bad = Some((at, address + i as u64));
+                }
+            }
         }
         if read.outstanding == 0 {
             self.make_ready(operation);

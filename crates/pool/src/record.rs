@@ -6,10 +6,10 @@
 //! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32} | data of mapped blocks if flags bit 0
 //! zero     16 first block (8) | 24 count (8)
 //! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
-//! catalog  16 number of changes (4) | changes
+//! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
-use crate::interface::{CatalogChange, ObjectId, ObjectKind};
+use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use bytes::Bytes;
 use media::BLOCK_BYTES;
 
@@ -19,6 +19,8 @@ const CLONE: u8 = 3;
 const CATALOG: u8 = 4;
 const INLINE: u8 = 1;
 const NEW: u64 = 1 << 63;
+/// In place of the percentage of a reservation.
+const NO_RESERVATION: u8 = 0xff;
 
 /// One block of a write record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +69,8 @@ pub enum Record<'a> {
         /// Number of blocks.
         count: u64,
     },
-    /// Catalog changes.
-    Catalog(Vec<CatalogChange>),
+    /// Catalog changes, and what objects share and need at most afterwards: object, blocks, pages.
+    Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
 }
 
 fn begin(out: &mut Vec<u8>, kind: u8, flags: u8, object: u64) -> usize {
@@ -142,18 +144,24 @@ pub fn encode_clone(
 
 /// Bytes that `encode_catalog` needs at most.
 pub fn catalog_bytes(changes: &[CatalogChange]) -> usize {
-    20 + changes
+    24 + changes
         .iter()
         .map(|c| match c {
             CatalogChange::PutDocument { key, value } => 9 + key.len() + value.len(),
             CatalogChange::DeleteDocument { key } => 9 + key.len(),
-            _ => 32,
+            // With the count of shared blocks that a reservation comes with.
+            _ => 40,
         })
         .sum::<usize>()
 }
 
+/// Bytes of a catalog record without changes for `objects` counts of shared blocks.
+pub fn shared_bytes(objects: usize) -> usize {
+    24 + objects * 24
+}
+
 /// Appends a catalog record.
-pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange]) {
+pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
     let at = begin(out, CATALOG, 0, 0);
     out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
     let text = |out: &mut Vec<u8>, bytes: &[u8]| {
@@ -196,6 +204,27 @@ pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange]) {
                 out.push(7);
                 text(out, key.as_bytes());
             }
+            CatalogChange::SetReservation { id, reservation } => {
+                out.push(8);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push(reservation.map_or(NO_RESERVATION, |reservation| reservation.overwrite_percent));
+            }
+            CatalogChange::SetZeroDetection { id, enabled } => {
+                out.push(9);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push((*enabled).into());
+            }
+            CatalogChange::Rollback { id, source } => {
+                out.push(10);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&source.0.to_le_bytes());
+            }
+        }
+    }
+    out.extend_from_slice(&(shared.len() as u32).to_le_bytes());
+    for (object, blocks, pages) in shared {
+        for value in [object, blocks, pages] {
+            out.extend_from_slice(&value.to_le_bytes());
         }
     }
     end(out, at);
@@ -270,7 +299,12 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             for _ in 0..count {
                 changes.push(decode_change(&mut cursor)?);
             }
-            Record::Catalog(changes)
+            // Format version 1 ends here.
+            let mut shared = Vec::new();
+            for _ in 0..if cursor.0.is_empty() { 0 } else { cursor.u32()? } {
+                shared.push((cursor.u64()?, cursor.u64()?, cursor.u64()?));
+            }
+            Record::Catalog(changes, shared)
         }
         _ => return None,
     };
@@ -291,6 +325,16 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
         5 => CatalogChange::SetWriteCache { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
         6 => CatalogChange::PutDocument { key: text(cursor.bytes()?)?, value: Bytes::copy_from_slice(cursor.bytes()?) },
         7 => CatalogChange::DeleteDocument { key: text(cursor.bytes()?)? },
+        8 => CatalogChange::SetReservation {
+            id: ObjectId(cursor.u64()?),
+            reservation: match cursor.u8()? {
+                overwrite_percent @ 0..=100 => Some(Reservation { overwrite_percent }),
+                NO_RESERVATION => None,
+                _ => return None,
+            },
+        },
+        9 => CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
+        10 => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
         _ => return None,
     })
 }
@@ -312,9 +356,16 @@ mod tests {
             CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
             CatalogChange::PutDocument { key: "k".into(), value: Bytes::from_static(b"v") },
             CatalogChange::DeleteDocument { key: "k".into() },
+            CatalogChange::SetReservation {
+                id: ObjectId(1),
+                reservation: Some(Reservation { overwrite_percent: 100 }),
+            },
+            CatalogChange::SetReservation { id: ObjectId(1), reservation: None },
+            CatalogChange::SetZeroDetection { id: ObjectId(1), enabled: false },
+            CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
         ];
         let before = out.len();
-        encode_catalog(&mut out, &changes);
+        encode_catalog(&mut out, &changes, &[(1, 7, 8)]);
         assert!(out.len() - before <= catalog_bytes(&changes));
         let mut rest = &out[..];
         let mut seen = 0;
@@ -327,7 +378,7 @@ mod tests {
                 }
                 (1, Record::Zero { object: 3, first: 1, count: 2 }) => {}
                 (2, Record::Clone { source: 1, source_first: 2, destination: 3, destination_first: 4, count: 5 }) => {}
-                (3, Record::Catalog(c)) => assert_eq!(c, changes),
+                (3, Record::Catalog(c, shared)) => assert_eq!((c, shared), (changes.clone(), vec![(1, 7, 8)])),
                 (_, other) => panic!("{other:?}"),
             }
             rest = after;

@@ -5,8 +5,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// First bytes of a root: "WLroot01".
 pub const ROOT_MAGIC: u64 = 0x3130_746f_6f72_4c57;
-/// Format of everything below the root. A reader refuses a newer one.
-pub const FORMAT_VERSION: u32 = 1;
+/// Format of everything below the root, as it is written. A reader refuses a newer one. Version 1 had no reservations, zero detection without a
+/// switch, no rollback, and no sizes in the drop queue; what version 2 has for them is zero there.
+pub const FORMAT_VERSION: u32 = 2;
+/// The oldest format that is read.
+const OLDEST_VERSION: u32 = 1;
 /// Upper index pages that fit: 2 TiB of pool each.
 pub const MAX_GROUPS: usize = 256;
 
@@ -174,10 +177,10 @@ impl Root {
         if header.magic.get() != ROOT_MAGIC {
             return Err("the root is not of a Windlass pool".into());
         }
-        if header.version.get() != FORMAT_VERSION {
+        let version = header.version.get();
+        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
             return Err(format!(
-                "the pool has format version {}, this program reads version {FORMAT_VERSION}",
-                header.version.get()
+                "the pool has format version {version}, and this program reads versions {OLDEST_VERSION} to {FORMAT_VERSION}: use a newer release"
             ));
         }
         let count = header.groups.get() as usize;

@@ -127,8 +127,16 @@ pub struct SpaceMap {
     pinned: u64,
     dirty: Vec<u32>,
     frozen: Vec<u32>,
+    /// Segments with frozen blocks that a flip did not release.
+    held: BTreeSet<u32>,
     future: FxHashMap<u32, Box<Bits>>,
+    /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
+    lost: FxHashMap<u32, String>,
     clock: std::collections::VecDeque<u32>,
+    /// Zones whose index has to be written although none of their segments changed.
+    stale: BTreeSet<u32>,
+    /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
+    growing: Option<u32>,
 }
 
 /// What a checkpoint must write for the space map: block address and content.
@@ -150,7 +158,7 @@ impl SpaceMap {
         let mut map = Self {
             layout,
             resident: Resident::new(layout.segments()),
-            index: vec![SlotEntry::default(); layout.segments() as usize],
+            index: unwritten(layout.segments()),
             zones: vec![SlotEntry::default(); layout.zones() as usize],
             groups: vec![SlotEntry::default(); layout.groups() as usize],
             with_space: BTreeSet::new(),
@@ -163,8 +171,12 @@ impl SpaceMap {
             pinned: 0,
             dirty: Vec::new(),
             frozen: Vec::new(),
+            held: BTreeSet::new(),
             future: FxHashMap::default(),
+            lost: FxHashMap::default(),
             clock: std::collections::VecDeque::new(),
+            stale: BTreeSet::new(),
+            growing: None,
         };
         map.recount();
         map
@@ -176,7 +188,7 @@ impl SpaceMap {
 
     /// Free blocks of a segment that is not resident.
     fn indexed_free(&self, segment: u32) -> u64 {
-        if self.layout.is_metadata(segment) {
+        if self.layout.is_metadata(segment) || self.lost.contains_key(&segment) {
             return 0;
         }
         match self.index.get(segment as usize) {
@@ -232,6 +244,9 @@ impl SpaceMap {
             s.referenced = true;
             return Ok(None);
         }
+        if let Some(reason) = self.lost.get(&segment) {
+            return Err(reason.clone());
+        }
         Ok((!self.materialise(segment)).then_some(segment))
     }
 
@@ -242,6 +257,19 @@ impl SpaceMap {
         }
         self.insert(segment, Box::new([0; N]));
         true
+    }
+
+    /// The counts of a segment cannot be read.
+    pub fn lose(&mut self, segment: u32, reason: &str) {
+        if !self.resident.contains(segment) && !self.lost.contains_key(&segment) {
+            self.total_available -= self.indexed_free(segment);
+            self.lost.insert(segment, reason.to_owned());
+        }
+    }
+
+    /// Where the counts of a segment were written last.
+    pub fn index_entry(&self, segment: u32) -> Option<SlotEntry> {
+        self.index.get(segment as usize).copied()
     }
 
     /// Block to read for `segment`, and the CRC it must have.
@@ -314,7 +342,7 @@ impl SpaceMap {
         if self.resident_available >= n + MARGIN {
             return true;
         }
-        let segments = self.layout.segments();
+        let segments = self.growing.unwrap_or_else(|| self.layout.segments());
         let mut coming = 0;
         for threshold in [SEGMENT_BLOCKS / 2, 1] {
             let mut scanned = 0;
@@ -439,6 +467,39 @@ impl SpaceMap {
         Some(())
     }
 
+    /// Removes a reference of each block of `addresses` that is not 0; calls `freed` with those that lost their last one. `None` when a segment is
+    /// not resident or a block has no reference.
+    pub fn unshare(&mut self, addresses: impl Iterator<Item = u64>, mut freed: impl FnMut(u64)) -> Option<()> {
+        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+        while let Some(first) = addresses.peek() {
+            let (segment, _) = self.layout.locate(*first)?;
+            let blocks = self.layout.neighbours(*first);
+            let s = self.resident.get_mut(segment)?;
+            let mut zeros = 0;
+            while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
+                let i = (address - blocks.start) as usize;
+                let count = s.counts.get_mut(i).filter(|count| **count > 0)?;
+                if *count == STICKY {
+                    continue;
+                }
+                *count -= 1;
+                if *count == 0 {
+                    zeros += 1;
+                    set(&mut s.freed, i);
+                    freed(address);
+                }
+            }
+            s.zero_counts += zeros;
+            self.allocated -= u64::from(zeros);
+            self.pinned += u64::from(zeros);
+            if !s.dirty {
+                s.dirty = true;
+                self.dirty.push(segment);
+            }
+        }
+        Some(())
+    }
+
     /// Adds a reference; returns the new count. `None` when the segment is not resident.
     #[inline]
     pub fn increment(&mut self, address: u64) -> Option<u16> {
@@ -541,6 +602,47 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts.clone())
     }
 
+    /// What the index says of a segment.
+    pub fn entry(&self, segment: u32) -> SlotEntry {
+        self.index.get(segment as usize).copied().unwrap_or_default()
+    }
+
+    /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
+    pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
+        if let Some(known) = self.index.get_mut(segment as usize) {
+            *known = entry;
+            self.stale.insert(segment / ZONE_SEGMENTS as u32);
+        }
+    }
+
+    /// The index of a zone cannot be read, or something else calls for a new root: the next checkpoint writes it anew.
+    pub fn distrust(&mut self, zone: u32) {
+        self.stale.insert(zone);
+    }
+
+    /// True when the next checkpoint mends something.
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// All entries are known to be right, and so many blocks are in use.
+    pub fn rebuilt(&mut self, allocated: u64) {
+        self.allocated = allocated;
+        self.recount();
+    }
+
+    /// True when the segment's counts are in memory.
+    pub fn is_resident(&self, segment: u32) -> bool {
+        self.resident.contains(segment)
+    }
+
+    /// True when blocks of the segment are in use, as far as index and memory tell.
+    pub fn in_use(&self, segment: u32) -> bool {
+        let blocks = self.layout.segment_blocks(segment);
+        let free = self.resident.get(segment).map_or(self.indexed_free(segment), |s| u64::from(s.zero_counts));
+        !self.layout.is_metadata(segment) && free < blocks
+    }
+
     /// True when the block is offered for allocation.
     pub fn is_allocatable(&self, address: u64) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
@@ -557,7 +659,7 @@ impl SpaceMap {
         let mut segments = std::mem::take(&mut self.dirty);
         segments.sort_unstable();
         let mut writes = Vec::with_capacity(segments.len() + 4);
-        let mut zones = BTreeSet::new();
+        let mut zones = std::mem::take(&mut self.stale);
         for &segment in &segments {
             let Some(s) = self.resident.get_mut(segment) else { continue };
             let mut buffer = Buffer::zeroed(1);
@@ -601,10 +703,22 @@ impl SpaceMap {
     }
 
     /// The checkpoint is durable: blocks that were free at its freeze and not allocated since may be allocated.
-    pub fn release(&mut self) {
+    ///
+    /// With `hold` they stay as they are, and a later call without it releases them.
+    pub fn release(&mut self, hold: bool) {
         #[cfg(feature = "mutations")]
         self.release_too_much();
-        for segment in std::mem::take(&mut self.frozen) {
+        let frozen = std::mem::take(&mut self.frozen);
+        if hold {
+            for segment in frozen {
+                if let Some(s) = self.resident.get_mut(segment) {
+                    s.flushing = false;
+                }
+                self.held.insert(segment);
+            }
+            return;
+        }
+        for segment in std::mem::take(&mut self.held).into_iter().chain(frozen) {
             let future = self.future.get(&segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
             s.flushing = false;
@@ -627,6 +741,62 @@ impl SpaceMap {
         }
     }
 
+    /// The segment that a growth makes longer: a last one that is short and that data can use.
+    pub fn short_segment(&self) -> Option<u32> {
+        let last = self.layout.segments().checked_sub(1)?;
+        (self.layout.segment_blocks(last) < SEGMENT_BLOCKS && !self.layout.is_metadata(last)).then_some(last)
+    }
+
+    /// Lets the search for free blocks go on at `segment`.
+    #[cfg(test)]
+    pub fn start_at(&mut self, segment: u32) {
+        self.cursor = segment;
+        self.open = [None; 3];
+        self.evict(0);
+    }
+
+    /// Makes a segment part of the next checkpoint, so that it stays in memory until then. False when it has to be read first.
+    pub fn hold(&mut self, segment: u32) -> bool {
+        let held = self.resident.contains(segment) || self.materialise(segment);
+        self.mark_dirty(segment);
+        held
+    }
+
+    /// The data area ends at `end` from the next freeze on, which has to follow at once. What is new may be allocated after its release.
+    /// `None`, with nothing changed, when the short segment is not held.
+    pub fn begin_growth(&mut self, end: u64) -> Option<()> {
+        let short = self.short_segment();
+        let grown = Layout { end, ..self.layout };
+        if let Some(segment) = short {
+            let new = self.layout.segment_blocks(segment)..grown.segment_blocks(segment);
+            let s = self.resident.get_mut(segment)?;
+            // As if they were freed now: a checkpoint that knows of them comes first.
+            for i in new.clone() {
+                set(&mut s.freed, i as usize);
+            }
+            s.zero_counts += (new.end - new.start) as u32;
+            self.pinned += new.end - new.start;
+            self.usable += new.end - new.start;
+            self.mark_dirty(segment);
+        }
+        self.growing = Some(self.layout.segments());
+        self.layout = grown;
+        self.resident.places.resize(grown.segments() as usize, 0);
+        self.index.resize(grown.segments() as usize, SlotEntry::default());
+        self.zones.resize(grown.zones() as usize, SlotEntry::default());
+        self.groups.resize(grown.groups() as usize, SlotEntry::default());
+        Some(())
+    }
+
+    /// The checkpoint that carried a growth is durable.
+    pub fn finish_growth(&mut self) {
+        if self.growing.take().is_some() {
+            let usable = self.layout.usable_blocks();
+            self.total_available += usable - self.usable;
+            self.usable = usable;
+        }
+    }
+
     /// Blocks that data and map pages can use, allocated or not.
     pub fn usable(&self) -> u64 {
         self.usable
@@ -640,7 +810,7 @@ impl SpaceMap {
             let Some(segment) = self.clock.pop_front() else { return };
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
-            let busy = s.dirty || s.flushing || s.reserved > 0 || open;
+            let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
             let unknown = self.index[segment as usize].slot().is_none() || self.future.contains_key(&segment);
             if busy || s.referenced || unknown {
@@ -680,6 +850,13 @@ impl SpaceMap {
             }
         }
     }
+}
+
+/// Entries of so many segments that were never written, in memory that is not touched.
+pub fn unwritten(segments: u32) -> Vec<SlotEntry> {
+    let segments = segments as usize;
+    <SlotEntry as zerocopy::FromZeros>::new_vec_zeroed(segments)
+        .unwrap_or_else(|_| vec![SlotEntry::default(); segments])
 }
 
 fn index_page(entries: &[SlotEntry]) -> (Buffer, u32) {
@@ -731,10 +908,10 @@ mod tests {
         assert_ne!(a, b);
         map.increment(b);
         map.decrement(b); // allocated and freed during the flight: waits for the next one
-        map.release();
+        map.release(false);
         assert_eq!((map.available(), map.pinned()), (total - 1, 1));
         map.freeze();
-        map.release();
+        map.release(false);
         assert_eq!((map.available(), map.pinned()), (total, 0));
     }
 

@@ -2,20 +2,25 @@
 //! only in a freeze, so they are never logged.
 //!
 //! ```text
-//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot; 0 none) | level (1) | flags (1: bit 0 write cache) | 5 zero |
-//!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) | 16 zero
+//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot; 0 none) | level (1) |
+//!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the reservation (1) | 4 zero |
+//!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
+//!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
-//! drop queue    address (8) | CRC (4) | level (1) | 3 zero, repeated
+//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256 and rounded up (3), repeated
 //! ```
 
 use crate::core::{Dropped, Object};
-use crate::interface::ObjectKind;
+use crate::interface::{ObjectKind, Reservation};
 use crate::record::Cursor;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// Bytes of an object's slot.
 pub(crate) const SLOT_BYTES: usize = 64;
+const WRITE_CACHE: u8 = 1;
+const NO_ZERO_DETECTION: u8 = 2;
+const RESERVED: u8 = 4;
 /// Slots in a 4 KiB block.
 pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
 
@@ -26,12 +31,17 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
         ObjectKind::Snapshot => 2,
     };
     slot[1] = object.level;
-    slot[2] = object.write_cache.into();
+    slot[2] = u8::from(object.write_cache)
+        | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
+        | if object.reservation.is_some() { RESERVED } else { 0 };
+    slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
     slot[8..16].copy_from_slice(&object.parent.to_le_bytes());
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
     slot[24..32].copy_from_slice(&object.root.to_le_bytes());
     slot[32..36].copy_from_slice(&object.root_crc.to_le_bytes());
     slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
+    slot[48..56].copy_from_slice(&object.shared.to_le_bytes());
+    slot[56..64].copy_from_slice(&object.pages_due.to_le_bytes());
 }
 
 /// Decodes a slot: `Ok(None)` when it is empty.
@@ -47,16 +57,42 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
     let mut read = || {
         let level = c.u8()?;
         let flags = c.u8()?;
-        c.take(5)?;
+        let overwrite_percent = c.u8()?;
+        c.take(4)?;
         let parent = c.u64()?;
         let size_bytes = c.u64()?;
         let root = c.u64()?;
         let root_crc = c.u32()?;
         c.take(4)?;
         let mapped = c.u64()?;
-        Some(Object { id, kind, parent, size_bytes, root, root_crc, level, mapped, write_cache: flags & 1 != 0 })
+        let shared = c.u64()?;
+        let pages_due = c.u64()?;
+        let write_cache = flags & WRITE_CACHE != 0;
+        let zero_detection = flags & NO_ZERO_DETECTION == 0;
+        let reservation = (flags & RESERVED != 0).then_some(Reservation { overwrite_percent });
+        Some(Object {
+            id,
+            kind,
+            parent,
+            size_bytes,
+            root,
+            root_crc,
+            level,
+            mapped,
+            write_cache,
+            zero_detection,
+            reservation,
+            shared,
+            pages_due,
+            tracked: reservation.is_some(),
+        })
     };
-    read().filter(|o| o.level <= crate::page::MAX_LEVEL).map(Some).ok_or_else(bad)
+    let sane = |o: &Object| {
+        let blocks = crate::assign::blocks_for(o.size_bytes);
+        let percent = o.reservation.map_or(0, |reservation| reservation.overwrite_percent);
+        o.level <= crate::page::MAX_LEVEL && o.mapped <= blocks && percent <= 100
+    };
+    read().filter(sane).map(Some).ok_or_else(bad)
 }
 
 /// Length of a document in its stored form.
@@ -89,12 +125,18 @@ pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, 
     Ok(documents)
 }
 
-pub(crate) fn encode_drops(drops: &[Dropped]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(drops.len() * 16);
-    for d in drops {
+/// Blocks that one unit of a mapped count in the drop queue stands for: 2²⁴ − 1 units are the most. A full page at level 2 counts one block too few.
+const fn dropped_unit(level: u8) -> u64 {
+    if level > 2 { 256 } else { 1 }
+}
+
+pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
+    let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
+    for d in drops.iter().chain(parked) {
         out.extend_from_slice(&d.address.to_le_bytes());
         out.extend_from_slice(&d.crc.to_le_bytes());
-        out.extend_from_slice(&[d.level, 0, 0, 0]);
+        let mapped = d.mapped.div_ceil(dropped_unit(d.level)).min(0xff_ffff).to_le_bytes();
+        out.extend_from_slice(&[d.level, mapped[0], mapped[1], mapped[2]]);
     }
     out
 }
@@ -103,7 +145,11 @@ pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
     let mut drops = Vec::new();
     for raw in bytes.as_chunks::<16>().0 {
         let mut c = Cursor(raw);
-        let drop = (|| Some(Dropped { address: c.u64()?, crc: c.u32()?, level: c.u8()? }))();
+        let drop = (|| {
+            let (address, crc, level) = (c.u64()?, c.u32()?, c.u8()?);
+            let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
+            Some(Dropped { address, crc, level, mapped })
+        })();
         drops.push(drop.ok_or("malformed drop queue")?);
     }
     Ok(drops)

@@ -154,6 +154,7 @@ impl<M: Media> Core<M> {
             let (address, at, _) = pointer;
             if address == 0 {
                 self.need.allocations += u64::from(at - level) + 1;
+                self.need.fresh += entries.len() as u64;
                 return Some(entries.len());
             }
             let page = self.page(pointer)?;
@@ -171,7 +172,10 @@ impl<M: Media> Core<M> {
             if shared || page.epoch() < self.epoch {
                 let this = (object, block / page_span(at));
                 let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
-                self.need.allocations += u64::from(!self.need.once || counted != this);
+                if !self.need.once || counted != this {
+                    self.need.allocations += 1;
+                    self.need.passing += u64::from(!shared);
+                }
             }
             if at == level {
                 let mut new = entries.len();
@@ -180,6 +184,8 @@ impl<M: Media> Core<M> {
                         if !entry.is_empty() {
                             self.need_counts(entry.address());
                             new -= usize::from(!shared && self.space.count(entry.address()) == Some(1));
+                        } else {
+                            self.need.fresh += 1;
                         }
                     }
                 }
@@ -200,6 +206,7 @@ impl<M: Media> Core<M> {
         let mut new = entries.len();
         for entry in &self.pages.get(&leaf)?.page.entries[entries] {
             if entry.is_empty() {
+                self.need.fresh += 1;
                 continue;
             }
             match self.space.missing(entry.address()) {
@@ -224,6 +231,7 @@ impl<M: Media> Core<M> {
             let new = self.allocate_page()?;
             self.insert_page(new, Rc::new(Page::empty(level, self.epoch, new, object)));
             self.dirty_pages.push((level, new));
+            self.page_given(object)?;
             return Some(new);
         }
         let count = self.space.count(address)?;
@@ -239,6 +247,7 @@ impl<M: Media> Core<M> {
             page.place(self.epoch, new);
             self.insert_page(new, Rc::new(page));
             self.dirty_pages.push((level, new));
+            self.page_given(object)?;
             return Some(new);
         }
         if self.pages.get(&address)?.page.epoch() < self.epoch {
@@ -298,8 +307,18 @@ impl<M: Media> Core<M> {
     /// Ends a change: `delta` more blocks are mapped below the path's page. Pages left without any are given back.
     pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
         let object = self.objects.get_mut(&path.object)?;
+        if object.tracked {
+            self.promised -= object.promised();
+        }
         object.mapped = object.mapped.checked_add_signed(delta)?;
+        if object.tracked {
+            object.shared = object.shared.min(object.mapped);
+            self.promised += object.promised();
+        }
         self.dirty_objects.insert(path.object);
+        if delta < 0 && !self.recounts.is_empty() {
+            self.note_more_shared(path.object, delta.unsigned_abs(), 0);
+        }
         if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
             return Some(());
         }
@@ -313,6 +332,7 @@ impl<M: Media> Core<M> {
                 self.metadata_blocks -= 1;
                 self.pages.remove(&address);
                 self.owned.clear();
+                self.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
                 Entry::child(address, mapped, 0)
@@ -329,20 +349,22 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
-    /// Removes a reference to a data block; its content in memory goes with the last one.
-    pub(crate) fn release_block(&mut self, address: u64) -> Option<()> {
-        if self.space.decrement(address)? == 0 {
+    /// Removes a reference to a data block; its content in memory goes with the last one. Returns how many references are left.
+    pub(crate) fn release_block(&mut self, address: u64) -> Option<u16> {
+        let left = self.space.decrement(address)?;
+        if left == 0 {
             let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
             self.blocks.free(address, frozen_at);
         }
-        Some(())
+        Some(left)
     }
 
-    /// Detaches the sub-tree behind `pointer`; its references are given back in the background.
-    pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer) {
+    /// Detaches the sub-tree behind `pointer`, below which `mapped` blocks are mapped; its references are given back in the background.
+    pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer, mapped: u64) {
         if address != 0 {
             self.owned.clear();
-            self.drops.push(Dropped { address, level, crc });
+            self.droppable_blocks += mapped;
+            self.drops.push(Dropped { address, level, crc, mapped });
             self.drops_changed = true;
         }
     }

@@ -171,6 +171,19 @@ impl Generator {
                 let whole = new < sectors && !self.one_in(10);
                 Catalog::Resize { id, sectors: if whole { new / BLOCK_SECTORS * BLOCK_SECTORS } else { new } }
             }
+            Kind::Rollback => {
+                // Mostly to something that shares with it.
+                let (id, _) = self.writable(model).unwrap_or((object, sectors));
+                let related = model.objects.iter().find(|(_, other)| other.parent == id).map(|(other, _)| *other);
+                let parent =
+                    model.objects.get(&id).map(|object| object.parent).filter(|id| model.objects.contains_key(id));
+                let source = if self.one_in(4) { Some(object) } else { related.or(parent) };
+                Catalog::Rollback { id, source: source.unwrap_or(object) }
+            }
+            Kind::Reserve => {
+                let (id, _) = self.writable(model).unwrap_or((object, sectors));
+                Catalog::Reserve { id, percent: self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]) }
+            }
             Kind::Document if self.one_in(4) => Catalog::Remove { key: self.below(5) as u8 },
             Kind::Document => {
                 Catalog::Put { key: self.below(5) as u8, tag: self.tag(), bytes: self.below(9000) as u32 }
@@ -240,9 +253,24 @@ impl Generator {
                 Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
             }
             Kind::Unique => Request::Unique { object },
-            Kind::Create | Kind::CloneObject | Kind::Delete | Kind::Resize | Kind::WriteCache | Kind::Document => {
-                Request::Catalog(vec![self.catalog(kind, world, model)])
+            Kind::Scan => {
+                let (start, _) = self.range(world, sectors, 8);
+                match self.below(8) {
+                    0 => Request::ReclaimZeros { object: target, start },
+                    1 => Request::Verify { object, start },
+                    2 => Request::PlacesOf { first: 4096 + self.below(world.disk_blocks - 4096) },
+                    3 => Request::Recount { object: target },
+                    _ => Request::CheckStep,
+                }
             }
+            Kind::Rollback
+            | Kind::Reserve
+            | Kind::Create
+            | Kind::CloneObject
+            | Kind::Delete
+            | Kind::Resize
+            | Kind::WriteCache
+            | Kind::Document => Request::Catalog(vec![self.catalog(kind, world, model)]),
             Kind::Batch => {
                 // Several at once, deletions in the middle, and now and then one that makes all of them fail.
                 let mut changes = Vec::new();

@@ -68,6 +68,8 @@ pub struct Object {
     pub snapshot: bool,
     /// What it was cloned from; 0 is none.
     pub parent: u64,
+    /// Percent of shared content for which space is promised, of a reserved volume.
+    pub reserved: Option<u8>,
     /// 4 KiB blocks with any content.
     pub mapped: u64,
     chunks: BTreeMap<u64, Rc<Chunk>>,
@@ -79,6 +81,7 @@ pub(crate) enum Undo {
     Chunk { object: u64, index: u64, before: Option<Rc<Chunk>> },
     Header { object: u64, sectors: u64, write_cache: bool },
     Object { object: u64, before: Option<Box<Object>> },
+    Reserved { object: u64, before: Option<u8> },
     Document { key: String, before: Option<Vec<u8>> },
 }
 
@@ -168,7 +171,15 @@ impl Model {
                     self.apply_catalog(change, undo);
                 }
             }
-            Request::Read { .. } | Request::Flush | Request::Provisioning { .. } | Request::Unique { .. } => {}
+            Request::Read { .. }
+            | Request::Flush
+            | Request::Provisioning { .. }
+            | Request::Unique { .. }
+            | Request::ReclaimZeros { .. }
+            | Request::Verify { .. }
+            | Request::PlacesOf { .. }
+            | Request::CheckStep
+            | Request::Recount { .. } => {}
         }
     }
 
@@ -180,7 +191,13 @@ impl Model {
             }
             Catalog::Clone { source, id, snapshot } => {
                 let Some(object) = self.objects.get(source) else { return };
-                let object = Object { write_cache: false, snapshot: *snapshot, parent: *source, ..object.clone() };
+                let object = Object {
+                    write_cache: false,
+                    snapshot: *snapshot,
+                    parent: *source,
+                    reserved: None,
+                    ..object.clone()
+                };
                 let before = self.objects.insert(*id, object);
                 undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
             }
@@ -203,6 +220,19 @@ impl Model {
                     let (sectors, write_cache) = (object.sectors, object.write_cache);
                     undo.push(Undo::Header { object: *id, sectors, write_cache });
                     object.write_cache = *enabled;
+                }
+            }
+            Catalog::Rollback { id, source } => {
+                let (Some(object), Some(source)) = (self.objects.get(id), self.objects.get(source)) else { return };
+                let (sectors, mapped, chunks) = (source.sectors, source.mapped, source.chunks.clone());
+                let object = Object { sectors, mapped, chunks, ..object.clone() };
+                let before = self.objects.insert(*id, object);
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
+            }
+            Catalog::Reserve { id, percent } => {
+                if let Some(object) = self.objects.get_mut(id) {
+                    undo.push(Undo::Reserved { object: *id, before: object.reserved });
+                    object.reserved = *percent;
                 }
             }
             Catalog::Put { key, tag, bytes } => {
@@ -231,6 +261,11 @@ impl Model {
                     if let Some(object) = self.objects.get_mut(&object) {
                         object.sectors = sectors;
                         object.write_cache = write_cache;
+                    }
+                }
+                Undo::Reserved { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.reserved = before;
                     }
                 }
                 Undo::Object { object, before: Some(before) } => {
@@ -299,7 +334,7 @@ impl Model {
             | Request::Zero { object, forced, .. } => *forced || !cached(object),
             Request::Clone { destination, .. } => !cached(destination),
             Request::Catalog(_) | Request::Flush => true,
-            Request::Read { .. } | Request::Provisioning { .. } | Request::Unique { .. } => false,
+            _ => false,
         }
     }
 }

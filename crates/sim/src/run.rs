@@ -140,7 +140,10 @@ impl Run {
             .map_err(|e| format!("superblock: {e}"))
             .and_then(|media| Core::open(media, options, &mut |_| {}).map_err(|e| e.to_string()));
         let core = match opened {
-            Ok((core, _)) => core,
+            Ok((mut core, _)) => {
+                core.record_effects();
+                core
+            }
             Err(_) if damaged => return Ok(None),
             Err(error) => return Err(format!("recovery: {error}")),
         };
@@ -309,7 +312,16 @@ impl Run {
             Request::Provisioning { object, start, limit } => {
                 Operation::Provisioning { object: *object, offset: start * 512, limit: *limit as usize }
             }
-            Request::Unique { object } => Operation::Unique { object: *object },
+            Request::Unique { object } => Operation::Unique { objects: vec![*object] },
+            Request::ReclaimZeros { object, start } => {
+                Operation::ReclaimZeros { object: *object, offset: start / BLOCK_SECTORS * 4096 }
+            }
+            Request::Verify { object, start } => {
+                Operation::Verify { object: *object, offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
+            }
+            Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).collect()),
+            Request::CheckStep => Operation::CheckStep,
+            Request::Recount { object } => Operation::Recount { object: *object },
             Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
         };
         (operation, Vec::new())
@@ -334,16 +346,23 @@ impl Run {
             }
             Request::Flush => true,
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
-            Request::Unique { object } => self.model.objects.contains_key(object),
+            Request::Unique { object }
+            | Request::Verify { object, .. }
+            | Request::ReclaimZeros { object, .. }
+            | Request::Recount { object } => self.model.objects.contains_key(object),
+            Request::PlacesOf { .. } | Request::CheckStep => true,
             Request::Catalog(changes) => match changes.as_slice() {
-                [Catalog::Clone { source, .. }] => self.model.objects.contains_key(source),
+                [Catalog::Clone { source, id, .. }] => {
+                    self.model.objects.contains_key(source) && !self.model.objects.contains_key(id)
+                }
                 [Catalog::Delete { id } | Catalog::WriteCache { id, .. }] => self.model.objects.contains_key(id),
                 [Catalog::Resize { id, sectors }] => self
                     .model
                     .objects
                     .get(id)
                     .is_some_and(|object| object.sectors <= *sectors || sectors.is_multiple_of(BLOCK_SECTORS)),
-                [_] => true,
+                [Catalog::Create { id, .. }] => !self.model.objects.contains_key(id),
+                [Catalog::Put { .. } | Catalog::Remove { .. }] => true,
                 // What several do to one another is for the engine to judge.
                 _ => false,
             },
@@ -374,7 +393,22 @@ impl Run {
                 flight.expected = Some(self.model.values(*object, *start, *length));
                 return Ok(());
             }
-            Request::Unique { .. } => return Ok(()),
+            Request::CheckStep => {
+                return match outcome {
+                    Some(Output::Check(step)) => match &step.report {
+                        Some(report) if !report.is_clean() && !self.damaged => {
+                            Err(format!("online check: {}", report.findings.join("; ")))
+                        }
+                        _ => Ok(()),
+                    },
+                    _ => Err("a step of a check took effect without a result".into()),
+                };
+            }
+            Request::Unique { .. }
+            | Request::ReclaimZeros { .. }
+            | Request::Verify { .. }
+            | Request::PlacesOf { .. }
+            | Request::Recount { .. } => return Ok(()),
             Request::Provisioning { object, start, limit } => {
                 return match outcome {
                     Some(Output::Provisioning(runs)) => check_provisioning(&self.model, *object, *start, *limit, runs),
@@ -418,7 +452,7 @@ impl Run {
                 Undo::Object { object, .. } => {
                     self.touched_objects.insert(*object);
                 }
-                Undo::Header { .. } | Undo::Document { .. } => {}
+                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } => {}
             }
         }
         self.effects.push_back(Effect { sequence, undo });
@@ -434,7 +468,14 @@ impl Run {
             let expected = match &failure {
                 Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull) => {
                     self.report.full += 1;
-                    true
+                    // What has been promised space gets it.
+                    let reserved = match &request {
+                        Request::Write { object, .. } | Request::CompareAndWrite { object, .. } => {
+                            self.model.objects.get(object).is_some_and(|object| object.reserved == Some(100))
+                        }
+                        _ => false,
+                    };
+                    !reserved || catalog_effects != self.catalog_effects || self.troubled
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
                 | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadSize { .. }) => {
@@ -444,7 +485,11 @@ impl Run {
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
                 Failure::Block(BlockError::ReadFailed { .. }) | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
-                Failure::Pool(PoolError::BadDocument { .. }) => false,
+                Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
+                Failure::Pool(PoolError::Busy(_)) => true,
+                Failure::Pool(
+                    PoolError::BadDocument { .. } | PoolError::BadReservation { .. } | PoolError::CannotGrow(_),
+                ) => false,
             };
             self.report.failed += u64::from(self.troubled);
             if self.story.is_on() {
@@ -602,6 +647,10 @@ impl Run {
         if ids.last().is_some_and(|last| new <= *last) {
             return Err(format!("object id {new} is offered although {ids:?} exist"));
         }
+        let space = self.core.space();
+        if space.used_bytes + space.free_bytes != space.size_bytes || space.promised_bytes > space.free_bytes {
+            return Err(format!("the space does not add up: {space:?}"));
+        }
         let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
         let expected: Vec<_> = self.model.documents.iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
         if documents != expected {
@@ -614,11 +663,13 @@ impl Run {
             let (size, mapped) = (info.size_bytes / 512, info.mapped_bytes / 4096);
             let parent = info.parent.map_or(0, |parent| parent.0);
             let snapshot = info.kind == ObjectKind::Snapshot;
-            let found = (size, mapped, info.write_cache, snapshot, parent);
-            let expected = (object.sectors, object.mapped, object.write_cache, object.snapshot, object.parent);
+            let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
+            let found = (size, mapped, info.write_cache, snapshot, parent, reserved);
+            let expected =
+                (object.sectors, object.mapped, object.write_cache, object.snapshot, object.parent, object.reserved);
             if found != expected {
                 return Err(format!(
-                    "object {id}: (sectors, mapped blocks, write cache, snapshot, parent) are {found:?}, expected {expected:?}"
+                    "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, reserved) are {found:?}, expected {expected:?}"
                 ));
             }
             let whole = full || self.touched_objects.contains(&id);
@@ -737,6 +788,11 @@ fn change(change: &Catalog) -> CatalogChange {
         Catalog::Delete { id } => CatalogChange::DeleteObject { id: ObjectId(*id) },
         Catalog::Resize { id, sectors } => CatalogChange::Resize { id: ObjectId(*id), size_bytes: sectors * 512 },
         Catalog::WriteCache { id, enabled } => CatalogChange::SetWriteCache { id: ObjectId(*id), enabled: *enabled },
+        Catalog::Rollback { id, source } => CatalogChange::Rollback { id: ObjectId(*id), source: ObjectId(*source) },
+        Catalog::Reserve { id, percent } => CatalogChange::SetReservation {
+            id: ObjectId(*id),
+            reservation: percent.map(|overwrite_percent| pool::Reservation { overwrite_percent }),
+        },
         Catalog::Put { key, tag, bytes } => {
             CatalogChange::PutDocument { key: document_key(*key), value: Bytes::from(document(*tag, *bytes)) }
         }

@@ -35,6 +35,16 @@ pub enum Request {
     Unique { object: u64 },
     /// Changes the catalog, all or nothing.
     Catalog(Vec<Catalog>),
+    /// Deallocates stored zeros: one step.
+    ReclaimZeros { object: u64, start: u64 },
+    /// Verifies stored content: one step.
+    Verify { object: u64, start: u64 },
+    /// Finds who uses some blocks.
+    PlacesOf { first: u64 },
+    /// One step of a check of the whole pool.
+    CheckStep,
+    /// Counts what a reserved volume shares.
+    Recount { object: u64 },
 }
 
 /// One change of the catalog.
@@ -50,6 +60,10 @@ pub enum Catalog {
     Resize { id: u64, sectors: u64 },
     /// Switches the write cache.
     WriteCache { id: u64, enabled: bool },
+    /// Takes over another object's content and size.
+    Rollback { id: u64, source: u64 },
+    /// Promises space, for so many percent of what is shared, or ends the promise.
+    Reserve { id: u64, percent: Option<u8> },
     /// Stores a document.
     Put { key: u8, tag: u32, bytes: u32 },
     /// Removes a document.
@@ -144,6 +158,11 @@ impl fmt::Display for Request {
                 write!(f, "provisioning of object {object} from sector {start}, {limit} runs")
             }
             Self::Unique { object } => write!(f, "unique bytes of object {object}"),
+            Self::ReclaimZeros { object, start } => write!(f, "reclaim zeros of object {object} from sector {start}"),
+            Self::Verify { object, start } => write!(f, "verify object {object} from sector {start}"),
+            Self::PlacesOf { first } => write!(f, "who uses blocks {first} to {}", first + 4),
+            Self::CheckStep => write!(f, "a step of a check"),
+            Self::Recount { object } => write!(f, "recount object {object}"),
             Self::Catalog(changes) => {
                 let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
                 write!(f, "{}", changes.join("; "))
@@ -162,6 +181,11 @@ impl fmt::Display for Catalog {
             Self::Resize { id, sectors } => write!(f, "resize object {id} to {sectors} sectors"),
             Self::WriteCache { id, enabled: true } => write!(f, "write cache of object {id} on"),
             Self::WriteCache { id, enabled: false } => write!(f, "write cache of object {id} off"),
+            Self::Rollback { id, source } => write!(f, "roll object {id} back to object {source}"),
+            Self::Reserve { id, percent: Some(percent) } => {
+                write!(f, "reserve object {id}, {percent} % of what is shared")
+            }
+            Self::Reserve { id, percent: None } => write!(f, "reserve nothing for object {id}"),
             Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),
             Self::Remove { key } => write!(f, "remove document {key}"),
         }

@@ -1,5 +1,6 @@
 //! Moves the pool forward: after each batch of commands, when the medium completes something, and now and then for a checkpoint.
 
+use super::budget::Budget;
 use super::{ArrayPool, CHECKPOINT_INTERVAL};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -7,11 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-/// Pages of detached sub-trees given back in one pump.
-const BACKGROUND_PAGES: usize = 32;
-
-/// Pumps until it is dropped.
-pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>) {
+/// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are active.
+pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>, share: u32) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
     #[expect(
@@ -22,8 +20,20 @@ pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>) {
     let mut checkpointed = Instant::now();
     let mut sequence = pool.with_core(|core| core.next_sequence());
     let mut told = false;
+    let mut budget = Budget::new(share, Instant::now());
     loop {
-        let more = pool.pump(BACKGROUND_PAGES);
+        let more = pool.pump(0);
+        if more {
+            let now = Instant::now();
+            let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
+            budget.see_hosts(operations, now);
+            let pages = budget.pages(urgency, now);
+            if pages > 0 {
+                pool.background(pages);
+                budget.spent(pages, now.elapsed());
+                pool.pump(0);
+            }
+        }
         if !told && let Some(reason) = pool.with_core(|core| core.stopped().map(str::to_owned)) {
             tracing::error!(reason, "the pool stopped: nothing is acknowledged any more until the array is restarted");
             told = true;
@@ -40,7 +50,9 @@ pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>) {
         if more && !told {
             // Background work goes on, but hosts come first.
             tokio::task::yield_now().await;
-            if wake.is_none() {
+            if wake.is_none()
+                || !(budget.hosts_active(Instant::now()) || pool.with_core(|core| core.waits_for_medium()))
+            {
                 continue;
             }
         }

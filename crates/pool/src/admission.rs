@@ -1,0 +1,226 @@
+//! Who may take how much space: what is kept back for checkpoints, for freeing space, and for reserved volumes.
+//!
+//! From what can be allocated now, these parts are kept back in this order: what the next checkpoint takes at most, from everybody; what has
+//! been promised to reserved volumes, from everybody else; the reserve for operations that free space (UNMAP, zeros, deletion), from
+//! everything that stores something new. A page that is only moved to a new address passes: its old block comes back at the next checkpoint.
+
+use crate::core::{Core, Operation, Progress, Step};
+use crate::interface::{CatalogChange, PoolError};
+use block::BlockError;
+use media::{BLOCK_BYTES, Media};
+use rustc_hash::FxHashMap;
+
+/// How often an operation that nobody owes space looks for it again, once after each checkpoint.
+const TRIES: u8 = 2;
+
+/// Blocks that an operation asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ask {
+    /// Blocks and pages that stay allocated.
+    pub lasting: u64,
+    /// Those among them that were promised to the volume.
+    pub covered: u64,
+    /// Blocks for as long as until the next checkpoint.
+    pub passing: u64,
+    /// Blocks that must be promised to reserved volumes in addition.
+    pub promise: u64,
+    /// The operation stores nothing new, or frees space.
+    pub freeing: bool,
+}
+
+/// An operation that found no room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused {
+    /// Everything it asks for was promised to it.
+    entitled: bool,
+    /// What would have to be promised, and is left for it.
+    promise: Option<(u64, u64)>,
+}
+
+impl<M: Media> Core<M> {
+    /// Blocks kept back for operations that free space and for checkpoints.
+    pub(crate) fn reserve_blocks(&self) -> u64 {
+        (self.space.usable() / 100).max(48)
+    }
+
+    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
+    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
+    pub(crate) fn checkpoint_blocks(&self) -> u64 {
+        let slots = crate::stream::SLOTS_PER_BLOCK;
+        let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
+        // What shrank is taken out of the map block by block, which needs the pages above it.
+        let blocks = ((self.drops.len() + self.parked.len()) as u64 * 16 + self.documents_bytes + self.stored_bytes)
+            / BLOCK_BYTES as u64
+            + 2;
+        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
+        blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
+    }
+
+    /// Checks that the blocks can be allocated now.
+    pub(crate) fn room(&mut self, ask: Ask, progress: &mut Progress) -> Result<(), Step> {
+        let available = self.space.available();
+        let blocks = ask.lasting + ask.passing;
+        let uncovered = ask.lasting.saturating_sub(ask.covered);
+        let owed = self.promised.saturating_sub(ask.covered);
+        let kept = match (uncovered + ask.promise, ask.freeing) {
+            (0, _) => 0,
+            (_, true) => owed,
+            (_, false) => owed + self.reserve_blocks(),
+        };
+        let needed = blocks + ask.promise + kept + self.checkpoint_blocks();
+        if available < needed || crate::mutations::allocation_fails() {
+            let left = (available + ask.promise + blocks).saturating_sub(needed);
+            progress.refused = Some(Refused {
+                entitled: ask.covered > 0 && uncovered + ask.promise == 0,
+                promise: (ask.promise > 0).then_some((ask.promise, left)),
+            });
+            return Err(Step::Space);
+        }
+        let mut segments = Vec::new();
+        if self.space.prepare(blocks, &mut segments) {
+            return Ok(());
+        }
+        if segments.is_empty() {
+            return Err(Step::Space);
+        }
+        self.need.segments.extend(segments);
+        Err(Step::Wait)
+    }
+
+    /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
+    pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
+        let pages = self.need.allocations - self.need.passing;
+        let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
+        let Some(reserved) = self.objects.get(&object).filter(|o| o.reservation.is_some()) else { return ask };
+        // A plan may count a page several times; what is due is the most that can be needed.
+        let pages = pages.min(reserved.pages_due);
+        let fresh = self.need.fresh.min(new);
+        let parted = crate::core::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
+        let shared = reserved.promised() - parted.promised();
+        Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), ..ask }
+    }
+
+    /// As [`Core::ask_for`], for an operation that frees space.
+    pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
+        Ask { freeing: true, ..self.ask_for(object, new) }
+    }
+
+    /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
+    pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
+        let more = |id: u64| {
+            let Some(o) = self.objects.get(&id).filter(|o| o.reservation.is_some()) else { return 0 };
+            let mut after = o.clone();
+            after.share(count, crate::page::pages_of_run(count));
+            after.promised().saturating_sub(o.promised())
+        };
+        if source == destination { more(source) } else { more(source) + more(destination) }
+    }
+
+    /// Blocks that must be promised in addition after these changes.
+    pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
+        let mut after: FxHashMap<u64, crate::core::Object> = FxHashMap::default();
+        let known = |after: &FxHashMap<u64, crate::core::Object>, id: u64| {
+            after.get(&id).cloned().or_else(|| self.objects.get(&id).cloned())
+        };
+        for change in changes {
+            match change {
+                CatalogChange::CreateVolume { id, size_bytes } => {
+                    after.insert(id.0, crate::core::Object::new(id.0, *size_bytes));
+                }
+                CatalogChange::CloneObject { source, id, .. } => {
+                    let Some(mut object) = known(&after, source.0) else { continue };
+                    object.share(u64::MAX, u64::MAX);
+                    let clone = crate::core::Object { reservation: None, tracked: false, ..object.clone() };
+                    after.insert(source.0, object);
+                    after.insert(id.0, clone);
+                }
+                CatalogChange::SetReservation { id, reservation } => {
+                    let Some(mut object) = known(&after, id.0) else { continue };
+                    if !object.tracked {
+                        object.share(u64::MAX, u64::MAX);
+                    }
+                    object.reservation = *reservation;
+                    after.insert(id.0, object);
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    let Some(mut object) = known(&after, id.0) else { continue };
+                    object.resize(*size_bytes);
+                    object.level = object.level.max(crate::page::level_for(crate::assign::blocks_for(*size_bytes)));
+                    after.insert(id.0, object);
+                }
+                CatalogChange::Rollback { id, source } => {
+                    let (Some(mut object), Some(mut source)) = (known(&after, id.0), known(&after, source.0)) else {
+                        continue;
+                    };
+                    source.share(u64::MAX, u64::MAX);
+                    (object.size_bytes, object.level, object.mapped) = (source.size_bytes, source.level, source.mapped);
+                    object.share(u64::MAX, u64::MAX);
+                    after.insert(source.id, source);
+                    after.insert(id.0, object);
+                }
+                CatalogChange::DeleteObject { id } => {
+                    if let Some(object) = known(&after, id.0) {
+                        after.insert(id.0, crate::core::Object { reservation: None, ..object });
+                    }
+                }
+                CatalogChange::SetWriteCache { .. }
+                | CatalogChange::SetZeroDetection { .. }
+                | CatalogChange::PutDocument { .. }
+                | CatalogChange::DeleteDocument { .. } => {}
+            }
+        }
+        let before: u64 = after.keys().filter_map(|id| self.objects.get(id)).map(crate::core::Object::promised).sum();
+        let after: u64 = after.values().map(crate::core::Object::promised).sum();
+        after.saturating_sub(before)
+    }
+
+    /// True when blocks are on their way to become allocatable.
+    fn space_is_coming(&self) -> bool {
+        !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some()
+    }
+
+    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now something
+    /// to do.
+    pub(crate) fn retry_space(&mut self) -> bool {
+        if self.space_waiters.is_empty() {
+            return false;
+        }
+        if !self.drops.is_empty() {
+            self.reclaim(256);
+        }
+        if let Some(check) = &mut self.online_check {
+            check.spoil();
+        }
+        if self.space_is_coming() && self.stopped.is_none() {
+            // One in flight ends by itself, and one that cannot start waits for a read.
+            return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
+        }
+        self.fail_or_retry_space();
+        true
+    }
+
+    /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
+    /// Those whose space was promised go on as long as any is on its way.
+    pub(crate) fn fail_or_retry_space(&mut self) {
+        let coming = self.space_is_coming();
+        for id in std::mem::take(&mut self.space_waiters) {
+            let Some(pending) = self.operations.get_mut(&id) else { continue };
+            let refused = pending.progress.refused;
+            if !(coming && refused.is_some_and(|refused| refused.entitled)) {
+                pending.progress.space_tries += 1;
+            }
+            if pending.progress.space_tries > TRIES {
+                pending.failed = Some(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
+                    (Operation::Catalog(_), Some((needed, left))) => PoolError::NoRoomForReservation {
+                        needed_bytes: needed * BLOCK_BYTES as u64,
+                        available_bytes: left * BLOCK_BYTES as u64,
+                    }
+                    .into(),
+                    (Operation::Catalog(_), None) => PoolError::PoolFull.into(),
+                    _ => BlockError::PoolFull.into(),
+                });
+            }
+            self.ready.push_back(id);
+        }
+    }
+}
