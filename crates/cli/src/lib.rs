@@ -16,6 +16,7 @@ mod offload;
 mod output;
 mod percent;
 mod pool;
+mod pool_file;
 mod secret;
 mod session;
 mod snapshot;
@@ -26,6 +27,7 @@ mod volume;
 pub use console::Console;
 pub use output::Format;
 pub use pool::{Verb as PoolVerb, is_path};
+pub use pool_file::{FileVerb, Structure};
 
 use client::Client;
 use error::CliError;

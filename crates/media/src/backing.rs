@@ -6,6 +6,7 @@ use std::io::{IoSlice, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
@@ -13,6 +14,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 use thiserror::Error;
 
 use crate::disk::block_length;
+use crate::growth::GrowthError;
 use crate::{BLOCK_BYTES, Buffer, Completion, Done, MediaError, Ticket};
 
 /// Why a file or device could not be opened as a disk. Nothing was changed, except that a missing file may have been created.
@@ -49,6 +51,16 @@ pub enum OpenError {
         path: String,
         /// Logical sector size of the device.
         sector_bytes: u32,
+    },
+    /// Part of a pool, or a pool of which a part cannot be used: missing, foreign, in another's place, cut off.
+    #[error("{path}: the pool also needs {member}: {reason}")]
+    Member {
+        /// Path as given.
+        path: String,
+        /// Which member, and where it is.
+        member: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The operating system refused.
     #[error("{path}: {operation} failed: {reason}")]
@@ -118,7 +130,9 @@ pub(crate) struct BackingFile {
     direct: bool,
     read_only: bool,
     created: bool,
-    block_count: u64,
+    path: PathBuf,
+    /// Only ever grows.
+    block_count: AtomicU64,
 }
 
 impl BackingFile {
@@ -128,6 +142,7 @@ impl BackingFile {
         create_bytes: Option<u64>,
         direct: bool,
         read_only: bool,
+        patient: bool,
     ) -> Result<Self, OpenError> {
         let shown = || path.display().to_string();
         let failed = |operation| move |reason: std::io::Error| OpenError::System { path: shown(), operation, reason };
@@ -152,12 +167,13 @@ impl BackingFile {
             options.create(create_bytes.is_some() && !read_only);
         }
         let busy = |reason: &std::io::Error| reason.raw_os_error() == Some(Errno::BUSY.raw_os_error());
-        let mut file = patiently(|| options.open(path), busy).map_err(|reason| match reason.raw_os_error() {
-            Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
-            _ => failed("opening")(reason),
-        })?;
+        let mut file =
+            patiently(patient, || options.open(path), busy).map_err(|reason| match reason.raw_os_error() {
+                Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
+                _ => failed("opening")(reason),
+            })?;
         let lock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        match patiently(lock, |reason| matches!(*reason, Errno::WOULDBLOCK | Errno::INTR)) {
+        match patiently(patient, lock, |reason| matches!(*reason, Errno::WOULDBLOCK | Errno::INTR)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(OpenError::InUse { path: shown() }),
             Err(reason) => return Err(failed("locking")(reason.into())),
@@ -184,7 +200,8 @@ impl BackingFile {
         let direct = direct
             && !memory
             && enable_direct_io(&file).map_err(|reason| failed("enabling direct I/O")(reason.into()))?;
-        Ok(Self { file, block_device, memory, direct, read_only, created, block_count: bytes / BLOCK_BYTES as u64 })
+        let block_count = AtomicU64::new(bytes / BLOCK_BYTES as u64);
+        Ok(Self { file, block_device, memory, direct, read_only, created, path: path.to_owned(), block_count })
     }
 
     pub(crate) fn raw_descriptor(&self) -> RawFd {
@@ -213,7 +230,24 @@ impl BackingFile {
     }
 
     pub(crate) fn block_count(&self) -> u64 {
-        self.block_count
+        self.block_count.load(Ordering::Relaxed)
+    }
+
+    /// Makes a file at least `blocks` long, durably, or finds that the device has become so.
+    pub(crate) fn grow(&self, blocks: u64) -> Result<(), GrowthError> {
+        let path = || self.path.display().to_string();
+        let failed = |operation| move |reason: std::io::Error| GrowthError::System { path: path(), operation, reason };
+        let bytes = (&self.file).seek(SeekFrom::End(0)).map_err(failed("finding the size"))?;
+        let needed_bytes = byte_offset(blocks);
+        if bytes < needed_bytes {
+            if self.block_device {
+                return Err(GrowthError::DeviceNotGrown { path: path(), bytes, needed_bytes });
+            }
+            self.file.set_len(needed_bytes).map_err(failed("setting the size"))?;
+            self.file.sync_all().map_err(failed("writing the new size"))?;
+        }
+        self.block_count.store(bytes.max(needed_bytes) / BLOCK_BYTES as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Executes the request on this thread.
@@ -232,7 +266,7 @@ impl BackingFile {
         Completion { ticket, result }
     }
 
-    fn read(&self, mut offset: u64, mut buffer: &mut [u8]) -> std::io::Result<()> {
+    pub(crate) fn read(&self, mut offset: u64, mut buffer: &mut [u8]) -> std::io::Result<()> {
         while !buffer.is_empty() {
             match rustix::io::pread(&self.file, &mut *buffer, offset) {
                 Ok(0) => return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
@@ -247,7 +281,7 @@ impl BackingFile {
         Ok(())
     }
 
-    fn write(&self, mut offset: u64, mut buffer: &[u8], durable: bool) -> std::io::Result<()> {
+    pub(crate) fn write(&self, mut offset: u64, mut buffer: &[u8], durable: bool) -> std::io::Result<()> {
         let mut flags = match durable && !self.memory {
             true => ReadWriteFlags::DSYNC,
             false => ReadWriteFlags::empty(),
@@ -276,7 +310,7 @@ impl BackingFile {
         if flush_after { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&self) -> std::io::Result<()> {
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
         if self.memory {
             return Ok(());
         }
@@ -315,13 +349,15 @@ impl BackingFile {
     }
 }
 
-/// Tries to claim a file or device for a while, as long as it is `taken`: the kernel ends the claim of a process that was killed only when it
+/// Tries to claim a file or device, if `patient` for a while, as long as it is `taken`: the kernel ends the claim of a process that was killed only when it
 /// has taken down its io_uring, some time after the process is gone.
-fn patiently<T, E>(claim: impl Fn() -> Result<T, E>, taken: impl Fn(&E) -> bool) -> Result<T, E> {
+fn patiently<T, E>(patient: bool, claim: impl Fn() -> Result<T, E>, taken: impl Fn(&E) -> bool) -> Result<T, E> {
     let started = Instant::now();
     loop {
         match claim() {
-            Err(reason) if taken(&reason) && started.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_INTERVAL),
+            Err(reason) if patient && taken(&reason) && started.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(LOCK_INTERVAL)
+            }
             outcome => return outcome,
         }
     }

@@ -3,6 +3,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use crate::growth::{Extended, Growth, GrowthError, GrowthTerms, Member};
 use crate::{Buffer, Capabilities, Completion, MediaError, Ticket};
 
 /// One disk of 4 KiB blocks, reached by submission and completion.
@@ -16,7 +17,7 @@ use crate::{Buffer, Capabilities, Completion, MediaError, Ticket};
 /// * Requests start at [`Disk::submit`], or earlier. After it, a caller polls until `None` before it sleeps on the wake descriptor.
 /// * Dropping a disk waits for what the operating system still works on; requests that were never started are forgotten.
 pub trait Disk {
-    /// Size in 4 KiB blocks. Does not change while requests are in flight.
+    /// Size in 4 KiB blocks. Only [`Disk::extend`] changes it.
     fn block_count(&self) -> u64;
 
     /// What the disk promises.
@@ -25,6 +26,23 @@ pub trait Disk {
     /// True when the disk was opened for reading only: writes, flushes and discards fail.
     fn read_only(&self) -> bool {
         false
+    }
+
+    /// The files or devices that the disk is made of, when there is more than one; otherwise nothing.
+    fn members(&self) -> Vec<Member> {
+        Vec::new()
+    }
+
+    /// Tells which members the pool in force has, after a growth that may have been cut short: any more are let go.
+    fn settle(&mut self, members: &[Member]) {
+        let _ = members;
+    }
+
+    /// Makes the disk larger, durably. Blocks; requests may be in flight. The pool is told of it by its superblock later, and until then works
+    /// as if nothing had happened, also after a crash.
+    fn extend(&mut self, growth: &Growth, terms: &GrowthTerms) -> Result<Extended, GrowthError> {
+        let _ = (growth, terms);
+        Err(GrowthError::Unsupported("this disk"))
     }
 
     /// Fills `buffer` from `block` on. Completes with [`Done::Read`](crate::Done::Read).

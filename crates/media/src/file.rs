@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
-use crate::backing::{BackingFile, OpenError, Operation, Request};
+use crate::backing::{BackingFile, OpenError, Operation, Request, byte_offset};
 use crate::disk::{block_length, range_error};
+use crate::growth::{Extended, Growth, GrowthError, GrowthTerms, wanted_blocks};
 use crate::holes::Holes;
 use crate::inline::Inline;
 use crate::threads::Threads;
@@ -96,11 +97,23 @@ impl FileDisk {
     /// Opens and locks a file or block device. A file whose size is not a multiple of 4 096 loses the rest.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, OpenError> {
         let path = path.as_ref();
+        let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|reason| {
+            let operation = "making an event descriptor";
+            OpenError::System { path: path.display().to_string(), operation, reason: reason.into() }
+        })?;
+        Self::open_sharing(path, options, Arc::new(wake), true)
+    }
+
+    /// As [`FileDisk::open`], with the event descriptor of another disk. `patient`: wait a little for a file that is locked.
+    pub(crate) fn open_sharing(
+        path: &Path,
+        options: &OpenOptions,
+        wake: Arc<OwnedFd>,
+        patient: bool,
+    ) -> Result<Self, OpenError> {
         let failed = |operation, reason| OpenError::System { path: path.display().to_string(), operation, reason };
-        let backing = Arc::new(BackingFile::open(path, options.create_bytes, options.direct, options.read_only)?);
-        let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|reason| failed("making an event descriptor", reason.into()))?;
-        let wake = Arc::new(wake);
+        let OpenOptions { create_bytes, direct, read_only, .. } = *options;
+        let backing = Arc::new(BackingFile::open(path, create_bytes, direct, read_only, patient)?);
         let uring = || -> std::io::Result<Box<dyn Engine>> {
             Ok(Box::new(Uring::new(Arc::clone(&backing), Arc::clone(&wake))?))
         };
@@ -155,6 +168,37 @@ impl FileDisk {
             Some(reason) => format!("{kind}, {cache}, {} (io_uring refused: {reason})", self.engine_name),
             None => format!("{kind}, {cache}, {}", self.engine_name),
         }
+    }
+
+    /// The event descriptor that completions make readable.
+    pub(crate) fn shared_wake(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.wake)
+    }
+
+    /// Reads blocks on this thread, past whatever is in flight.
+    pub(crate) fn read_now(&mut self, block: u64, blocks: usize) -> std::io::Result<Buffer> {
+        let mut buffer = Buffer::zeroed(blocks);
+        self.backing.read(byte_offset(block), &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes blocks on this thread, past whatever is in flight. They are durable after [`FileDisk::flush_now`].
+    pub(crate) fn write_now(&mut self, block: u64, buffer: Buffer) -> std::io::Result<()> {
+        self.backing.write(byte_offset(block), &buffer, false)
+    }
+
+    /// Makes what was written durable, on this thread.
+    pub(crate) fn flush_now(&mut self) -> std::io::Result<()> {
+        self.backing.flush()
+    }
+
+    /// Makes the file at least `blocks` long, or finds that the device has become so. Blocks.
+    pub(crate) fn grow(&mut self, blocks: u64) -> Result<(), GrowthError> {
+        self.backing.grow(blocks)?;
+        if let Some(holes) = &mut self.holes {
+            holes.grow();
+        }
+        Ok(())
     }
 
     fn start(&mut self, request: Request) {
@@ -227,6 +271,18 @@ impl Disk for FileDisk {
 
     fn read_only(&self) -> bool {
         self.backing.read_only()
+    }
+
+    fn extend(&mut self, growth: &Growth, terms: &GrowthTerms) -> Result<Extended, GrowthError> {
+        match growth {
+            _ if self.read_only() => Err(GrowthError::Unsupported("a file that was opened for reading only")),
+            Growth::Device(_) => Err(GrowthError::Unsupported("a disk of one file")),
+            Growth::Size(bytes) => {
+                let block_count = wanted_blocks(*bytes, terms, 0, 0)?;
+                self.grow(block_count)?;
+                Ok(Extended { block_count, members: Vec::new() })
+            }
+        }
     }
 
     fn read(&mut self, ticket: Ticket, block: u64, buffer: Buffer) {

@@ -55,6 +55,13 @@ impl Holes {
         })
     }
 
+    /// The file has become longer.
+    pub(crate) fn grow(&mut self) {
+        if let Ok(chunks) = usize::try_from(self.backing.block_count().div_ceil(CHUNK_BLOCKS)) {
+            self.chunks.resize(chunks.max(self.chunks.len()), Chunk::Unknown);
+        }
+    }
+
     /// Writes that wait for a fill.
     pub(crate) fn held(&self) -> usize {
         self.held_count

@@ -5,18 +5,21 @@
 //! device, a simulated disk with crashes and faults, and (later) RADOS. This is the only crate besides `daemon` that touches the
 //! operating system, and the only one with `unsafe`.
 //!
-//! The local back end is [`LocalMedia`] over a [`Disk`]: a [`FileDisk`] on a machine, a [`SimDisk`] in tests.
+//! The local back end is [`LocalMedia`] over a [`Disk`]: a [`Span`] of one or more [`FileDisk`]s on a machine, a [`SimDisk`] in tests.
 #![deny(unsafe_code)] // allowed where the operating system asks for it, each time with its reason
 
 mod backing;
 mod buffer;
 mod disk;
 mod file;
+mod growth;
 mod holes;
 mod inline;
 mod local;
+mod member;
 mod overlay;
 mod sim;
+mod span;
 mod superblock;
 mod threads;
 mod uring;
@@ -25,11 +28,15 @@ pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};
 pub use disk::Disk;
 pub use file::{EngineChoice, FileDisk, OpenOptions};
-pub use local::{DamagedCopy, FormatOptions, LocalMedia, Statistics, default_log_bytes};
+pub use growth::{
+    Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS, MAX_MEMBERS, MIN_MEMBER_BLOCKS, Member,
+};
+pub use local::{CopyFields, DamagedCopy, FormatOptions, FoundCopy, LocalMedia, Statistics, default_log_bytes};
 pub use overlay::Overlay;
 pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
+pub use span::Span;
 
 use std::os::fd::BorrowedFd;
 
@@ -180,6 +187,12 @@ pub trait Media: SegmentStore + LogStore + RootStore {
     fn poll(&mut self) -> Option<Completion>;
     /// Submits, then blocks until `poll` has something to return or nothing is outstanding. For tools and recovery; a reactor never calls it.
     fn wait(&mut self);
+    /// Makes the medium larger while it is in use. Blocks for a moment; requests may be in flight. What it returns is in force with the next
+    /// `swap_root`; until then, and after a crash before, the pool has its old size.
+    fn extend(&mut self, growth: &Growth) -> Result<Grown, GrowthError> {
+        let _ = growth;
+        Err(GrowthError::Unsupported("this back end"))
+    }
     /// A descriptor that becomes readable when something completes after the last `poll` returned `None`; `None` when requests complete
     /// inside the submitting call. Each completion makes a new edge, so an edge-triggered waiter never has to call `clear_wake`.
     fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 
 use crate::disk::block_length;
-use crate::superblock::{COPIES, Contents, CopyState, describe, in_force, write_order};
+use crate::growth::{Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS, Member};
+use crate::superblock::{COPIES, Contents, CopyState, FEATURE_MEMBERS, Geometry, describe, in_force, write_order};
 use crate::{
     BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Disk, Done, Fence, LogStore, MAX_ROOT_BYTES, Media,
     MediaError, RootStore, SegmentStore, Ticket,
@@ -28,6 +29,40 @@ pub struct DamagedCopy {
     pub block: u64,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// What was found at the place of a superblock copy, for experts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCopy {
+    /// 0 to 3.
+    pub index: usize,
+    /// Where it is.
+    pub block: u64,
+    /// `intact, version 7`, or what is wrong.
+    pub state: String,
+    /// Its fields, when it is intact.
+    pub fields: Option<CopyFields>,
+}
+
+/// Fields of an intact superblock copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyFields {
+    /// Identity of the pool.
+    pub uuid: [u8; 16],
+    /// Blocks of the pool.
+    pub block_count: u64,
+    /// First block of the log ring.
+    pub log_first_block: u64,
+    /// Blocks of the log ring.
+    pub log_blocks: u64,
+    /// Feature bits: incompatible, read-only compatible, compatible.
+    pub features: [u64; 3],
+    /// Version of the root.
+    pub root_version: u64,
+    /// The root.
+    pub root: Vec<u8>,
+    /// Members, when there is more than one.
+    pub members: Vec<Member>,
 }
 
 /// Counts of completed requests since the pool was opened. Superblock writes are not included, except in `errors`.
@@ -90,6 +125,8 @@ pub struct LocalMedia<D: Disk> {
     ready: VecDeque<Completion>,
     swap: Option<Swap>,
     waiting_swaps: VecDeque<(Ticket, u64, Vec<u8>)>,
+    /// The disk has grown; the next swap tells the superblock.
+    extended: Option<Extended>,
     /// Set when a swap failed: what is on disk is unknown until the pool is opened again.
     root_lost: Option<MediaError>,
     statistics: Statistics,
@@ -109,6 +146,12 @@ impl<D: Disk> LocalMedia<D> {
         let states = copies.each_ref().map(|(_, state)| state.clone());
         let contents = in_force(&states).map_err(MediaError::BadRoot)?.clone();
         contents.check_features(disk.read_only())?;
+        if contents.members.len() > 1 && disk.members().len() < contents.members.len() {
+            return Err(MediaError::BadRoot(format!(
+                "the pool has {} files or devices, and this is only the first",
+                contents.members.len()
+            )));
+        }
         if contents.geometry.block_count > disk.block_count() {
             return Err(MediaError::BadRoot(format!(
                 "the device has {} blocks of 4096 bytes, but the pool was made with {}: it was cut off, or only partly copied",
@@ -116,6 +159,7 @@ impl<D: Disk> LocalMedia<D> {
                 contents.geometry.block_count
             )));
         }
+        disk.settle(&contents.members);
         let places = contents.geometry.copy_blocks();
         let mut media = Self::new(disk, contents);
         for (index, ((_, state), block)) in copies.iter().zip(places).enumerate() {
@@ -131,6 +175,26 @@ impl<D: Disk> LocalMedia<D> {
         Ok(media)
     }
 
+    /// What lies at the places of the superblock copies. Blocks; nothing may be outstanding.
+    pub fn find_copies(disk: &mut D) -> Vec<FoundCopy> {
+        let show = |(index, (block, state)): (usize, (u64, CopyState))| FoundCopy {
+            index,
+            block,
+            state: describe(&state),
+            fields: state.contents().map(|contents| CopyFields {
+                uuid: contents.uuid,
+                block_count: contents.geometry.block_count,
+                log_first_block: contents.geometry.log_first_block,
+                log_blocks: contents.geometry.log_blocks,
+                features: [contents.incompatible, contents.read_only_compatible, contents.compatible],
+                root_version: contents.version,
+                root: contents.root.clone(),
+                members: contents.members.clone(),
+            }),
+        };
+        read_copies(disk).into_iter().enumerate().map(show).collect()
+    }
+
     fn new(disk: D, contents: Contents) -> Self {
         Self {
             disk,
@@ -143,6 +207,7 @@ impl<D: Disk> LocalMedia<D> {
             ready: VecDeque::new(),
             swap: None,
             waiting_swaps: VecDeque::new(),
+            extended: None,
             root_lost: None,
             statistics: Statistics::default(),
         }
@@ -151,6 +216,11 @@ impl<D: Disk> LocalMedia<D> {
     /// Identity of the pool.
     pub fn uuid(&self) -> [u8; 16] {
         self.contents.uuid
+    }
+
+    /// The root in force.
+    pub fn root(&self) -> &[u8] {
+        &self.contents.root
     }
 
     /// Superblock copies found damaged at opening and not repaired since.
@@ -283,7 +353,14 @@ impl<D: Disk> LocalMedia<D> {
                 self.complete(ticket, Err(MediaError::BadRoot("the root's version is at its end".to_owned())));
                 continue;
             };
-            let contents = Contents { version, root, ..self.contents.clone() };
+            let mut contents = Contents { version, root, ..self.contents.clone() };
+            if let Some(Extended { block_count, members }) = self.extended.take() {
+                contents.geometry.block_count = block_count;
+                if !members.is_empty() {
+                    contents.incompatible |= FEATURE_MEMBERS;
+                }
+                contents.members = members;
+            }
             let order = write_order(self.holds);
             self.swap = Some(Swap { ticket, contents, order, step: 0, outstanding: 0 });
             self.start_swap_step();
@@ -539,6 +616,20 @@ impl<D: Disk> Media for LocalMedia<D> {
             }
             self.disk.wait();
         }
+    }
+
+    fn extend(&mut self, growth: &Growth) -> Result<Grown, GrowthError> {
+        if let Some(error) = &self.root_lost {
+            let reason = std::io::Error::other(error.to_string());
+            return Err(GrowthError::System { path: "the pool".to_owned(), operation: "growing", reason });
+        }
+        let under_way = self.swap.as_ref().map_or(&self.contents, |swap| &swap.contents);
+        let block_count = self.extended.as_ref().map_or(under_way.geometry.block_count, |grown| grown.block_count);
+        let terms = GrowthTerms { pool: self.contents.uuid, block_count, most_blocks: MAX_GROWN_BLOCKS };
+        let extended = self.disk.extend(growth, &terms)?;
+        let geometry = Geometry { block_count: extended.block_count, ..self.contents.geometry };
+        self.extended = Some(extended);
+        Ok(Grown { block_count: geometry.block_count, data_end: geometry.data_end() })
     }
 
     fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {

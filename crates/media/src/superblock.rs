@@ -19,7 +19,8 @@
 //! 16   incompatible features: u64         80   root version: u64
 //! 24   read-only compatible: u64          88   root length in bytes: u32
 //! 32   compatible features: u64           92   bytes of a block, 4 096: u32
-//! 40   pool UUID: 16 bytes                96   reserved: 416 bytes
+//! 40   pool UUID: 16 bytes                96   members, 0 when there is only one: u32
+//! 104  16 times UUID (16 bytes) and blocks (u64) of a member
 //! 512  root: 3 072 bytes                  3584 reserved: 504 bytes
 //! 4088 CRC-64/NVME of bytes 0 to 4 087: u64
 //! ```
@@ -32,6 +33,7 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::growth::{MAX_MEMBERS, Member};
 use crate::{BLOCK_BYTES, Block, MAX_ROOT_BYTES, MediaError};
 
 /// First bytes of every superblock copy.
@@ -49,8 +51,10 @@ pub(crate) const MIN_LOG_BLOCKS: u64 = 16;
 /// Largest device in blocks: addresses in the pool's maps have 40 bits.
 const MAX_BLOCKS: u64 = 1 << 40;
 
-/// Incompatible features this build knows: none yet.
-const KNOWN_INCOMPATIBLE: u64 = 0;
+/// The pool has several members.
+pub(crate) const FEATURE_MEMBERS: u64 = 1;
+/// Incompatible features this build knows.
+const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS;
 /// Features this build may ignore only while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -79,13 +83,26 @@ struct RawSuperblock {
     root_length: U32,
     /// 4 096.
     block_bytes: U32,
-    reserved: [u8; 416],
+    /// 0 when the pool has one file or device.
+    member_count: U32,
+    reserved_before_members: [u8; 4],
+    members: [RawMember; MAX_MEMBERS],
+    reserved: [u8; 24],
     root: [u8; MAX_ROOT_BYTES],
     reserved_after_root: [u8; 504],
     /// CRC-64/NVME of all bytes before.
     checksum: U64,
 }
 const _: () = assert!(size_of::<RawSuperblock>() == BLOCK_BYTES);
+
+/// One file or device of several. 24 bytes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct RawMember {
+    uuid: [u8; 16],
+    blocks: U64,
+}
+const _: () = assert!(size_of::<RawMember>() == 24);
 /// Bytes under the checksum.
 const CHECKED_BYTES: usize = BLOCK_BYTES - 8;
 
@@ -159,6 +176,8 @@ pub(crate) struct Contents {
     pub(crate) compatible: u64,
     pub(crate) version: u64,
     pub(crate) root: Vec<u8>,
+    /// More than one, or none.
+    pub(crate) members: Vec<Member>,
 }
 
 impl Contents {
@@ -166,6 +185,10 @@ impl Contents {
     pub(crate) fn encode(&self, copy_index: usize) -> Block {
         let mut root = [0; MAX_ROOT_BYTES];
         root.iter_mut().zip(&self.root).for_each(|(to, from)| *to = *from);
+        let mut members = [RawMember { uuid: [0; 16], blocks: U64::new(0) }; MAX_MEMBERS];
+        for (to, from) in members.iter_mut().zip(&self.members) {
+            *to = RawMember { uuid: from.uuid, blocks: U64::new(from.blocks) };
+        }
         let mut raw = RawSuperblock {
             magic: MAGIC,
             format_version: U32::new(FORMAT_VERSION),
@@ -180,7 +203,10 @@ impl Contents {
             root_version: U64::new(self.version),
             root_length: U32::new(u32::try_from(self.root.len()).unwrap_or(u32::MAX)),
             block_bytes: U32::new(BLOCK_BYTES as u32),
-            reserved: [0; 416],
+            member_count: U32::new(u32::try_from(self.members.len()).unwrap_or(u32::MAX)),
+            reserved_before_members: [0; 4],
+            members,
+            reserved: [0; 24],
             root,
             reserved_after_root: [0; 504],
             checksum: U64::new(0),
@@ -276,14 +302,24 @@ impl CopyState {
         let Some(root) = root else {
             return Self::Damaged(format!("its root of {} bytes is too long", raw.root_length));
         };
+        let incompatible = raw.incompatible.get();
+        let members = match incompatible & !KNOWN_INCOMPATIBLE {
+            0 => match members_of(raw, incompatible) {
+                Ok(members) => members,
+                Err(reason) => return Self::Damaged(reason),
+            },
+            // They may mean something else then; the pool will be refused.
+            _ => Vec::new(),
+        };
         Self::Intact(Box::new(Contents {
             uuid: raw.pool_uuid,
             geometry,
-            incompatible: raw.incompatible.get(),
+            incompatible,
             read_only_compatible: raw.read_only_compatible.get(),
             compatible: raw.compatible.get(),
             version: raw.root_version.get(),
             root: root.to_vec(),
+            members,
         }))
     }
 
@@ -294,6 +330,24 @@ impl CopyState {
             _ => None,
         }
     }
+}
+
+/// The members that a copy names: none, or at least two whose blocks make up the pool.
+fn members_of(raw: &RawSuperblock, incompatible: u64) -> Result<Vec<Member>, String> {
+    let count = raw.member_count.get();
+    let listed = usize::try_from(count).ok().and_then(|count| raw.members.get(..count));
+    let Some(listed) = listed.filter(|listed| listed.len() != 1) else {
+        return Err(format!("it names {count} members"));
+    };
+    if listed.is_empty() == (incompatible & FEATURE_MEMBERS != 0) {
+        return Err("its feature bits and its list of members do not fit".to_owned());
+    }
+    let members: Vec<Member> = listed.iter().map(|raw| Member { uuid: raw.uuid, blocks: raw.blocks.get() }).collect();
+    let sum = members.iter().try_fold(0u64, |sum, member| sum.checked_add(member.blocks).filter(|_| member.blocks > 0));
+    if !members.is_empty() && sum != Some(raw.block_count.get()) {
+        return Err("the blocks of its members do not make up the pool".to_owned());
+    }
+    Ok(members)
 }
 
 /// The contents in force: those of the highest version that at least two copies agree on. Otherwise a sentence that says what is wrong.
@@ -365,6 +419,7 @@ mod tests {
             compatible: 0,
             version,
             root: root.to_vec(),
+            members: Vec::new(),
         }
     }
 

@@ -1,19 +1,39 @@
 //! Checking a pool: walk everything that is reachable, verify every checksum, and compare reference counts with what was found.
 //!
-//! The pool is opened (its log replayed) first; a tool that must not change the file opens it over an overlay. Memory: two bytes for each
-//! block of a segment in use.
+//! The pool is opened (its log replayed) first; a tool that must not change the file opens it over an overlay. Memory is bounded by
+//! [`CheckOptions::memory_bytes`]: what does not fit is done in further passes over the map.
 
 use crate::core::Core;
 use crate::interface::PoolError;
 use crate::layout::SEGMENT_BLOCKS;
-use crate::page::{Page, crc32c};
-use crate::recovery::read_blocks;
+use crate::page::crc32c;
 use crate::space::STICKY;
+use crate::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries, read_many};
 use media::Media;
-use rustc_hash::FxHashMap;
 
 /// Findings listed in full; more are only counted.
 const LISTED: usize = 100;
+/// Blocks of data read in one request, at most.
+const RUN_BLOCKS: usize = 256;
+/// Blocks of data gathered before they are read.
+const GATHERED: usize = 16_384;
+/// Segments whose counts are read at once.
+const SEGMENTS_AT_ONCE: usize = 128;
+
+/// How a pool is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Also read and verify every data block.
+    pub data: bool,
+    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the map is walked several times.
+    pub memory_bytes: usize,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { data: true, memory_bytes: 1 << 30 }
+    }
+}
 
 /// How far a check is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,225 +73,242 @@ impl CheckReport {
     }
 }
 
-struct Expected {
-    counts: FxHashMap<u32, Box<[u16; SEGMENT_BLOCKS as usize]>>,
-}
-
-impl Expected {
-    /// Adds a reference and returns how many there were.
-    fn add(&mut self, segment: u32, index: usize) -> u16 {
-        let counts = self.counts.entry(segment).or_insert_with(|| Box::new([0; SEGMENT_BLOCKS as usize]));
-        let before = counts[index];
-        counts[index] = before.saturating_add(1);
-        before
-    }
-}
+/// A data block to verify: object, address, CRC.
+type Unread = Vec<(u64, u64, u32)>;
 
 impl<M: Media> Core<M> {
     /// Checks the pool. `data`: also read and verify every data block. Nothing may be in flight. Blocks.
     pub fn check(&mut self, data: bool, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport, PoolError> {
+        self.check_with(CheckOptions { data, ..CheckOptions::default() }, progress)
+    }
+
+    /// As [`Core::check`], within the memory given.
+    pub fn check_with(
+        &mut self,
+        options: CheckOptions,
+        progress: &mut dyn FnMut(CheckProgress),
+    ) -> Result<CheckReport, PoolError> {
         let mut report = CheckReport::default();
-        let mut expected = Expected { counts: FxHashMap::default() };
         let mut state = CheckProgress { verified: 0, total: self.space.allocated() };
-        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
-            let Some((address, level, crc)) = self.root_of(id) else { continue };
-            let mapped = self.objects.get(&id).map_or(0, |o| o.mapped);
-            report.objects += u64::from(crate::assign::is_user_object(id));
-            if address == 0 {
-                if mapped != 0 {
-                    report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
-                }
-                continue;
+        let layout = self.space.layout();
+        self.check_objects(&mut report);
+        let (mut from, mut found, mut allocated) = (0, 0, 0);
+        while from < layout.segments() {
+            let mut tally = Tally::new(layout, from, options.memory_bytes);
+            tally.expect(|segment| self.space.in_use(segment));
+            let first = from == 0;
+            let pages = self.pass(first, options.data, &mut tally, &mut report, &mut state, progress)?;
+            allocated += self.compare_counts(&tally, &mut report);
+            found += tally.in_use();
+            if first {
+                report.pages = pages.0;
+                self.check_metadata(pages.1, &mut report);
             }
-            let found = self.walk((address, level, crc), id, data, &mut expected, &mut report, &mut state, progress)?;
-            if let Some(found) = found
-                && found != mapped
-            {
-                report.find(format!("object {id}: {found} blocks are mapped, its entry says {mapped}"));
-            }
+            from = tally.end();
         }
-        for dropped in self.drops.iter().chain(&self.parked).copied().collect::<Vec<_>>() {
-            // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other owner.
-            self.walk(
-                (dropped.address, dropped.level, dropped.crc),
-                0,
-                false,
-                &mut expected,
-                &mut report,
-                &mut state,
-                progress,
-            )?;
+        report.blocks = found.saturating_sub(report.pages);
+        if allocated != self.space.allocated() {
+            report.find(format!("{allocated} blocks are in use, the pool's counter says {}", self.space.allocated()));
         }
-        self.compare_counts(&expected, &mut report)?;
         progress(state);
         Ok(report)
     }
 
-    /// Walks a tree. Returns the mapped blocks that the root page claims, or `None` when it cannot be read.
-    #[expect(clippy::too_many_arguments, reason = "one recursive walk with its accumulators")]
-    fn walk(
+    /// Objects without a map.
+    fn check_objects(&mut self, report: &mut CheckReport) {
+        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            report.objects += u64::from(crate::assign::is_user_object(id));
+            let Some(object) = self.objects.get(&id) else { continue };
+            if object.root == 0 && object.mapped != 0 {
+                let mapped = object.mapped;
+                report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
+            }
+        }
+    }
+
+    fn check_metadata(&self, found: u64, report: &mut CheckReport) {
+        if report.is_clean() && found != self.metadata_blocks {
+            report.find(format!(
+                "{found} blocks hold map pages and catalog, the pool's counter says {}",
+                self.metadata_blocks
+            ));
+        }
+    }
+
+    /// One walk over all trees. The `first` tells what is wrong with them; each verifies the data blocks of its window. Returns the number of pages,
+    /// and of blocks that hold pages or catalog.
+    fn pass(
         &mut self,
-        root: (u64, u8, u32),
-        id: u64,
+        first: bool,
         data: bool,
-        expected: &mut Expected,
+        tally: &mut Tally,
         report: &mut CheckReport,
         state: &mut CheckProgress,
         progress: &mut dyn FnMut(CheckProgress),
-    ) -> Result<Option<u64>, PoolError> {
-        let layout = self.space.layout();
-        let mut stack = vec![(root, None::<u64>)];
-        let mut claimed = None;
-        while let Some(((address, level, crc), parent_says)) = stack.pop() {
-            let Some((segment, index)) = layout.locate(address) else {
-                report.find(format!("object {id}: map page address {address} lies outside the data area"));
-                continue;
-            };
-            let seen = expected.add(segment, index) > 0;
-            let page = match self.fetch_page(address, level, crc)? {
-                Ok(page) => page,
-                Err(reason) => {
-                    report.find(format!("object {id}: {reason}"));
-                    continue;
+    ) -> Result<(u64, u64), PoolError> {
+        let mut walk = TreeWalk::new(self.all_roots(), first);
+        let mut unread = Unread::new();
+        let mut own = 0;
+        while let Some(visits) = walk.next(self) {
+            for (item, visit) in &visits {
+                let Item { object, pointer: (address, ..), .. } = *item;
+                let _ = tally.add(address);
+                if first {
+                    self.judge(item, visit, report);
                 }
-            };
-            if claimed.is_none() && parent_says.is_none() {
-                claimed = Some(page.mapped());
-            }
-            if let Some(says) = parent_says
-                && says != page.mapped()
-            {
-                report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
-            }
-            if seen {
-                continue;
-            }
-            report.pages += 1;
-            state.verified += 1;
-            let mut unread = Vec::new();
-            let entries = page.entries.iter().filter(|e| !e.is_empty());
-            let sum: u64 = entries.clone().map(|e| if level == 0 { 1 } else { e.mapped() }).sum();
-            if sum != page.mapped() {
-                report.find(format!(
-                    "map page {address}: its entries map {sum} blocks, its header says {}",
-                    page.mapped()
-                ));
-            }
-            for entry in entries {
-                if level > 0 {
-                    stack.push(((entry.address(), level - 1, entry.crc()), Some(entry.mapped())));
-                    continue;
-                }
-                let Some((segment, index)) = layout.locate(entry.address()) else {
-                    report.find(format!("object {id}: block address {} lies outside the data area", entry.address()));
-                    continue;
-                };
-                if expected.add(segment, index) > 0 {
-                    continue;
-                }
-                report.blocks += 1;
-                state.verified += 1;
-                if data && self.blocks.get(entry.address(), entry.crc()).is_none() {
-                    unread.push((entry.address(), entry.crc()));
-                }
-            }
-            for address in self.bad_blocks(unread) {
-                report.find(format!("object {id}: data block {address} fails its checksum or cannot be read"));
-            }
-            if report.pages.is_multiple_of(64) {
-                progress(*state);
-            }
-        }
-        Ok(claimed)
-    }
-
-    /// Reads data blocks (address and CRC) and returns the addresses of those that are not what they should be. Neighbours are read together.
-    fn bad_blocks(&mut self, mut blocks: Vec<(u64, u32)>) -> Vec<u64> {
-        blocks.sort_unstable();
-        let mut bad = Vec::new();
-        for run in blocks.chunk_by(|a, b| a.0 + 1 == b.0) {
-            let Some(&(first, _)) = run.first() else { continue };
-            let whole = read_blocks(&mut self.media, first, run.len());
-            for (i, &(address, crc)) in run.iter().enumerate() {
-                let good = match &whole {
-                    Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| crc32c(&block.0) == crc),
-                    // One of them cannot be read: find out which.
-                    Err(_) => read_blocks(&mut self.media, address, 1).is_ok_and(|block| crc32c(&block) == crc),
-                };
-                if !good {
-                    bad.push(address);
-                }
-            }
-        }
-        bad
-    }
-
-    /// A page from memory or the medium; the inner error says what is wrong with it.
-    fn fetch_page(
-        &mut self,
-        address: u64,
-        level: u8,
-        crc: u32,
-    ) -> Result<Result<std::rc::Rc<Page>, String>, PoolError> {
-        if let Some(cached) = self.pages.get(&address) {
-            return Ok(if cached.page.level() == level {
-                Ok(cached.page.clone())
-            } else {
-                Err(format!("map page {address} is at another level than its parent says"))
-            });
-        }
-        match read_blocks(&mut self.media, address, 1) {
-            Ok(block) => Ok(Page::parse(&block, address, level, crc).map(std::rc::Rc::new)),
-            Err(error) => Ok(Err(error.to_string())),
-        }
-    }
-
-    fn compare_counts(&mut self, expected: &Expected, report: &mut CheckReport) -> Result<(), PoolError> {
-        let layout = self.space.layout();
-        let mut allocated = 0u64;
-        for segment in 0..layout.segments() {
-            if layout.is_metadata(segment) {
-                continue;
-            }
-            let start = layout.segment_start(segment);
-            let counts = match self.space.counts(segment) {
-                Some(counts) => counts,
-                None => {
-                    self.need.clear();
-                    if let Some((block, _)) = self.space.source(segment) {
-                        let loaded = read_blocks(&mut self.media, block, 1)
-                            .map_err(|e| e.to_string())
-                            .and_then(|b| self.space.load(segment, &b));
-                        if let Err(reason) = loaded {
-                            report.find(reason);
+                let Visit::Page(page) = visit else { continue };
+                state.verified += u64::from(first);
+                for entry in leaf_entries(page) {
+                    match tally.add(entry.address()) {
+                        Ok(Some(0)) => {}
+                        Ok(_) => continue,
+                        Err(()) if first => {
+                            let address = entry.address();
+                            report.find(format!("object {object}: block address {address} lies outside the data area"));
                             continue;
                         }
+                        Err(()) => continue,
                     }
-                    match self.space.counts(segment) {
-                        Some(counts) => counts,
-                        None => Box::new([0; SEGMENT_BLOCKS as usize]),
+                    state.verified += 1;
+                    // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other
+                    // owner.
+                    if data && object != 0 && self.blocks.get(entry.address(), entry.crc()).is_none() {
+                        unread.push((object, entry.address(), entry.crc()));
                     }
                 }
-            };
-            let zero = [0u16; SEGMENT_BLOCKS as usize];
-            let found = expected.counts.get(&segment).map_or(&zero, |c| &**c);
-            for (i, (have, want)) in counts.iter().zip(found).enumerate() {
-                allocated += u64::from(*have > 0);
-                if have != want && *have != STICKY {
-                    let address = start + i as u64;
-                    report.find(format!("block {address}: reference count {have}, found {want} references"));
+                if first && is_own(object) {
+                    own += leaf_entries(page).count() as u64;
                 }
-                if *have > 0 && self.space.is_allocatable(start + i as u64) {
-                    report.find(format!("block {}: in use, but offered for allocation", start + i as u64));
+            }
+            if unread.len() >= GATHERED {
+                self.check_data(std::mem::take(&mut unread), report);
+            }
+            progress(*state);
+        }
+        self.check_data(unread, report);
+        Ok((walk.pages.count(), walk.pages.count() + own))
+    }
+
+    /// What is wrong with one pointer and the page behind it.
+    fn judge(&self, item: &Item, visit: &Visit, report: &mut CheckReport) {
+        let Item { object, pointer: (address, level, _), says, .. } = *item;
+        let page = match visit {
+            Visit::Outside => {
+                return report.find(format!("object {object}: map page address {address} lies outside the data area"));
+            }
+            Visit::Bad(reason) => return report.find(format!("object {object}: {reason}")),
+            Visit::Again(None) => return,
+            Visit::Page(page) | Visit::Again(Some(page)) => page,
+        };
+        match says {
+            Some(says) if says != page.mapped() => {
+                report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
+            }
+            None if object != 0 => {
+                let mapped = self.objects.get(&object).map_or(0, |o| o.mapped);
+                if mapped != page.mapped() {
+                    let found = page.mapped();
+                    report.find(format!("object {object}: {found} blocks are mapped, its entry says {mapped}"));
+                }
+            }
+            _ => {}
+        }
+        if matches!(visit, Visit::Page(_)) {
+            let entries = page.entries.iter().filter(|entry| !entry.is_empty());
+            let sum: u64 = entries.map(|entry| if level == 0 { 1 } else { entry.mapped() }).sum();
+            if sum != page.mapped() {
+                let says = page.mapped();
+                report.find(format!("map page {address}: its entries map {sum} blocks, its header says {says}"));
+            }
+        }
+    }
+
+    /// Reads data blocks and reports those that are not what they should be. Neighbours are read together.
+    fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
+        blocks.sort_unstable_by_key(|(_, address, _)| *address);
+        let mut rest = blocks.as_slice();
+        let mut runs: Vec<&[(u64, u64, u32)]> = Vec::new();
+        while let Some((_, start, _)) = rest.first() {
+            let follows = rest.iter().zip(*start..).take_while(|((_, address, _), expected)| address == expected);
+            let (run, after) = rest.split_at(follows.count().clamp(1, RUN_BLOCKS));
+            runs.push(run);
+            rest = after;
+        }
+        let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
+        for (chunk, requests) in runs.chunks(64).zip(requests.chunks(64)) {
+            for (run, whole) in chunk.iter().zip(read_many(&mut self.media, requests)) {
+                // When one of them cannot be read, find out which.
+                let single = match &whole {
+                    Ok(_) => Vec::new(),
+                    Err(_) => read_many(&mut self.media, &run.iter().map(|block| (block.1, 1)).collect::<Vec<_>>()),
+                };
+                for (i, (object, address, crc)) in run.iter().enumerate() {
+                    let good = match &whole {
+                        Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| crc32c(&block.0) == *crc),
+                        Err(_) => matches!(single.get(i), Some(Ok(block)) if crc32c(block) == *crc),
+                    };
+                    if !good {
+                        report.find(format!(
+                            "object {object}: data block {address} fails its checksum or cannot be read"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Compares the stored counts of a window with the references found. Returns how many blocks are in use by the stored counts.
+    fn compare_counts(&mut self, tally: &Tally, report: &mut CheckReport) -> u64 {
+        let layout = self.space.layout();
+        let mut allocated = 0u64;
+        let known = |core: &Self, segment: u32| core.space.is_resident(segment) || core.space.source(segment).is_some();
+        let mut segments = tally.window();
+        while !segments.is_empty() {
+            let mut batch = Vec::with_capacity(SEGMENTS_AT_ONCE);
+            for segment in segments.by_ref() {
+                let counted = known(self, segment) || tally.counts(segment).is_some();
+                if counted && !layout.is_metadata(segment) {
+                    batch.push(segment);
+                    if batch.len() == SEGMENTS_AT_ONCE {
+                        break;
+                    }
+                }
+            }
+            let unread: Vec<_> = batch
+                .iter()
+                .filter(|segment| !self.space.is_resident(**segment))
+                .filter_map(|segment| Some((*segment, self.space.source(*segment)?.0)))
+                .collect();
+            let requests: Vec<_> = unread.iter().map(|(_, block)| (*block, 1)).collect();
+            let mut damaged = Vec::new();
+            for ((segment, _), block) in unread.iter().zip(read_many(&mut self.media, &requests)) {
+                if let Err(reason) = block.and_then(|block| self.space.load(*segment, &block)) {
+                    report.find(reason);
+                    damaged.push(*segment);
+                }
+            }
+            let none = [0u16; SEGMENT_BLOCKS as usize];
+            for segment in batch {
+                if damaged.contains(&segment) {
+                    continue;
+                }
+                let counts = self.space.counts(segment);
+                let have = counts.as_deref().unwrap_or(&none);
+                let want = tally.counts(segment).unwrap_or(&none);
+                for ((have, want), address) in have.iter().zip(want).zip(layout.segment_start(segment)..) {
+                    allocated += u64::from(*have > 0);
+                    if have != want && *have != STICKY {
+                        report.find(format!("block {address}: reference count {have}, found {want} references"));
+                    }
+                    if *have > 0 && self.space.is_allocatable(address) {
+                        report.find(format!("block {address}: in use, but offered for allocation"));
+                    }
                 }
             }
             self.space.evict(4096);
         }
-        if allocated != self.space.allocated() {
-            report.find(format!("{allocated} blocks are in use, the pool's counter says {}", self.space.allocated()));
-        }
-        Ok(())
+        allocated
     }
 }

@@ -11,16 +11,22 @@ mod check;
 mod checkpoint;
 mod core;
 mod device;
+mod dump;
 mod execute;
 mod frame;
 mod grow;
 mod interface;
+#[cfg(test)]
+mod large_tests;
 mod layout;
 mod log;
+#[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
+mod mutations;
 mod online_check;
 mod pace;
 mod page;
 mod read;
+mod rebuild;
 mod record;
 mod recovery;
 mod root;
@@ -28,12 +34,17 @@ mod scan;
 mod space;
 mod stream;
 mod tree;
+mod walk;
 
 pub use crate::core::{
     Core, Counters, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
     Output,
 };
-pub use check::{CheckProgress, CheckReport};
+pub use check::{CheckOptions, CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
+pub use dump::{Shown, show_log, show_root};
 pub use interface::*;
+#[cfg(feature = "mutations")]
+pub use mutations::{Mutation, fail_allocation, set_mutation};
+pub use rebuild::{RepairError, RepairReport};
 pub use recovery::{Opened, initial_root};

@@ -130,6 +130,18 @@ pub struct PageHeader {
 
 const _: () = assert!(size_of::<PageHeader>() == 64);
 
+/// Fields of a page's header that a dump shows.
+pub struct PageHeaderFields {
+    /// CRC in the header.
+    pub stored_crc: u32,
+    /// CRC of the page as it is.
+    pub computed_crc: u32,
+    /// Where it says it is.
+    pub own_address: u64,
+    /// Object that it was made for.
+    pub object_hint: u64,
+}
+
 /// A page of the map.
 #[derive(Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -186,6 +198,18 @@ impl Page {
         let crc = crc32c(self.as_bytes());
         self.header.crc = U32::new(crc);
         crc
+    }
+
+    /// Reads a block as a page without verifying it; `None` without a page's magic number.
+    pub fn inspect(block: &[u8]) -> Option<(Self, PageHeaderFields)> {
+        let (mut page, _) = Page::read_from_prefix(block).ok()?;
+        if page.header.magic.get() != PAGE_MAGIC {
+            return None;
+        }
+        let stored_crc = page.header.crc.get();
+        let (own_address, object_hint) = (page.header.own_address.get(), page.header.object_hint.get());
+        let computed_crc = page.seal();
+        Some((page, PageHeaderFields { stored_crc, computed_crc, own_address, object_hint }))
     }
 
     /// Parses a block read from `address` as a page at `level` whose parent holds `crc`. The error says what is wrong.

@@ -9,11 +9,13 @@ use crate::frame::{self, FrameInfo};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{PAGE_BYTES, crc32c};
 use crate::record::{self, Record};
 use crate::root::{Root, SlotEntry, TreeRoot};
-use crate::space::SpaceMap;
+use crate::space::{SpaceMap, unwritten};
 use crate::stream;
+use crate::walk::read_many;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, Ticket};
 use zerocopy::FromBytes;
 
@@ -69,7 +71,7 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
 }
 
 /// Waits for one completion of `ticket`; there must be no other request outstanding.
-fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
+pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
     media.submit();
     loop {
         while let Some(Completion { ticket: found, result }) = media.poll() {
@@ -89,29 +91,79 @@ pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) 
     }
 }
 
-/// Reads the current version of an index page.
+/// Index pages read at once.
+const INDEX_PAGES_AT_ONCE: usize = 256;
+
+/// Reads the current versions of index pages, many at once: `entries` says which of them were written, `place` where. `take` gets the number and the content
+/// of each. Returns the numbers and blocks of those that fail their checksum.
 fn read_index<M: Media>(
     media: &mut M,
-    entry: &SlotEntry,
-    block: impl Fn(u8) -> u64,
-    what: &str,
-) -> Result<Vec<SlotEntry>, PoolError> {
-    let Some(slot) = entry.slot() else { return Ok(Vec::new()) };
-    let mut tries = 0;
-    loop {
-        let buffer = read_blocks(media, block(slot), 1)?;
-        if crc32c(&buffer) == entry.crc() {
-            return <[SlotEntry]>::ref_from_bytes(&buffer).map(<[_]>::to_vec).map_err(|_| damaged("index page"));
-        }
-        tries += 1;
-        if tries == 2 {
-            return Err(damaged(format!("{what} (block {}) fails its checksum", block(slot))));
+    entries: &[SlotEntry],
+    place: impl Fn(u32, u8) -> u64,
+    take: &mut dyn FnMut(usize, &[SlotEntry]),
+) -> Vec<(u32, u64)> {
+    let written: Vec<(usize, u64)> = (entries.iter().enumerate())
+        .filter_map(|(number, entry)| Some((number, place(number as u32, entry.slot()?))))
+        .collect();
+    let mut bad = Vec::new();
+    for batch in written.chunks(INDEX_PAGES_AT_ONCE) {
+        let requests: Vec<(u64, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
+        for ((number, block), read) in batch.iter().zip(read_many(media, &requests)) {
+            let crc = entries.get(*number).map_or(0, SlotEntry::crc);
+            let good = |read: Result<Buffer, String>| read.ok().filter(|buffer| crc32c(buffer) == crc);
+            // Once more: what was wrong may have been the transfer.
+            let page = good(read).or_else(|| read_many(media, &[(*block, 1)]).pop().and_then(good));
+            match page.as_ref().and_then(|page| <[SlotEntry]>::ref_from_bytes(page).ok()) {
+                Some(page) => take(*number, page),
+                None => bad.push((*number as u32, *block)),
+            }
         }
     }
+    bad
+}
+
+/// Reads the space index that the root names. With `trouble`, pages that fail are told there, count as never written, and are written anew by the next
+/// checkpoint.
+fn load_index<M: Media>(
+    media: &mut M,
+    layout: Layout,
+    root: &Root,
+    mut trouble: Option<&mut Vec<String>>,
+) -> Result<SpaceMap, PoolError> {
+    let mut stale = Vec::new();
+    let mut judge = |bad: Vec<(u32, u64)>, what: &str, zones_each: u32| {
+        for (number, block) in bad {
+            let sentence = format!("{what} (block {block}) fails its checksum");
+            let Some(trouble) = &mut trouble else { return Err(damaged(sentence)) };
+            trouble.push(sentence);
+            stale.push(number * zones_each);
+        }
+        Ok(())
+    };
+    let copy = |from: &[SlotEntry], all: &mut [SlotEntry], at: usize| {
+        all.iter_mut().skip(at).zip(from).for_each(|(to, from)| *to = *from);
+    };
+    let mut zones = vec![SlotEntry::default(); layout.zones() as usize];
+    let bad =
+        read_index(media, &root.groups, |group, slot| layout.group_index_block(group, slot), &mut |group, page| {
+            copy(page, &mut zones, group * GROUP_ZONES as usize);
+        });
+    judge(bad, "the upper space index", GROUP_ZONES as u32)?;
+    let mut index = unwritten(layout.segments());
+    let bad = read_index(media, &zones, |zone, slot| layout.zone_index_block(zone, slot), &mut |zone, page| {
+        copy(page, &mut index, zone * ZONE_SEGMENTS as usize);
+    });
+    judge(bad, "the space index", 1)?;
+    let mut space = SpaceMap::new(layout);
+    space.load_index(root.groups.clone(), zones, index, root.allocated_blocks);
+    for zone in stale {
+        space.distrust(zone);
+    }
+    Ok(space)
 }
 
 /// Reads frames of the log in order.
-struct Scanner {
+pub(crate) struct Scanner {
     capacity: u64,
     uuid: [u8; 16],
     point: ReplayPoint,
@@ -121,7 +173,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
+    pub(crate) fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
         Self { capacity, uuid, point, chunk: Buffer::default(), chunk_start: 0, chunk_end: 0 }
     }
 
@@ -160,7 +212,7 @@ impl Scanner {
     }
 
     /// The next frame of the chain: its fields and content.
-    fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
+    pub(crate) fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
         let lap = self.point.position.next_multiple_of(self.capacity);
         for position in [self.point.position, lap] {
             let Some((info, crc)) = self.frame_at(media, position)? else { continue };
@@ -181,14 +233,29 @@ impl Scanner {
         Ok(None)
     }
 
+    /// True when an intact frame starts here, of this lap or a later one, that was written when record `sequence` was durable. A later lap
+    /// means that the root is older than what the log was truncated for: the disk dropped writes that a flush had covered.
+    fn was_durable<M: Media>(&mut self, media: &mut M, position: u64, sequence: u64) -> Result<bool, PoolError> {
+        let (uuid, capacity) = (self.uuid, self.capacity);
+        let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(false) };
+        let Some(info) = frame::peek(head, &uuid) else { return Ok(false) };
+        if info.durable_sequence <= sequence
+            || info.position < position
+            || info.position % capacity != position % capacity
+            || u64::from(info.bytes) > capacity
+        {
+            return Ok(false);
+        }
+        let bytes = (info.bytes as usize).next_multiple_of(BLOCK_BYTES);
+        Ok(self.window(media, position, bytes)?.is_some_and(|whole| frame::open(whole, &uuid).is_some()))
+    }
+
     /// The chain ended. A later frame that says the next record was durable proves that the log is damaged, not ended.
     fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
         let end = self.point;
         let mut position = end.position;
         while position < end.position + PROOF_BYTES.min(self.capacity / 2) {
-            if let Some((info, _)) = self.frame_at(media, position)?
-                && info.durable_sequence > end.sequence
-            {
+            if self.was_durable(media, position, end.sequence)? {
                 return Err(damaged(format!(
                     "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
                     end.position, end.sequence
@@ -227,7 +294,18 @@ impl<'a> Iterator for Records<'a> {
 
 impl<M: Media> Core<M> {
     /// Opens a pool: loads the newest checkpoint and replays the log.
-    pub fn open(mut media: M, options: Options, progress: Progress<'_>) -> Result<(Self, Opened), PoolError> {
+    pub fn open(media: M, options: Options, progress: Progress<'_>) -> Result<(Self, Opened), PoolError> {
+        let (mut core, start) = Self::load(media, options, None)?;
+        let opened = core.replay(start, progress)?;
+        Ok((core, opened))
+    }
+
+    /// Loads the newest checkpoint; returns where replay begins. With `trouble`, a space index that is damaged is told there instead of refused.
+    pub(crate) fn load(
+        mut media: M,
+        options: Options,
+        trouble: Option<&mut Vec<String>>,
+    ) -> Result<(Self, ReplayPoint), PoolError> {
         media.load_root(0);
         let Done::Root(blob, version) = await_ticket(&mut media, 0)? else {
             return Err(damaged("the medium answered a root load with something else"));
@@ -259,24 +337,7 @@ impl<M: Media> Core<M> {
         media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
         await_ticket(&mut media, 0)?;
 
-        let mut zones = Vec::new();
-        for (group, entry) in root.groups.iter().enumerate() {
-            let count = (layout.zones() as usize - group * GROUP_ZONES as usize).min(GROUP_ZONES as usize);
-            let mut page =
-                read_index(&mut media, entry, |s| layout.group_index_block(group as u32, s), "the upper space index")?;
-            page.resize(count, SlotEntry::default());
-            zones.extend(page);
-        }
-        let mut index = Vec::new();
-        for (zone, entry) in zones.iter().enumerate() {
-            let count = (layout.segments() as usize - zone * ZONE_SEGMENTS as usize).min(ZONE_SEGMENTS as usize);
-            let mut page =
-                read_index(&mut media, entry, |s| layout.zone_index_block(zone as u32, s), "the space index")?;
-            page.resize(count, SlotEntry::default());
-            index.extend(page);
-        }
-        let mut space = SpaceMap::new(layout);
-        space.load_index(root.groups.clone(), zones, index, root.allocated_blocks);
+        let space = load_index(&mut media, layout, &root, trouble)?;
 
         let capacity = media.log_bytes();
         let log = Log::new(capacity, root.log_position, root.log_position, root.log_sequence, root.log_previous_crc);
@@ -314,8 +375,7 @@ impl<M: Media> Core<M> {
             sequence: root.log_sequence,
             previous_crc: root.log_previous_crc,
         };
-        let opened = core.replay(start, progress)?;
-        Ok((core, opened))
+        Ok((core, start))
     }
 
     fn load_streams(&mut self) -> Result<(), PoolError> {
@@ -410,14 +470,14 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
+    pub(crate) fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
         let capacity = self.media.log_bytes();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         let mut named = false;
         while let Some((_, content)) = scanner.next(&mut self.media)? {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
-                    for block in blocks.iter().filter(|b| b.new) {
+                    for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
                         self.space.forbid(block.address);
                         named = true;
                     }
@@ -429,6 +489,11 @@ impl<M: Media> Core<M> {
         let mut opened = Opened::default();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         self.replaying = Some(start);
+        if self.space.is_stale() {
+            // A repair comes into force before anything else is written.
+            self.request_checkpoint();
+            self.run_checkpoint()?;
+        }
         loop {
             self.make_room(scanner.point)?;
             let Some((info, content)) = scanner.next(&mut self.media)? else { break };

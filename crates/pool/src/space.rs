@@ -6,6 +6,7 @@
 //! always in memory, 8 bytes per 8 MiB.
 
 use crate::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::crc32c;
 use crate::root::SlotEntry;
 use media::{BLOCK_BYTES, Buffer};
@@ -132,6 +133,10 @@ pub struct SpaceMap {
     /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
     lost: FxHashMap<u32, String>,
     clock: std::collections::VecDeque<u32>,
+    /// Zones whose index has to be written although none of their segments changed.
+    stale: BTreeSet<u32>,
+    /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
+    growing: Option<u32>,
 }
 
 /// What a checkpoint must write for the space map: block address and content.
@@ -153,7 +158,7 @@ impl SpaceMap {
         let mut map = Self {
             layout,
             resident: Resident::new(layout.segments()),
-            index: vec![SlotEntry::default(); layout.segments() as usize],
+            index: unwritten(layout.segments()),
             zones: vec![SlotEntry::default(); layout.zones() as usize],
             groups: vec![SlotEntry::default(); layout.groups() as usize],
             with_space: BTreeSet::new(),
@@ -170,6 +175,8 @@ impl SpaceMap {
             future: FxHashMap::default(),
             lost: FxHashMap::default(),
             clock: std::collections::VecDeque::new(),
+            stale: BTreeSet::new(),
+            growing: None,
         };
         map.recount();
         map
@@ -335,7 +342,7 @@ impl SpaceMap {
         if self.resident_available >= n + MARGIN {
             return true;
         }
-        let segments = self.layout.segments();
+        let segments = self.growing.unwrap_or_else(|| self.layout.segments());
         let mut coming = 0;
         for threshold in [SEGMENT_BLOCKS / 2, 1] {
             let mut scanned = 0;
@@ -502,6 +509,8 @@ impl SpaceMap {
         if *count == 0 {
             s.zero_counts -= 1;
             self.allocated += 1;
+            #[cfg(feature = "mutations")]
+            crate::mutations::note_allocated(address);
             if bit(&s.allocatable, i) {
                 // Replay names the block itself.
                 clear(&mut s.allocatable, i);
@@ -539,8 +548,16 @@ impl SpaceMap {
         if now == 0 {
             s.zero_counts += 1;
             self.allocated -= 1;
-            set(&mut s.freed, i);
-            self.pinned += 1;
+            if leaves_out(Mutation::Pin) {
+                set(&mut s.allocatable, i);
+                s.available += 1;
+                self.resident_available += 1;
+                self.total_available += 1;
+                self.with_space.insert(segment);
+            } else {
+                set(&mut s.freed, i);
+                self.pinned += 1;
+            }
         }
         if !s.dirty {
             s.dirty = true;
@@ -585,6 +602,47 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts.clone())
     }
 
+    /// What the index says of a segment.
+    pub fn entry(&self, segment: u32) -> SlotEntry {
+        self.index.get(segment as usize).copied().unwrap_or_default()
+    }
+
+    /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
+    pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
+        if let Some(known) = self.index.get_mut(segment as usize) {
+            *known = entry;
+            self.stale.insert(segment / ZONE_SEGMENTS as u32);
+        }
+    }
+
+    /// The index of a zone cannot be read, or something else calls for a new root: the next checkpoint writes it anew.
+    pub fn distrust(&mut self, zone: u32) {
+        self.stale.insert(zone);
+    }
+
+    /// True when the next checkpoint mends something.
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// All entries are known to be right, and so many blocks are in use.
+    pub fn rebuilt(&mut self, allocated: u64) {
+        self.allocated = allocated;
+        self.recount();
+    }
+
+    /// True when the segment's counts are in memory.
+    pub fn is_resident(&self, segment: u32) -> bool {
+        self.resident.contains(segment)
+    }
+
+    /// True when blocks of the segment are in use, as far as index and memory tell.
+    pub fn in_use(&self, segment: u32) -> bool {
+        let blocks = self.layout.segment_blocks(segment);
+        let free = self.resident.get(segment).map_or(self.indexed_free(segment), |s| u64::from(s.zero_counts));
+        !self.layout.is_metadata(segment) && free < blocks
+    }
+
     /// True when the block is offered for allocation.
     pub fn is_allocatable(&self, address: u64) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
@@ -601,7 +659,7 @@ impl SpaceMap {
         let mut segments = std::mem::take(&mut self.dirty);
         segments.sort_unstable();
         let mut writes = Vec::with_capacity(segments.len() + 4);
-        let mut zones = BTreeSet::new();
+        let mut zones = std::mem::take(&mut self.stale);
         for &segment in &segments {
             let Some(s) = self.resident.get_mut(segment) else { continue };
             let mut buffer = Buffer::zeroed(1);
@@ -639,6 +697,8 @@ impl SpaceMap {
             writes.push((self.layout.group_index_block(group, slot), buffer));
         }
         self.frozen = segments;
+        #[cfg(feature = "mutations")]
+        crate::mutations::take_allocated();
         writes
     }
 
@@ -646,6 +706,8 @@ impl SpaceMap {
     ///
     /// With `hold` they stay as they are, and a later call without it releases them.
     pub fn release(&mut self, hold: bool) {
+        #[cfg(feature = "mutations")]
+        self.release_too_much();
         let frozen = std::mem::take(&mut self.frozen);
         if hold {
             for segment in frozen {
@@ -679,6 +741,62 @@ impl SpaceMap {
         }
     }
 
+    /// The segment that a growth makes longer: a last one that is short and that data can use.
+    pub fn short_segment(&self) -> Option<u32> {
+        let last = self.layout.segments().checked_sub(1)?;
+        (self.layout.segment_blocks(last) < SEGMENT_BLOCKS && !self.layout.is_metadata(last)).then_some(last)
+    }
+
+    /// Lets the search for free blocks go on at `segment`.
+    #[cfg(test)]
+    pub fn start_at(&mut self, segment: u32) {
+        self.cursor = segment;
+        self.open = [None; 3];
+        self.evict(0);
+    }
+
+    /// Makes a segment part of the next checkpoint, so that it stays in memory until then. False when it has to be read first.
+    pub fn hold(&mut self, segment: u32) -> bool {
+        let held = self.resident.contains(segment) || self.materialise(segment);
+        self.mark_dirty(segment);
+        held
+    }
+
+    /// The data area ends at `end` from the next freeze on, which has to follow at once. What is new may be allocated after its release.
+    /// `None`, with nothing changed, when the short segment is not held.
+    pub fn begin_growth(&mut self, end: u64) -> Option<()> {
+        let short = self.short_segment();
+        let grown = Layout { end, ..self.layout };
+        if let Some(segment) = short {
+            let new = self.layout.segment_blocks(segment)..grown.segment_blocks(segment);
+            let s = self.resident.get_mut(segment)?;
+            // As if they were freed now: a checkpoint that knows of them comes first.
+            for i in new.clone() {
+                set(&mut s.freed, i as usize);
+            }
+            s.zero_counts += (new.end - new.start) as u32;
+            self.pinned += new.end - new.start;
+            self.usable += new.end - new.start;
+            self.mark_dirty(segment);
+        }
+        self.growing = Some(self.layout.segments());
+        self.layout = grown;
+        self.resident.places.resize(grown.segments() as usize, 0);
+        self.index.resize(grown.segments() as usize, SlotEntry::default());
+        self.zones.resize(grown.zones() as usize, SlotEntry::default());
+        self.groups.resize(grown.groups() as usize, SlotEntry::default());
+        Some(())
+    }
+
+    /// The checkpoint that carried a growth is durable.
+    pub fn finish_growth(&mut self) {
+        if self.growing.take().is_some() {
+            let usable = self.layout.usable_blocks();
+            self.total_available += usable - self.usable;
+            self.usable = usable;
+        }
+    }
+
     /// Blocks that data and map pages can use, allocated or not.
     pub fn usable(&self) -> u64 {
         self.usable
@@ -707,6 +825,38 @@ impl SpaceMap {
             self.total_available += self.indexed_free(segment);
         }
     }
+}
+
+#[cfg(feature = "mutations")]
+impl SpaceMap {
+    /// What a flip without the release rule does: moves blocks freed since the freeze to those that it releases.
+    fn release_too_much(&mut self) {
+        let unnamed = crate::mutations::take_allocated();
+        let named = leaves_out(Mutation::ReleaseNamed);
+        if !named && !leaves_out(Mutation::ReleaseUnnamed) {
+            return;
+        }
+        for segment in self.dirty.clone() {
+            let start = self.layout.segment_start(segment);
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            for i in 0..N {
+                if bit(&s.freed, i) && s.counts[i] == 0 && named != unnamed.contains(&(start + i as u64)) {
+                    clear(&mut s.freed, i);
+                    set(&mut s.frozen, i);
+                }
+            }
+            if !self.frozen.contains(&segment) {
+                self.frozen.push(segment);
+            }
+        }
+    }
+}
+
+/// Entries of so many segments that were never written, in memory that is not touched.
+pub fn unwritten(segments: u32) -> Vec<SlotEntry> {
+    let segments = segments as usize;
+    <SlotEntry as zerocopy::FromZeros>::new_vec_zeroed(segments)
+        .unwrap_or_else(|_| vec![SlotEntry::default(); segments])
 }
 
 fn index_page(entries: &[SlotEntry]) -> (Buffer, u32) {

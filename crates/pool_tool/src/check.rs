@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use media::{Disk, EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay, SegmentStore};
+use media::{Disk, LocalMedia, OpenOptions, Overlay, SegmentStore, Span};
 use pool::{Core, ObjectKind, Options};
 use uuid::Uuid;
 
@@ -14,11 +14,13 @@ use crate::outcome::CheckOutcome;
 pub struct CheckOptions {
     /// Also read every data block and verify its checksum. Without it superblocks, log, map, counts and catalog are verified.
     pub data: bool,
+    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the map is walked several times.
+    pub memory_bytes: usize,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { data: true }
+        Self { data: true, memory_bytes: 1 << 30 }
     }
 }
 
@@ -49,9 +51,9 @@ pub fn check(
     options: CheckOptions,
     progress: &mut dyn FnMut(CheckStage),
 ) -> Result<CheckOutcome, CheckError> {
-    // One block is read at a time and waited for, so that no queue helps. Past the page cache, since what the medium holds is in question.
-    let open = OpenOptions { read_only: true, engine: EngineChoice::Inline, ..OpenOptions::default() };
-    check_disk(FileDisk::open(path, &open)?, &path.display().to_string(), options, progress)
+    // Past the page cache, since what the medium holds is in question.
+    let open = OpenOptions { read_only: true, ..OpenOptions::default() };
+    check_disk(Span::open(path, &open)?, &path.display().to_string(), options, progress)
 }
 
 /// Checks the pool on `disk`, called `name` in messages.
@@ -77,7 +79,7 @@ pub(crate) fn check_disk<D: Disk>(
             .map_err(|reason| CheckError::Unrecoverable { path: name.to_owned(), reason })?;
 
     let report = core
-        .check(options.data, &mut |state| {
+        .check_with(pool::CheckOptions { data: options.data, memory_bytes: options.memory_bytes }, &mut |state| {
             progress(CheckStage::Verifying { verified_blocks: state.verified, total_blocks: state.total });
         })
         .map_err(|reason| CheckError::Interrupted { path: name.to_owned(), reason })?;

@@ -1,13 +1,16 @@
 //! `windlass pool check FILE [--quick] [-o json]`: the result on standard output, progress and errors on standard error.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use crate::check::{CheckOptions, CheckStage, check};
+use crate::error::CheckError;
 use crate::outcome::size;
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS};
 
@@ -26,6 +29,9 @@ pub struct CheckArguments {
     /// Leave out reading the data blocks; verify only metadata.
     #[arg(long)]
     pub quick: bool,
+    /// Bytes of memory for reference counts: 4 KiB for each 8 MiB of the pool in use. With less, the map is walked several times.
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<usize>,
 }
 
 /// Form of the result.
@@ -53,8 +59,9 @@ pub fn run_check(
     errors: &mut dyn Write,
     terminal: bool,
 ) -> u8 {
-    let options = CheckOptions { data: !arguments.quick };
-    let mut line = terminal.then_some(ProgressLine { errors: &mut *errors, drawn: None });
+    let memory_bytes = arguments.memory.unwrap_or(CheckOptions::default().memory_bytes);
+    let options = CheckOptions { data: !arguments.quick, memory_bytes };
+    let mut line = terminal.then(|| ProgressLine::new(&mut *errors));
     let result = check(&arguments.file, options, &mut |stage| {
         if let Some(line) = &mut line {
             line.show(stage);
@@ -66,16 +73,37 @@ pub fn run_check(
     let outcome = match result {
         Ok(outcome) => outcome,
         Err(error) => {
-            // Where standard error cannot be written there is no one left to tell; the exit status remains.
-            let _ = writeln!(errors, "error: {error} (code: {})\nhelp: {}", error.code(), error.help());
-            return error.exit_status();
+            return report_error(&error, errors);
         }
     };
+    let status = if outcome.clean { EXIT_CLEAN } else { EXIT_FINDINGS };
+    print(&outcome, format, status, output, errors)
+}
+
+/// Tells an error, and returns its exit status.
+pub(crate) fn report_error(error: &CheckError, errors: &mut dyn Write) -> u8 {
+    // Where standard error cannot be written there is no one left to tell; the exit status remains.
+    let _ = writeln!(errors, "error: {error} (code: {})", error.code());
+    for detail in error.details() {
+        let _ = writeln!(errors, "  {detail}");
+    }
+    let _ = writeln!(errors, "help: {}", error.help());
+    error.exit_status()
+}
+
+/// Writes a result, and returns `status`, unless that fails.
+pub(crate) fn print<T: Display + Serialize>(
+    outcome: &T,
+    format: OutputFormat,
+    status: u8,
+    output: &mut dyn Write,
+    errors: &mut dyn Write,
+) -> u8 {
     let written = match format {
         OutputFormat::Text => write!(output, "{outcome}"),
-        OutputFormat::Json => serde_json::to_writer_pretty(&mut *output, &outcome)
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(output)),
+        OutputFormat::Json => {
+            serde_json::to_writer_pretty(&mut *output, outcome).map_err(io::Error::from).and_then(|()| writeln!(output))
+        }
     };
     match written.and_then(|()| output.flush()) {
         // Who closed the pipe has read enough; the verdict is in the exit status.
@@ -83,19 +111,22 @@ pub fn run_check(
             let _ = writeln!(errors, "error: the result could not be written: {error} (code: output)");
             EXIT_FAILED
         }
-        _ if outcome.clean => EXIT_CLEAN,
-        _ => EXIT_FINDINGS,
+        _ => status,
     }
 }
 
 /// One line that is drawn over and over. A terminal that cannot be written to only loses its progress line.
-struct ProgressLine<'a> {
+pub(crate) struct ProgressLine<'a> {
     errors: &'a mut dyn Write,
     drawn: Option<Instant>,
 }
 
-impl ProgressLine<'_> {
-    fn show(&mut self, stage: CheckStage) {
+impl<'a> ProgressLine<'a> {
+    pub(crate) fn new(errors: &'a mut dyn Write) -> Self {
+        Self { errors, drawn: None }
+    }
+
+    pub(crate) fn show(&mut self, stage: CheckStage) {
         let now = Instant::now();
         if self.drawn.is_some_and(|drawn| now.duration_since(drawn) < REDRAW) {
             return;
@@ -105,7 +136,7 @@ impl ProgressLine<'_> {
         let _ = self.errors.flush();
     }
 
-    fn clear(self) {
+    pub(crate) fn clear(self) {
         if self.drawn.is_some() {
             let _ = write!(self.errors, "{CLEAR_LINE}");
             let _ = self.errors.flush();

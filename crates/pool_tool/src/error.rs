@@ -30,6 +30,18 @@ pub enum CheckError {
         /// Says what is damaged.
         reason: PoolError,
     },
+    /// Parts of the map cannot be read, so that a repair cannot prove which blocks are in use.
+    #[error(
+        "{path}: {count} pages of the map cannot be read, so that it cannot be proven which blocks are in use; nothing was changed"
+    )]
+    Unprovable {
+        /// Path as given.
+        path: String,
+        /// What is lost, a sentence each.
+        damage: Vec<String>,
+        /// Pages that cannot be read.
+        count: u64,
+    },
     /// The check began and could not go on.
     #[error("{path}: the check could not go on: {reason}")]
     Interrupted {
@@ -47,8 +59,9 @@ impl CheckError {
             Self::Open(OpenError::NotFound { .. }) => EXIT_NOT_FOUND,
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => EXIT_IN_USE,
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => EXIT_DENIED,
-            Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. })
+            Self::Open(_)
             | Self::NoPool { .. }
+            | Self::Unprovable { .. }
             | Self::Unrecoverable { .. }
             | Self::Interrupted { .. } => EXIT_FAILED,
         }
@@ -60,11 +73,21 @@ impl CheckError {
             Self::Open(OpenError::NotFound { .. }) => "not-found",
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => "in-use",
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => "denied",
+            Self::Open(OpenError::Member { .. }) => "member",
             Self::Open(OpenError::NotADisk { .. } | OpenError::SectorSize { .. } | OpenError::System { .. }) => {
                 "cannot-open"
             }
             Self::NoPool { .. } => "no-pool",
+            Self::Unprovable { .. } => "unprovable",
             Self::Unrecoverable { .. } | Self::Interrupted { .. } => "damaged",
+        }
+    }
+
+    /// More sentences about it, if there are.
+    pub fn details(&self) -> &[String] {
+        match self {
+            Self::Unprovable { damage, .. } => damage,
+            _ => &[],
         }
     }
 
@@ -77,14 +100,20 @@ impl CheckError {
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => {
                 "run the command as the user that owns the pool"
             }
+            Self::Open(OpenError::Member { .. }) => {
+                "a pool of several files or devices is opened by its first, with all others where they were or beside it"
+            }
             Self::Open(_) => {
                 "give the path of a pool, a file or a block device; a daemon keeps its pool in its state directory"
             }
             Self::NoPool { .. } => {
                 "if this is not the pool you meant, give its path; if it is, keep it as it is and restore a copy of it"
             }
+            Self::Unprovable { .. } => {
+                "copy what can still be read of these volumes, look for errors of the device below the file, and restore a copy"
+            }
             Self::Unrecoverable { .. } | Self::Interrupted { .. } => {
-                "keep the file as it is and do not serve it; look for errors of the device below it, and restore a copy"
+                "keep the file as it is and do not serve it; see what `windlass pool repair FILE --dry-run` could mend, look for errors of the device below it, or restore a copy"
             }
         }
     }

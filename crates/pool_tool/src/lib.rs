@@ -1,20 +1,26 @@
-//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`.
+//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`, `repair`, `dump`.
 //!
-//! Nothing here changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
-//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy. Repair is left out.
+//! Only an agreed repair changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
+//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy.
 #![forbid(unsafe_code)]
 
 mod check;
 mod command;
+mod dump;
 mod error;
 mod outcome;
+mod repair;
+mod repair_command;
 #[cfg(test)]
 mod tests;
 
 pub use check::{CheckOptions, CheckStage, check};
 pub use command::{CheckArguments, OutputFormat, main_check, run_check};
+pub use dump::{Dump, DumpArguments, DumpWhat, dump, main_dump, run_dump};
 pub use error::CheckError;
 pub use outcome::CheckOutcome;
+pub use repair::{RepairOutcome, plan_repair, repair};
+pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};
 
 /// Exit status of a check that found nothing wrong.
 pub const EXIT_CLEAN: u8 = 0;

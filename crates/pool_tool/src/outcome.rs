@@ -98,7 +98,7 @@ impl Display for CheckOutcome {
 }
 
 /// `1 volume`, `2 volumes`.
-fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),

@@ -1,8 +1,11 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod damage;
+mod dump;
 mod fixture;
+mod golden;
 mod refusals;
+mod repair;
 
 use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
 use pool::{Core, ObjectId, Options};
@@ -141,7 +144,7 @@ fn a_result_that_cannot_be_written_is_an_error_unless_the_reader_left() {
         }
     }
     let pool = Fixture::empty();
-    let arguments = CheckArguments { file: pool.path.clone(), quick: true };
+    let arguments = CheckArguments { file: pool.path.clone(), quick: true, memory: None };
     for format in [OutputFormat::Text, OutputFormat::Json] {
         let run = |kind| run_check(&arguments, format, &mut Failing(kind), &mut std::io::sink(), false);
         assert_eq!(run(std::io::ErrorKind::BrokenPipe), EXIT_CLEAN);
@@ -157,8 +160,11 @@ fn arguments_are_a_file_and_quick() {
         let matches = command().try_get_matches_from([&["check"], arguments].concat()).ok()?;
         CheckArguments::from_arg_matches(&matches).ok()
     };
-    assert_eq!(parse(&["a.pool"]), Some(CheckArguments { file: "a.pool".into(), quick: false }));
-    assert_eq!(parse(&["a.pool", "--quick"]), Some(CheckArguments { file: "a.pool".into(), quick: true }));
+    assert_eq!(parse(&["a.pool"]), Some(CheckArguments { file: "a.pool".into(), quick: false, memory: None }));
+    assert_eq!(
+        parse(&["a.pool", "--quick"]),
+        Some(CheckArguments { file: "a.pool".into(), quick: true, memory: None })
+    );
     assert_eq!(parse(&[]), None);
     assert_eq!(parse(&["a", "b"]), None);
 }

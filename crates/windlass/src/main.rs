@@ -3,7 +3,7 @@
 
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
-use cli::{Console, Format, Globals, Noun, PoolVerb};
+use cli::{Console, FileVerb, Format, Globals, Noun, PoolVerb, Structure};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -73,8 +73,9 @@ fn main() -> ExitCode {
                 Format::Json => pool_tool::OutputFormat::Json,
                 _ => pool_tool::OutputFormat::Text,
             };
-            pool_tool::main_check(&pool_tool::CheckArguments { file, quick }, format)
+            pool_tool::main_check(&pool_tool::CheckArguments { file, quick, memory: None }, format)
         }
+        Command::Noun(Noun::Pool(PoolVerb::File(verb))) => run_on_file(verb, globals.output),
         Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error),
@@ -93,6 +94,31 @@ fn main() -> ExitCode {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "windlass", &mut script);
             print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+fn run_on_file(verb: FileVerb, format: Format) -> ExitCode {
+    let format = match format {
+        Format::Json => pool_tool::OutputFormat::Json,
+        _ => pool_tool::OutputFormat::Text,
+    };
+    match verb {
+        FileVerb::Repair { file, dry_run, yes } => {
+            pool_tool::main_repair(&pool_tool::RepairArguments { file, dry_run, yes }, format)
+        }
+        FileVerb::Dump { file, what } => {
+            use pool_tool::DumpWhat;
+            let what = match what {
+                Structure::Superblock => DumpWhat::Superblock,
+                Structure::Root => DumpWhat::Root,
+                Structure::Objects => DumpWhat::Objects,
+                Structure::Log { limit } => DumpWhat::Log { limit },
+                Structure::Page { address } => DumpWhat::Page { address },
+                Structure::Block { address } => DumpWhat::Block { address },
+                Structure::Object { id, limit } => DumpWhat::Object { id, limit },
+            };
+            pool_tool::main_dump(&pool_tool::DumpArguments { file, what }, format)
         }
     }
 }

@@ -55,6 +55,11 @@ const STEPS: &[Step] = &[
         run: || simulate::run(&simulate::Options::short()),
     },
     Step {
+        name: "mutants",
+        what: "the simulation notices each rule of the engine that is left out",
+        run: || simulate::run(&simulate::Options::mutants()),
+    },
+    Step {
         name: "build",
         what: "the release build",
         run: || cargo("build", &["build", "--release", "--package", "windlass"]),

@@ -4,7 +4,7 @@ use super::ArrayPool;
 use crate::ServeError;
 use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
-use media::{FileDisk, FormatOptions, LocalMedia, OpenError, OpenOptions, default_log_bytes};
+use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
 use pool::{Core, Options, Pool};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 const FIRST_WRITES_BYTES: u64 = 1 << 20;
 
 /// The pool's back end.
-pub(crate) type Store = LocalMedia<FileDisk>;
+pub(crate) type Store = LocalMedia<Span>;
 
 /// Opens the pool of the configuration, making it when the file does not exist, is empty, or was left blank by an interrupted first
 /// start. When that fails, a file made here goes away again.
@@ -33,10 +33,14 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, Se
     opened
 }
 
-fn open_disk(configuration: &ReactorConfiguration) -> Result<FileDisk, ServeError> {
+fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
     let options = OpenOptions { create_bytes: Some(configuration.pool_size_bytes), ..OpenOptions::default() };
-    FileDisk::open(&configuration.pool_path, &options).map_err(|error| match error {
+    Span::open(&configuration.pool_path, &options).map_err(|error| match error {
         OpenError::InUse { .. } | OpenError::Busy { .. } => ServeError::PoolInUse { reason: error.to_string() },
+        OpenError::Member { member, reason, .. } => ServeError::PoolRefused {
+            path: configuration.pool_path.clone(),
+            reason: format!("the pool also needs {member}: {reason}"),
+        },
         OpenError::System { path, operation, reason } => {
             ServeError::Failed(anyhow::Error::new(reason).context(format!("{path}: {operation} failed")))
         }
@@ -44,12 +48,12 @@ fn open_disk(configuration: &ReactorConfiguration) -> Result<FileDisk, ServeErro
     })
 }
 
-fn open_pool(configuration: &ReactorConfiguration, mut disk: FileDisk) -> Result<ArrayPool, ServeError> {
+fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<ArrayPool, ServeError> {
     let path = &configuration.pool_path;
     let name = path.display();
     let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };
     let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
-    let blank = LocalMedia::<FileDisk>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
+    let blank = LocalMedia::<Span>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
     if blank && bytes < crate::config::MIN_POOL_BYTES {
         let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
         return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));

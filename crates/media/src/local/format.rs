@@ -2,6 +2,7 @@
 //! and not half a pool.
 
 use crate::local::{LocalMedia, read_copies};
+use crate::member::TABLE_BLOCKS;
 use crate::superblock::{Contents, CopyState, Geometry, LOG_FIRST_BLOCK, MIN_LOG_BLOCKS, in_force};
 use crate::{BLOCK_BYTES, Block, Buffer, Completion, Disk, Done, MAX_ROOT_BYTES, MediaError, Ticket};
 
@@ -59,13 +60,27 @@ impl<D: Disk> LocalMedia<D> {
         }
         // An earlier pool must not come back to life over an emptied log.
         let places = geometry.copy_blocks();
-        let blank: Vec<_> = places.iter().map(|&block| (block, Block::default())).collect();
+        let mut blank: Vec<_> = places.iter().map(|&block| (block, Block::default())).collect();
+        for block in TABLE_BLOCKS {
+            // Nor must its table of members.
+            if read_now(&mut disk, block)?.0.iter().any(|&byte| byte != 0) {
+                blank.push((block, Block::default()));
+            }
+        }
         write_now(&mut disk, &blank)?;
         flush_now(&mut disk)?;
         zero(&mut disk, geometry.log_first_block, geometry.log_blocks, &mut progress)?;
         flush_now(&mut disk)?;
-        let contents =
-            Contents { uuid, geometry, incompatible: 0, read_only_compatible: 0, compatible: 0, version: 1, root };
+        let contents = Contents {
+            uuid,
+            geometry,
+            incompatible: 0,
+            read_only_compatible: 0,
+            compatible: 0,
+            version: 1,
+            root,
+            members: Vec::new(),
+        };
         // The far copies before those at the start: from the first flush on the pool opens, and before it the start is blank.
         for pair in [[2, 3], [0, 1]] {
             let copies = pair.map(|index: usize| (places[index], contents.encode(index)));

@@ -529,3 +529,40 @@ fn the_default_log_size_fits_the_pool() {
     assert_eq!(default_log_bytes(GIB / 64), 1 << 20);
     assert_eq!(default_log_bytes(0), 64 << 10);
 }
+
+/// A swap that carries a growth, cut at each of its steps and with any of its writes lost: the old or the new size, and the root of it.
+#[test]
+fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
+    let mut seen = BTreeSet::new();
+    for steps in 0..8 {
+        for choice in 0..16u32 {
+            let (disk, mut media) = pool(stepped());
+            let grown = media.extend(&Growth::Size(6000 * 4096)).unwrap();
+            assert_eq!((grown.block_count, grown.data_end), (6000, 5999));
+            assert_eq!((media.block_count(), media.data_end().0), (BLOCKS, BLOCKS - 1));
+            media.swap_root(&FENCE, 78, 1, &root(2));
+            let mut acknowledged = false;
+            for _ in 0..steps {
+                media.disk_mut().wait();
+                acknowledged |= media.poll().is_some();
+            }
+            let mut writes = 0;
+            let crashed = disk.crashed_copy(|_| {
+                writes += 1;
+                if choice >> (writes - 1) & 1 == 1 { Fate::Applied } else { Fate::Lost }
+            });
+            let mut media = LocalMedia::open(crashed).unwrap();
+            let (root_found, version) = loaded(&mut media);
+            assert_eq!(root_found, root(version));
+            assert_eq!(media.block_count(), if version == 1 { BLOCKS } else { 6000 });
+            assert!(version == 2 || !acknowledged);
+            seen.insert((steps, version));
+            // And on from there.
+            swap(&mut media, version).unwrap();
+            let mut media = LocalMedia::open(media.into_disk()).unwrap();
+            assert_eq!(loaded(&mut media).1, version + 1);
+            assert!(media.damaged_copies().is_empty());
+        }
+    }
+    assert!(seen.len() > 8, "{seen:?}");
+}

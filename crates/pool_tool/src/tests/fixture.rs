@@ -142,7 +142,7 @@ impl Fixture {
 
     /// Runs the command, and asserts that it changed nothing.
     pub fn run_as(&self, quick: bool, format: OutputFormat, terminal: bool) -> Ran {
-        let arguments = CheckArguments { file: self.path.clone(), quick };
+        let arguments = CheckArguments { file: self.path.clone(), quick, memory: None };
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let status = run_check(&arguments, format, &mut output, &mut errors, terminal);
         self.assert_unchanged();

@@ -19,7 +19,7 @@ fn refused(pool: &Fixture, status: u8, words: &[&str]) {
 fn a_missing_file_is_not_found_and_not_made() {
     let folder = Fixture::of(b"");
     let path = folder.path.with_file_name("other.pool");
-    let arguments = CheckArguments { file: path.clone(), quick: false };
+    let arguments = CheckArguments { file: path.clone(), quick: false, memory: None };
     let mut errors = Vec::new();
     let status = run_check(&arguments, OutputFormat::Text, &mut std::io::sink(), &mut errors, false);
     let errors = String::from_utf8(errors).unwrap();
@@ -31,7 +31,7 @@ fn a_missing_file_is_not_found_and_not_made() {
 #[test]
 fn a_folder_is_refused() {
     let inside = Fixture::of(b"");
-    let arguments = CheckArguments { file: inside.path.with_file_name(""), quick: false };
+    let arguments = CheckArguments { file: inside.path.with_file_name(""), quick: false, memory: None };
     let mut errors = Vec::new();
     let status = run_check(&arguments, OutputFormat::Text, &mut std::io::sink(), &mut errors, false);
     assert_eq!(status, EXIT_FAILED);

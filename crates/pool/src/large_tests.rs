@@ -1,0 +1,64 @@
+//! A pool of 100 TiB, sparse in memory, whose whole space index has been written: how long it takes to open, and how much memory it holds.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::{CatalogChange, Core, ObjectId, Operation, Options, initial_root};
+use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
+use std::path::Path;
+use std::time::Instant;
+
+const POOL_BYTES: u64 = 100 << 40;
+
+/// Bytes of this process in memory that no file backs.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let mut fields = statm.split(' ').map(|field| field.trim().parse::<u64>().unwrap());
+    let (resident, shared) = (fields.nth(1).unwrap(), fields.next().unwrap());
+    (resident - shared) * 4096
+}
+
+fn open(path: &Path) -> Core<LocalMedia<FileDisk>> {
+    let media = LocalMedia::open(FileDisk::open(path, &OpenOptions::default()).unwrap()).unwrap();
+    Core::open(media, Options { memory_bytes: 64 << 20, incarnation: 2, ..Options::default() }, &mut |_| {}).unwrap().0
+}
+
+fn run(core: &mut Core<LocalMedia<FileDisk>>, operation: Operation) {
+    let id = core.submit(operation);
+    while core.take_finished(id).map(Result::unwrap).is_none() {
+        core.pump(0);
+    }
+}
+
+#[test]
+fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
+    let Ok(file) = tempfile::NamedTempFile::new_in("/dev/shm") else { return };
+    let create = OpenOptions { create_bytes: Some(POOL_BYTES), ..OpenOptions::default() };
+    let uuid = [1; 16];
+    let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
+    let media = LocalMedia::format(FileDisk::open(file.path(), &create).unwrap(), format).unwrap();
+    let options = Options { memory_bytes: 64 << 20, incarnation: 1, ..Options::default() };
+    let (mut core, _) = Core::open(media, options, &mut |_| {}).unwrap();
+    let id = ObjectId(core.new_object_id());
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 44 }]));
+    for block in 0..64 {
+        let data = vec![7; 1 << 20].into();
+        run(&mut core, Operation::Write { object: id.0, offset: block << 36, data, forced: true });
+    }
+    for zone in 0..core.space.layout().zones() {
+        core.space.distrust(zone);
+    }
+    core.checkpoint().unwrap();
+    drop(core);
+
+    let before = resident_bytes();
+    let started = Instant::now();
+    let mut core = open(file.path());
+    let took = started.elapsed();
+    let held = resident_bytes().saturating_sub(before);
+    println!("opened in {took:?}, {} MiB more in memory", held >> 20);
+    assert!(core.space().size_bytes == POOL_BYTES);
+    // 0.5 s on a machine that has nothing else to do.
+    assert!(took.as_secs_f64() < 2.0, "{took:?}");
+    assert!(held < 300 << 20, "{held}");
+    run(&mut core, Operation::Read { object: id.0, offset: 63 << 36, length: 4096 });
+}

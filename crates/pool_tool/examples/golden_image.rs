@@ -1,0 +1,240 @@
+//! Makes the golden image of the present on-disk format: `cargo run -p pool_tool --example golden_image -- crates/pool_tool/golden v1`.
+//!
+//! Writes `NAME-clean.gz` and `NAME-killed.gz`, pools as a stop and as a kill leave them, and `NAME-clean.json` and `NAME-killed.json`, what must be
+//! read from them. An image is kept sparse: gzip over the number of blocks (8 bytes), then number (8) and content (4 096) of every block that is
+//! not all zeros. It is made once for a version and never again: run this only after the format version went up.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use media::{BLOCK_BYTES, EngineChoice, FileDisk, FormatOptions, LocalMedia, OpenOptions};
+use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
+use serde_json::{Value, json};
+
+const POOL_BYTES: u64 = 24 << 20;
+const LOG_BYTES: u64 = 1 << 20;
+const BLOCK: u64 = BLOCK_BYTES as u64;
+
+/// What an object must hold: a number for each block, with which the block is filled.
+#[derive(Clone)]
+struct Object {
+    kind: ObjectKind,
+    parent: u64,
+    size_bytes: u64,
+    write_cache: bool,
+    blocks: BTreeMap<u64, u64>,
+}
+
+struct Story {
+    core: Core<LocalMedia<FileDisk>>,
+    objects: BTreeMap<u64, Object>,
+    documents: BTreeMap<String, String>,
+    tag: u64,
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(folder), Some(name)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: golden_image FOLDER NAME");
+        std::process::exit(2);
+    };
+    let folder = PathBuf::from(folder);
+    for (suffix, clean) in [("clean", true), ("killed", false)] {
+        let target = folder.join(format!("{name}-{suffix}.gz"));
+        assert!(!target.exists(), "{} exists: a golden image is never made anew", target.display());
+        let pool = tempfile::NamedTempFile::new().expect("a temporary file");
+        let manifest = Story::tell(pool.path(), clean);
+        write_sparse(pool.path(), &target);
+        let text = serde_json::to_string_pretty(&manifest).expect("JSON");
+        std::fs::write(folder.join(format!("{name}-{suffix}.json")), text + "\n").expect("the manifest");
+    }
+}
+
+impl Story {
+    fn tell(path: &Path, clean: bool) -> Value {
+        let open = OpenOptions {
+            create_bytes: Some(POOL_BYTES),
+            direct: false,
+            engine: EngineChoice::Inline,
+            ..OpenOptions::default()
+        };
+        let uuid = *b"golden image 001";
+        let format = FormatOptions { uuid, log_bytes: LOG_BYTES, root: pool::initial_root(uuid), overwrite: false };
+        let media = LocalMedia::format(FileDisk::open(path, &open).expect("a file"), format).expect("a pool");
+        let options = Options { incarnation: 0x676f_6c64, ..Options::default() };
+        let (core, _) = Core::open(media, options, &mut |_| {}).expect("an empty pool");
+        let mut story = Self { core, objects: BTreeMap::new(), documents: BTreeMap::new(), tag: 1 };
+        let (a, b) = (story.create(64 << 20), story.create(1 << 30));
+        story.document("array", r#"{"name":"golden"}"#);
+        story.document("volume/16", r#"{"name":"a"}"#);
+        story.write(a, 0, 20);
+        story.write(a, 300, 5);
+        story.write(b, 100_000, 60);
+        let snapshot = story.copy(a, ObjectKind::Snapshot);
+        story.checkpoint();
+        story.write(a, 1, 2);
+        story.share(b, 100_000, a, 4_000, 50);
+        let clone = story.copy(snapshot, ObjectKind::Volume);
+        story.write(clone, 0, 1);
+        let gone = story.create(1 << 44);
+        story.write(gone, 1 << 31, 40);
+        story.checkpoint();
+        // Without a turn for the background: the checkpoint below has something in its drop queue.
+        story.delete(gone);
+        story.zero(b, 100_010, 5);
+        story.resize(b, 2 << 30);
+        story.cache(b, true);
+        story.document("volume/17", r#"{"name":"b"}"#);
+        story.checkpoint();
+        if !clean {
+            // One of each kind of record, for the log.
+            story.write(a, 2, 1);
+            story.write(b, 400_000, 30);
+            story.zero(a, 300, 2);
+            story.share(a, 0, b, 256, 256);
+            let c = story.create(512 * 77);
+            story.write(c, 3, 2);
+            story.resize(a, 2 << 20);
+            story.cache(b, false);
+            let second = story.copy(b, ObjectKind::Snapshot);
+            story.write(b, 256, 1);
+            story.delete(snapshot);
+            story.document("snapshot/21", r#"{"of":"b"}"#);
+            story.run(Operation::Catalog(vec![CatalogChange::DeleteDocument { key: "volume/16".to_owned() }]));
+            story.documents.remove("volume/16");
+            assert!(story.objects.contains_key(&second.0));
+        }
+        story.manifest()
+    }
+
+    fn manifest(&self) -> Value {
+        let objects: Vec<Value> = self
+            .objects
+            .iter()
+            .map(|(id, object)| {
+                let blocks: Vec<[u64; 2]> = object.blocks.iter().map(|(block, tag)| [*block, *tag]).collect();
+                json!({
+                    "id": id,
+                    "snapshot": object.kind == ObjectKind::Snapshot,
+                    "parent": object.parent,
+                    "size_bytes": object.size_bytes,
+                    "write_cache": object.write_cache,
+                    "blocks": blocks,
+                })
+            })
+            .collect();
+        json!({ "objects": objects, "documents": self.documents })
+    }
+
+    fn run(&mut self, operation: Operation) {
+        let id = self.core.submit(operation);
+        loop {
+            if let Some((found, result)) = self.core.poll_finished() {
+                assert_eq!(found, id);
+                result.expect("an operation of the story");
+                return;
+            }
+            self.core.pump(0);
+        }
+    }
+
+    fn checkpoint(&mut self) {
+        self.core.checkpoint().expect("a checkpoint");
+    }
+
+    fn create(&mut self, size_bytes: u64) -> ObjectId {
+        let id = ObjectId(self.core.new_object_id());
+        self.run(Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes }]));
+        let object =
+            Object { kind: ObjectKind::Volume, parent: 0, size_bytes, write_cache: false, blocks: BTreeMap::new() };
+        self.objects.insert(id.0, object);
+        id
+    }
+
+    fn copy(&mut self, source: ObjectId, kind: ObjectKind) -> ObjectId {
+        let id = ObjectId(self.core.new_object_id());
+        self.run(Operation::Catalog(vec![CatalogChange::CloneObject { source, id, kind }]));
+        let object = Object { kind, parent: source.0, write_cache: false, ..self.objects[&source.0].clone() };
+        self.objects.insert(id.0, object);
+        id
+    }
+
+    fn delete(&mut self, id: ObjectId) {
+        self.run(Operation::Catalog(vec![CatalogChange::DeleteObject { id }]));
+        self.objects.remove(&id.0);
+    }
+
+    fn object(&mut self, id: ObjectId) -> &mut Object {
+        self.objects.get_mut(&id.0).expect("an object of the story")
+    }
+
+    fn resize(&mut self, id: ObjectId, size_bytes: u64) {
+        self.run(Operation::Catalog(vec![CatalogChange::Resize { id, size_bytes }]));
+        let object = self.object(id);
+        object.size_bytes = size_bytes;
+        object.blocks.retain(|block, _| *block < size_bytes / BLOCK);
+    }
+
+    fn cache(&mut self, id: ObjectId, enabled: bool) {
+        self.run(Operation::Catalog(vec![CatalogChange::SetWriteCache { id, enabled }]));
+        self.object(id).write_cache = enabled;
+    }
+
+    fn document(&mut self, key: &str, value: &str) {
+        let change =
+            CatalogChange::PutDocument { key: key.to_owned(), value: Bytes::copy_from_slice(value.as_bytes()) };
+        self.run(Operation::Catalog(vec![change]));
+        self.documents.insert(key.to_owned(), value.to_owned());
+    }
+
+    fn write(&mut self, id: ObjectId, first: u64, count: u64) {
+        let mut data = Vec::new();
+        for block in first..first + count {
+            let tag = self.tag;
+            self.tag += 1;
+            data.extend(std::iter::repeat_n(tag.to_le_bytes(), BLOCK_BYTES / 8).flatten());
+            self.object(id).blocks.insert(block, tag);
+        }
+        self.run(Operation::Write { object: id.0, offset: first * BLOCK, data: data.into(), forced: true });
+    }
+
+    fn zero(&mut self, id: ObjectId, first: u64, count: u64) {
+        self.run(Operation::Zero { object: id.0, ranges: vec![(first * BLOCK, count * BLOCK)], forced: true });
+        self.object(id).blocks.retain(|block, _| !(first..first + count).contains(block));
+    }
+
+    fn share(&mut self, source: ObjectId, from: u64, destination: ObjectId, to: u64, count: u64) {
+        self.run(Operation::Clone {
+            source: source.0,
+            source_offset: from * BLOCK,
+            destination: destination.0,
+            destination_offset: to * BLOCK,
+            length: count * BLOCK,
+        });
+        let shared: Vec<_> = self
+            .object(source)
+            .blocks
+            .range(from..from + count)
+            .map(|(block, tag)| (block - from + to, *tag))
+            .collect();
+        let target = &mut self.object(destination).blocks;
+        target.retain(|block, _| !(to..to + count).contains(block));
+        target.extend(shared);
+    }
+}
+
+fn write_sparse(pool: &Path, target: &Path) {
+    let content = std::fs::read(pool).expect("the pool");
+    let file = std::fs::File::create_new(target).expect("the image");
+    let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+    let blocks = content.chunks_exact(BLOCK_BYTES);
+    let mut put = |bytes: &[u8]| out.write_all(bytes).expect("the image");
+    put(&(blocks.len() as u64).to_le_bytes());
+    for (number, block) in (0u64..).zip(blocks).filter(|(_, block)| block.iter().any(|byte| *byte != 0)) {
+        put(&number.to_le_bytes());
+        put(block);
+    }
+    out.finish().expect("the image");
+}

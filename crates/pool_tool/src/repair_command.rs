@@ -1,0 +1,122 @@
+//! `windlass pool repair FILE [--dry-run|--yes] [-o json]`.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::command::{OutputFormat, ProgressLine, print, report_error};
+use crate::repair::{plan_repair, repair};
+use crate::{CheckError, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, RepairOutcome};
+
+/// Rebuild the space map, reference counts and counters of a pool from its trees, and its superblock copies. Refuses what cannot be proven.
+///
+/// Exit status: 0 repaired or nothing to repair, 9 a dry run found something or the repair left something, 1 refused or cannot be opened, 3 no such
+/// file, 4 in use, 5 access denied.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct RepairArguments {
+    /// File or block device that holds the pool.
+    pub file: PathBuf,
+    /// Only show what would change.
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+    /// Repair without asking.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// The streams of a command, and whether a person is at them.
+pub struct Streams<'a> {
+    /// Where answers come from.
+    pub input: &'a mut dyn BufRead,
+    /// Where the result goes.
+    pub output: &'a mut dyn Write,
+    /// Where progress, questions and errors go.
+    pub errors: &'a mut dyn Write,
+    /// A person can be asked.
+    pub interactive: bool,
+    /// `errors` shows a progress line.
+    pub terminal: bool,
+}
+
+/// Runs the command on the standard streams.
+pub fn main_repair(arguments: &RepairArguments, format: OutputFormat) -> ExitCode {
+    let mut errors = io::stderr().lock();
+    let terminal = errors.is_terminal();
+    let mut input = io::stdin().lock();
+    let interactive = terminal && input.is_terminal();
+    ExitCode::from(run_repair(
+        arguments,
+        format,
+        &mut Streams {
+            input: &mut input,
+            output: &mut io::stdout().lock(),
+            errors: &mut errors,
+            interactive,
+            terminal,
+        },
+    ))
+}
+
+/// Runs the command and returns its exit status.
+pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &mut Streams<'_>) -> u8 {
+    let planned = with_progress(streams, |progress| plan_repair(&arguments.file, progress));
+    let planned = match planned {
+        Ok(planned) => planned,
+        Err(error) => return report_error(&error, streams.errors),
+    };
+    if !planned.needed || arguments.dry_run {
+        let status = if planned.needed { EXIT_FINDINGS } else { EXIT_CLEAN };
+        return print(&planned, format, status, streams.output, streams.errors);
+    }
+    if !arguments.yes && !agreed(&planned, streams) {
+        return EXIT_FAILED;
+    }
+    match with_progress(streams, |progress| repair(&arguments.file, progress)) {
+        Ok(outcome) => {
+            let status = if outcome.findings_after.is_empty() { EXIT_CLEAN } else { EXIT_FINDINGS };
+            print(&outcome, format, status, streams.output, streams.errors)
+        }
+        Err(error) => report_error(&error, streams.errors),
+    }
+}
+
+/// Shows what would change and asks. Without a person to ask, tells how to go on.
+fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> bool {
+    // Where standard error cannot be written nobody can agree.
+    let _ = write!(streams.errors, "{planned}");
+    if !streams.interactive {
+        let _ = writeln!(
+            streams.errors,
+            "error: {}: not repaired without agreement (code: not-confirmed)\nhelp: give --yes to repair it, after a copy of the file was made",
+            planned.file
+        );
+        return false;
+    }
+    let _ = write!(streams.errors, "Repair the pool? Make a copy of the file first if you can. [y/N] ");
+    let _ = streams.errors.flush();
+    let mut answer = String::new();
+    let answered = streams.input.read_line(&mut answer).is_ok();
+    let yes = answered && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
+    if !yes {
+        let _ = writeln!(streams.errors, "not repaired; the file was not changed");
+    }
+    yes
+}
+
+fn with_progress(
+    streams: &mut Streams<'_>,
+    work: impl FnOnce(&mut dyn FnMut(crate::CheckStage)) -> Result<RepairOutcome, CheckError>,
+) -> Result<RepairOutcome, CheckError> {
+    let mut line = streams.terminal.then(|| ProgressLine::new(streams.errors));
+    let result = work(&mut |stage| {
+        if let Some(line) = &mut line {
+            line.show(stage);
+        }
+    });
+    if let Some(line) = line {
+        line.clear();
+    }
+    result
+}

@@ -1,0 +1,77 @@
+//! Every structure can be shown, of good pools and of bad ones.
+
+use super::fixture::Fixture;
+use super::golden::unpack;
+use crate::{CheckError, DumpArguments, DumpWhat, EXIT_CLEAN, EXIT_FAILED, OutputFormat, dump, run_dump};
+
+fn text(pool: &Fixture, what: DumpWhat) -> String {
+    let arguments = DumpArguments { file: pool.path.clone(), what };
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let status = run_dump(&arguments, OutputFormat::Text, &mut output, &mut errors);
+    assert_eq!((status, errors.as_slice()), (EXIT_CLEAN, [].as_slice()), "{}", String::from_utf8_lossy(&errors));
+    pool.assert_unchanged();
+    String::from_utf8(output).unwrap()
+}
+
+#[test]
+fn structures_are_shown_as_text() {
+    let pool = Fixture::killed();
+    let superblock = text(&pool, DumpWhat::Superblock);
+    assert!(superblock.contains("07070707-0707-0707-0707-070707070707"), "{superblock}");
+    assert_eq!(superblock.matches("state intact, version 1").count(), 4, "{superblock}");
+    assert!(text(&pool, DumpWhat::Root).contains("next_object"));
+    let log = text(&pool, DumpWhat::Log { limit: 1000 });
+    for kind in
+        ["kind write", "kind zero", "kind clone", "CreateVolume", "PutDocument { key: \"volume/one\", 2 bytes }"]
+    {
+        assert!(log.contains(kind), "{kind}: {log}");
+    }
+    assert!(text(&pool, DumpWhat::Log { limit: 1 }).contains("more                 yes"));
+
+    let pool = Fixture::checkpointed();
+    let objects = text(&pool, DumpWhat::Objects);
+    assert!(objects.contains("id 16, kind volume") || objects.contains("kind volume"), "{objects}");
+    assert!(objects.contains("volume/one"), "{objects}");
+    let object = text(&pool, DumpWhat::Object { id: 16, limit: 1000 });
+    assert!(object.contains("first_block 131072") && object.contains("blocks 64"), "{object}");
+    let value = dump(&pool.path, DumpWhat::Object { id: 16, limit: 1000 }).unwrap().0;
+    let address = value["root_address"].as_u64().unwrap();
+    let page = dump(&pool.path, DumpWhat::Page { address }).unwrap().0;
+    assert_eq!((&page["intact"], &page["made_for_object"]), (&true.into(), &16.into()));
+    let block = text(&pool, DumpWhat::Block { address });
+    assert!(block.contains("reference_count") && block.contains("looks like a map page"), "{block}");
+    assert!(text(&pool, DumpWhat::Block { address: 2048 }).contains("index of zone 0, slot 0"));
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let pool = Fixture::checkpointed();
+    for (what, words) in [
+        (DumpWhat::Object { id: 99, limit: 1 }, "object 99 does not exist"),
+        (DumpWhat::Page { address: 2049 }, "block 2049 is not a map page"),
+        (DumpWhat::Block { address: 5 }, "outside the data area"),
+        (DumpWhat::Block { address: u64::MAX }, "outside the data area"),
+    ] {
+        let error = dump(&pool.path, what).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(error.exit_status(), EXIT_FAILED);
+    }
+    let foreign = Fixture::of(&[0x55; 1 << 20]);
+    assert!(text(&foreign, DumpWhat::Superblock).contains("other data"));
+    assert!(matches!(dump(&foreign.path, DumpWhat::Root), Err(CheckError::NoPool { .. })));
+}
+
+#[test]
+fn golden_images_can_be_dumped() {
+    for image in ["v1-clean", "v1-killed"] {
+        let pool = unpack(image);
+        let objects = dump(pool.path(), DumpWhat::Objects).unwrap().0;
+        assert!(objects["objects"].as_array().unwrap().len() >= 6, "{objects}");
+        assert_eq!(objects["drops"].as_array().unwrap().len(), 1);
+        let log = dump(pool.path(), DumpWhat::Log { limit: 100 }).unwrap().0;
+        assert_eq!(log["frames"].as_array().unwrap().is_empty(), image == "v1-clean");
+        for id in [1, 2, 3, 16, 17, 18, 19] {
+            dump(pool.path(), DumpWhat::Object { id, limit: 10 }).unwrap();
+        }
+    }
+}

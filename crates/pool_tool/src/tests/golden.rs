@@ -1,0 +1,83 @@
+//! Pools of every format version that was ever released open, check clean, and hold what they held. See `examples/golden_image.rs`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions};
+use pool::{Core, ObjectId, ObjectKind, Options};
+use serde_json::Value;
+
+use super::fixture;
+use crate::check;
+
+const IMAGES: [&str; 2] = ["v1-clean", "v1-killed"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+/// Unpacks an image into a file of its own.
+pub fn unpack(image: &str) -> tempfile::NamedTempFile {
+    let packed = File::open(folder().join(format!("{image}.gz"))).unwrap();
+    let mut content = Vec::new();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut content).unwrap();
+    let (count, blocks) = content.split_first_chunk().unwrap();
+    let pool = tempfile::NamedTempFile::new().unwrap();
+    pool.as_file().set_len(u64::from_le_bytes(*count) * 4096).unwrap();
+    for entry in blocks.chunks_exact(8 + 4096) {
+        let (number, block) = entry.split_first_chunk().unwrap();
+        pool.as_file().write_all_at(block, u64::from_le_bytes(*number) * 4096).unwrap();
+    }
+    pool
+}
+
+#[test]
+fn golden_images_open_check_clean_and_hold_what_they_held() {
+    for image in IMAGES {
+        let pool = unpack(image);
+        let outcome = check(pool.path(), Default::default(), &mut |_| {}).unwrap();
+        assert!(outcome.clean, "{image}: {:?}", outcome.findings);
+        assert_eq!(outcome.replayed_records > 0, image.ends_with("killed"), "{image}");
+        let open = OpenOptions { engine: EngineChoice::Inline, direct: false, ..OpenOptions::default() };
+        let media = LocalMedia::open(FileDisk::open(pool.path(), &open).unwrap()).unwrap();
+        let options = Options { incarnation: 2, ..Options::default() };
+        let (mut core, _) = Core::open(media, options, &mut |_| {}).unwrap();
+        let manifest: Value =
+            serde_json::from_reader(File::open(folder().join(format!("{image}.json"))).unwrap()).unwrap();
+        holds(image, &mut core, &manifest);
+        // A version that is read is also written.
+        core.checkpoint().unwrap();
+        fixture::write(&mut core, ObjectId(16), 8192, vec![9; 4096]);
+        core.checkpoint().unwrap();
+        drop(core);
+        assert!(check(pool.path(), Default::default(), &mut |_| {}).unwrap().clean, "{image}");
+    }
+}
+
+fn holds(image: &str, core: &mut Core<LocalMedia<FileDisk>>, manifest: &Value) {
+    let objects = manifest["objects"].as_array().unwrap();
+    let ids: Vec<u64> = objects.iter().map(|object| object["id"].as_u64().unwrap()).collect();
+    assert_eq!(core.object_ids(), ids, "{image}");
+    for object in objects {
+        let info = core.object(object["id"].as_u64().unwrap()).unwrap();
+        assert_eq!(info.size_bytes, object["size_bytes"], "{image}");
+        assert_eq!(info.kind == ObjectKind::Snapshot, object["snapshot"], "{image}");
+        assert_eq!(info.parent.map_or(0, |parent| parent.0), object["parent"], "{image}");
+        assert_eq!(info.write_cache, object["write_cache"], "{image}");
+        let blocks = object["blocks"].as_array().unwrap();
+        assert_eq!(info.mapped_bytes / 4096, blocks.len() as u64, "{image}");
+        for pair in blocks {
+            let (block, tag) = (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
+            let content = fixture::read(core, info.id, block * 4096, 4096);
+            let expected: Vec<u8> = std::iter::repeat_n(tag.to_le_bytes(), 512).flatten().collect();
+            assert!(content == expected, "{image}: object {:?} block {block}", info.id);
+        }
+    }
+    let documents: BTreeMap<String, String> = serde_json::from_value(manifest["documents"].clone()).unwrap();
+    let found: BTreeMap<String, String> =
+        core.documents().iter().map(|(key, value)| (key.clone(), String::from_utf8(value.to_vec()).unwrap())).collect();
+    assert_eq!(found, documents, "{image}");
+}
