@@ -74,7 +74,9 @@ fn what_rots_is_named_and_an_overwrite_heals_it() {
     for lba in [0, 8, 24] {
         session.read16(lba, 8).unwrap();
     }
+    drop(session);
     assert_eq!(log_in(&array, "other").read16(0, 8).unwrap(), block(9));
+    let mut session = log_in(&array, "vm1");
     match session.read16(16, 8).unwrap_err() {
         CommandError::Status { sense: Some(Sense { key: 3, code: 0x11, .. }), .. } => {}
         other => panic!("{other}"),
@@ -113,6 +115,7 @@ fn what_rots_is_named_and_an_overwrite_heals_it() {
 
     session.write16(16, block(7).into()).unwrap();
     assert_eq!(session.read16(16, 8).unwrap(), block(7));
+    drop(session);
     log_in(&array, "tmpl").write16(16, block(8).into()).unwrap();
     array.command(&["snapshot", "delete", "tmpl@monday"]).unwrap();
     let (status, job) = scrub(&array);
