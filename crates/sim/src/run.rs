@@ -348,8 +348,8 @@ impl Run {
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
             Request::Unique { object }
             | Request::Verify { object, .. }
-            | Request::ReclaimZeros { object, .. }
             | Request::Recount { object } => self.model.objects.contains_key(object),
+            Request::ReclaimZeros { object, .. } => writable(object),
             Request::PlacesOf { .. } | Request::CheckStep => true,
             Request::Catalog(changes) => match changes.as_slice() {
                 [Catalog::Clone { source, id, .. }] => {
