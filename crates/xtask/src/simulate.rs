@@ -231,7 +231,7 @@ fn run_seeds(options: &Options, range: std::ops::Range<u64>, story: bool, until_
                         found.tally += Tally::one(outcome.failure.is_none());
                         if let Some(failure) = outcome.failure {
                             over.store(true, Ordering::Relaxed);
-                            if !until_failure && found.failures.len() < TOLD {
+                            if !until_failure && found.failures.len() < TOLD && range.end - range.start > 1 {
                                 println!("{}", failure.message);
                             }
                             found.failures.push((seed, failure));
