@@ -338,6 +338,7 @@ impl<M: Media> Core<M> {
                 }
             };
             frozen.in_flight += 1;
+            self.counters.checkpoint_bytes += buffer.len() as u64;
             let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks() });
             self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
         }

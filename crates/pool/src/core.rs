@@ -477,6 +477,8 @@ pub struct Counters {
     pub checkpoints: u64,
     /// Map pages written by checkpoints.
     pub pages_written: u64,
+    /// Bytes written by checkpoints: map pages, counts and indexes, the pool's own streams.
+    pub checkpoint_bytes: u64,
     /// Map pages and blocks given back by the drop queue.
     pub reclaimed: u64,
     /// Reads whose checksum did not match at first.
@@ -735,6 +737,11 @@ impl<M: Media> Core<M> {
     /// True when no request is with the medium and nothing waits for one.
     pub fn idle(&self) -> bool {
         self.io.is_empty() && self.ready.is_empty() && !self.log.has_work() && self.frozen.is_none()
+    }
+
+    /// Blocks until the medium has something to report or nothing is with it. For tools; a reactor waits for the medium's descriptor.
+    pub fn wait(&mut self) {
+        self.media.wait();
     }
 
     /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
