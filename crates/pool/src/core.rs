@@ -459,6 +459,7 @@ pub(crate) enum Io {
     },
     Checkpoint {
         blocks: usize,
+        rewrite: crate::starved::Rewrite,
     },
     CheckpointFlush,
     Swap,
@@ -525,6 +526,7 @@ pub struct Core<M: Media> {
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
     pub(crate) growing: Option<crate::grow::Growing>,
+    pub(crate) starved: crate::starved::Starved,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -590,6 +592,7 @@ impl<M: Media> Core<M> {
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
             growing: None,
+            starved: Default::default(),
             online_check: None,
             recount_due: false,
             later: Vec::new(),
@@ -748,6 +751,7 @@ impl<M: Media> Core<M> {
     /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
         self.background(background);
+        self.probe_parked();
         self.advance();
         self.evict();
     }
@@ -898,6 +902,11 @@ impl<M: Media> Core<M> {
                     self.wait_for_need(id, pending);
                 }
             }
+            Step::Space | Step::LogFull if self.starved() => {
+                let failure = Self::starved_failure(&pending.operation);
+                self.abandon(&mut pending);
+                self.finished.push_back((id, Err(failure)));
+            }
             Step::Space => {
                 self.operations.insert(id, pending);
                 self.space_waiters.push_back(id);
@@ -1034,6 +1043,7 @@ impl<M: Media> Core<M> {
 
     fn complete(&mut self, completion: Completion) {
         let Some(io) = self.io.remove(&completion.ticket) else { return };
+        self.note_probe(completion.ticket, completion.result.is_ok());
         let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
         if let (true, Err(error)) = (fenced, &completion.result) {
             let reason = error.to_string();
@@ -1131,11 +1141,17 @@ impl<M: Media> Core<M> {
                         self.blocks.end_destage(address, true, frozen_at);
                     }
                 }
+                Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+                    self.park(Io::Destage { addresses, data, retried });
+                }
                 Err(_) if !retried => self.write_destage(data, true),
                 Err(error) => self.stop(format!("a destage write failed: {error}")),
             },
-            Io::Checkpoint { blocks } => match completion.result {
+            Io::Checkpoint { blocks, rewrite } => match completion.result {
                 Ok(_) => self.checkpoint_written(blocks),
+                Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+                    self.park(Io::Checkpoint { blocks, rewrite });
+                }
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
             Io::CheckpointFlush => match completion.result {
@@ -1237,6 +1253,12 @@ impl<M: Media> Core<M> {
             progress = true;
         }
         progress
+    }
+
+    /// What waits for log or space tries again.
+    pub(crate) fn wake_waiting(&mut self) {
+        self.ready.extend(std::mem::take(&mut self.log_waiters));
+        self.ready.extend(std::mem::take(&mut self.space_waiters));
     }
 
     /// A checkpoint ended: what waited for log space goes on.

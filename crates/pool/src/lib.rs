@@ -30,6 +30,7 @@ mod recovery;
 mod root;
 mod scan;
 mod space;
+mod starved;
 mod stream;
 mod tree;
 mod walk;

@@ -528,6 +528,9 @@ impl<M: Media> Core<M> {
             if let Some(reason) = &self.stopped {
                 return Err(PoolError::Stopped(reason.clone()));
             }
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
             if self.counters.checkpoints < target {
                 self.media.wait();
             }
@@ -540,6 +543,9 @@ impl<M: Media> Core<M> {
         // One that is in flight froze an older state.
         while self.frozen.is_some() && self.stopped.is_none() {
             self.pump(0);
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
             self.media.wait();
         }
         self.request_checkpoint();
