@@ -49,11 +49,13 @@ pub struct Options {
     pub incarnation: u64,
     /// Blocks destaged at once.
     pub destage_batch: usize,
+    /// Give long runs of freed blocks back to the file system or device below. A block that is used again after that costs its allocation there.
+    pub discard: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256 }
+        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false }
     }
 }
 
@@ -463,6 +465,10 @@ pub(crate) enum Io {
     },
     CheckpointFlush,
     Swap,
+    Discard {
+        address: u64,
+        blocks: u64,
+    },
 }
 
 /// Counters of what the core did since it was opened.
@@ -482,6 +488,8 @@ pub struct Counters {
     pub checkpoint_bytes: u64,
     /// Map pages and blocks given back by the drop queue.
     pub reclaimed: u64,
+    /// Blocks given back to what is below the pool.
+    pub discarded: u64,
     /// Reads whose checksum did not match at first.
     pub mismatches: u64,
 }
@@ -527,6 +535,7 @@ pub struct Core<M: Media> {
     pub(crate) incidents: VecDeque<Incident>,
     pub(crate) growing: Option<crate::grow::Growing>,
     pub(crate) starved: crate::starved::Starved,
+    pub(crate) discards_in_flight: usize,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -593,6 +602,7 @@ impl<M: Media> Core<M> {
             incidents: VecDeque::new(),
             growing: None,
             starved: Default::default(),
+            discards_in_flight: 0,
             online_check: None,
             recount_due: false,
             later: Vec::new(),
@@ -793,6 +803,7 @@ impl<M: Media> Core<M> {
             self.flush_placed();
             progress |= self.write_frames();
             self.step_growth();
+            self.step_discard();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();
@@ -1154,6 +1165,7 @@ impl<M: Media> Core<M> {
                 }
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
+            Io::Discard { address, blocks } => self.discarded(address, blocks, &completion.result),
             Io::CheckpointFlush => match completion.result {
                 Ok(_) => self.checkpoint_flushed(),
                 Err(error) => self.stop(format!("a flush failed: {error}")),

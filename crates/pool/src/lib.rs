@@ -11,6 +11,7 @@ mod check;
 mod checkpoint;
 mod core;
 mod device;
+mod discard;
 mod dump;
 mod execute;
 mod frame;

@@ -321,10 +321,13 @@ impl<M: Media> Core<M> {
         media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
         await_ticket(&mut media, 0)?;
 
-        let space = load_index(&mut media, layout, &root, trouble)?;
+        let mut space = load_index(&mut media, layout, &root, trouble)?;
 
         let capacity = media.log_bytes();
         let log = Log::new(capacity, root.log_position, root.log_position, root.log_sequence, root.log_previous_crc);
+        if options.discard {
+            space.track_discards();
+        }
         let mut core = Self::empty(media, options, root.uuid, space, log);
         core.root_version = version;
         core.epoch = root.epoch + 1;

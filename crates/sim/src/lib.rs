@@ -134,7 +134,7 @@ pub fn run(options: RunOptions) -> Result<Report, String> {
 }
 
 fn engine_options(options: &RunOptions, incarnation: u64) -> Options {
-    Options { memory_bytes: options.memory_bytes, incarnation, destage_batch: 16 }
+    Options { memory_bytes: options.memory_bytes, incarnation, destage_batch: 16, ..Options::default() }
 }
 
 impl Run {
