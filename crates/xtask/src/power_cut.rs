@@ -128,6 +128,8 @@ const CHECK_LIMIT: Duration = Duration::from_secs(300);
 const CUT_LIMIT: Duration = Duration::from_secs(60);
 /// Time that the loads run between two cuts, at least and at most.
 const RUN_MS: std::ops::Range<u64> = 1_000..6_000;
+/// How long the cut may wait for such a moment.
+const STOP_LIMIT: Duration = Duration::from_millis(300);
 /// A start is cut again after at most this time, in one cycle of [`CUT_STARTS`].
 const START_MS: u64 = 1_500;
 const CUT_STARTS: u64 = 4;
@@ -351,9 +353,12 @@ impl Site {
         Ok(writers)
     }
 
+    /// Cuts the power, at a moment when the disk has something to lose if that comes soon.
     fn cut(&self, machine: Machine) -> Result<()> {
+        let Some(server) = &self.server else { return machine.cut() };
+        server.stop(STOP_LIMIT);
         machine.cut()?;
-        self.server.as_ref().map_or(Ok(()), |server| server.cut(CUT_LIMIT))
+        server.cut(CUT_LIMIT)
     }
 
     /// Compares everything with what it has to be.

@@ -152,7 +152,7 @@ fn write_initramfs(parts: &Path, programs: &[(&str, &Path)], path: &Path) -> Res
     archive.file("modules/order", &order)?;
     let mut libraries = BTreeMap::new();
     for (name, program) in programs {
-        archive.file(&format!("bin/{name}"), &read(program)?)?;
+        archive.file(&format!("programs/{name}"), &read(program)?)?;
         let listing = output("ldd", &[program.to_str().context("the path of a program is not UTF-8")?])?;
         libraries.extend(shared_libraries(&listing)?);
     }
@@ -182,7 +182,7 @@ fn shared_libraries(listing: &str) -> Result<Vec<(String, PathBuf)>> {
         }
         let name = path.rsplit('/').next().unwrap_or_default();
         let place = match line.contains(" => ") {
-            true => format!("lib/programs/{name}"),
+            true => format!("programs/lib/{name}"),
             false => path.trim_start_matches('/').to_owned(),
         };
         found.push((place, PathBuf::from(path)));
@@ -219,7 +219,7 @@ mod tests {
             "\tlinux-vdso.so.1 (0x1)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x2)\n\t/lib64/ld-linux-x86-64.so.2 (0x3)\n";
         let found = shared_libraries(listing).unwrap();
         let expected = [
-            ("lib/programs/libc.so.6", "/lib/x/libc.so.6"),
+            ("programs/lib/libc.so.6", "/lib/x/libc.so.6"),
             ("lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
         ];
         assert_eq!(found, expected.map(|(place, path)| (place.to_owned(), PathBuf::from(path))));

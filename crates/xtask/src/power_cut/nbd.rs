@@ -4,7 +4,8 @@
 //! NBD_OPT_INFO and NBD_OPT_ABORT, one export whose name does not matter, and READ, WRITE, FLUSH, TRIM and DISC with force unit access and
 //! simple replies. Other options are refused, as the protocol wants.
 //!
-//! As in a real disk, queued writes complete in any order, and a flush covers only those that have completed.
+//! As in a real disk, queued writes complete in any order, and a flush covers only those that have completed. Before the power is cut the disk
+//! can be told to stop at a moment when it has something to lose.
 
 mod wire;
 
@@ -15,7 +16,7 @@ use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -28,6 +29,8 @@ const QUEUE: usize = 16;
 const MAX_PENDING: usize = 16;
 /// How long a write may wait for others to overtake it.
 const PATIENCE: Duration = Duration::from_micros(300);
+/// A disk that stops does so with one to this many writes to lose.
+const MAX_UNSAFE: u64 = 6;
 /// `errno` values of a reply, which the protocol fixes.
 const EIO: u32 = 5;
 const EINVAL: u32 = 22;
@@ -45,6 +48,10 @@ struct State {
     stop: AtomicBool,
     /// A connection is being served.
     serving: AtomicBool,
+    /// The disk does nothing any more once it has so many writes to lose; 0 is never.
+    stop_at: AtomicUsize,
+    /// It does nothing any more.
+    stopped: AtomicBool,
     /// The first thing that went wrong, in words.
     trouble: Mutex<Option<String>>,
 }
@@ -68,6 +75,17 @@ impl Server {
         lock(&self.disk)
     }
 
+    /// Lets the disk stop, as soon as some writes that it has taken are not durable, or after `limit`: from then on it takes and answers
+    /// nothing. The power has to be cut next.
+    pub(super) fn stop(&self, limit: Duration) {
+        let writes = self.disk().seed() % MAX_UNSAFE + 1;
+        self.state.stop_at.store(usize::try_from(writes).unwrap_or(1), Ordering::Release);
+        let started = Instant::now();
+        while !self.state.stopped.load(Ordering::Acquire) && started.elapsed() < limit {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// The power is cut: QEMU is gone already; waits until what it had sent is taken, then lets the disk lose writes.
     pub(super) fn cut(&self, limit: Duration) -> Result<()> {
         let started = Instant::now();
@@ -77,6 +95,8 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(1));
         }
+        self.state.stop_at.store(0, Ordering::Release);
+        self.state.stopped.store(false, Ordering::Release);
         let trouble = self.state.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         match trouble {
             Some(words) => Err(anyhow!("the disk's server: {words}")),
@@ -109,7 +129,7 @@ fn accept(listener: &UnixListener, disk: &Mutex<VolatileDisk>, state: &State) {
             return;
         }
         state.serving.store(true, Ordering::Release);
-        let result = stream.and_then(|stream| serve(&stream, disk));
+        let result = stream.and_then(|stream| serve(&stream, disk, state));
         if let Err(error) = result
             && !broken_off(&error)
         {
@@ -127,7 +147,7 @@ fn broken_off(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-fn serve(stream: &UnixStream, disk: &Mutex<VolatileDisk>) -> io::Result<()> {
+fn serve(stream: &UnixStream, disk: &Mutex<VolatileDisk>, state: &State) -> io::Result<()> {
     let (size_bytes, seed) = {
         let mut disk = lock(disk);
         (disk.size_bytes(), disk.seed())
@@ -138,7 +158,7 @@ fn serve(stream: &UnixStream, disk: &Mutex<VolatileDisk>) -> io::Result<()> {
     let mut reader = stream.try_clone()?;
     let (sender, requests) = mpsc::sync_channel(QUEUE);
     let reading = thread::spawn(move || read_requests(&mut reader, &sender));
-    let mut worker = Worker { stream, disk, random: Random::new(seed), pending: Vec::new() };
+    let mut worker = Worker { stream, disk, state, random: Random::new(seed), pending: Vec::new() };
     let worked = worker.run(&requests);
     // Whatever had not completed was on its way to the disk all the same.
     let left = worker.abandon();
@@ -164,6 +184,7 @@ fn read_requests(stream: &mut UnixStream, sender: &SyncSender<Request>) -> io::R
 struct Worker<'a> {
     stream: &'a UnixStream,
     disk: &'a Mutex<VolatileDisk>,
+    state: &'a State,
     random: Random,
     /// Writes and discards that have not completed.
     pending: Vec<Request>,
@@ -172,6 +193,12 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn run(&mut self, requests: &Receiver<Request>) -> io::Result<()> {
         loop {
+            if self.stops() {
+                self.state.stopped.store(true, Ordering::Release);
+                // Until QEMU is gone; what it sends meanwhile has not reached the disk.
+                while requests.recv().is_ok() {}
+                return Ok(());
+            }
             let patience = if self.random.below(4) == 0 { PATIENCE } else { Duration::ZERO };
             let next = match self.pending.len() {
                 0 => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -193,6 +220,14 @@ impl Worker<'_> {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
+        }
+    }
+
+    /// True when the disk is to stop and has enough to lose.
+    fn stops(&self) -> bool {
+        match self.state.stop_at.load(Ordering::Acquire) {
+            0 => false,
+            writes => self.pending.len() + lock(self.disk).unsafe_writes() >= writes,
         }
     }
 

@@ -127,6 +127,11 @@ impl VolatileDisk {
         self.counts
     }
 
+    /// Completed writes that are not durable.
+    pub(super) fn unsafe_writes(&self) -> usize {
+        self.cache.len()
+    }
+
     /// A seed for choices that belong to this disk.
     pub(super) fn seed(&mut self) -> u64 {
         self.random.next()

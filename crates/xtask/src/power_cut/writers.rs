@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Loads.
 const WRITERS: u32 = 3;
-/// Blocks of the region of each load on each logical unit: 8 MiB.
-const BLOCKS: u32 = 16_384;
+/// Blocks of the region of each load on each logical unit: 4 MiB.
+const BLOCKS: u32 = 8_192;
 /// Blocks of each logical unit that are written.
 pub(super) const ALL_BLOCKS: u32 = WRITERS * BLOCKS;
 /// Time for one command; emulation on a busy machine is slow.

@@ -119,3 +119,26 @@ fn a_client_that_speaks_nonsense_is_reported() {
     let error = server.cut(Duration::from_secs(10)).unwrap_err();
     assert!(error.to_string().contains("magic"), "{error}");
 }
+
+#[test]
+fn a_disk_that_stops_takes_nothing_more_and_the_next_connection_works() {
+    let (_directory, server) = server();
+    let mut stream = connect(&server, 1, b"");
+    take(&mut stream, 10);
+    server.stop(Duration::ZERO);
+    for number in 0..32u64 {
+        stream.write_all(&[request(0, 1, number, number * 512, 512), vec![3; 512]].concat()).unwrap();
+    }
+    stream.write_all(&request(0, 3, 99, 0, 0)).unwrap();
+    server.stop(Duration::from_secs(10));
+    assert!(server.state.stopped.load(Ordering::Acquire));
+    drop(stream);
+    server.cut(Duration::from_secs(10)).unwrap();
+    let mut content = vec![0; 512];
+    server.disk().read(31 * 512, &mut content).unwrap();
+    assert_eq!(content, [0; 512], "what came after the end was not taken");
+    let mut stream = connect(&server, 1, b"");
+    take(&mut stream, 10);
+    stream.write_all(&[request(0, 1, 1, 0, 512), vec![5; 512]].concat()).unwrap();
+    assert_eq!(answered(&mut stream), (1, 0));
+}
