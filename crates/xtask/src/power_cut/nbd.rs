@@ -206,6 +206,8 @@ impl Worker<'_> {
                 _ => requests.recv_timeout(patience),
             };
             match next {
+                // It stops before this one.
+                Ok(_) if self.stops() => {}
                 Ok(request) => match request.command {
                     Command::Disconnect => return Ok(()),
                     Command::Write { durable: false, .. } | Command::Discard { durable: false, .. } => {
@@ -246,11 +248,16 @@ impl Worker<'_> {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => wire::reply(cookie, EINVAL, &[]),
             Err(error) => {
                 // The guest meets an error that the check has not planned; it ends there.
-                self.stream.write_all_ref(&wire::reply(cookie, EIO, &[]))?;
+                self.send(&wire::reply(cookie, EIO, &[]))?;
                 return Err(io::Error::other(format!("the disk's file: {error}")));
             }
         };
-        self.stream.write_all_ref(&reply)
+        self.send(&reply)
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stream = self.stream;
+        stream.write_all(bytes)
     }
 
     /// Executes a command; the data of a read. `InvalidInput` when it is not for this disk.
@@ -286,18 +293,6 @@ impl Worker<'_> {
 /// A command that is not for this disk changes nothing.
 fn refused(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::InvalidInput { Ok(()) } else { Err(error) }
-}
-
-/// Writing through a shared stream.
-trait WriteAllRef {
-    fn write_all_ref(&self, bytes: &[u8]) -> io::Result<()>;
-}
-
-impl WriteAllRef for UnixStream {
-    fn write_all_ref(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut stream = self;
-        stream.write_all(bytes)
-    }
 }
 
 #[cfg(test)]
