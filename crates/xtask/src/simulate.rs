@@ -3,13 +3,11 @@
 //! A seed decides everything, so `--seed N` replays a failure exactly. Seeds run on all processors, one run on one thread.
 
 use crate::tally::Tally;
-use crate::workspace;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use harness::text;
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -332,9 +330,10 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
 /// This build cannot leave rules out: one that can is made, and does it.
 #[cfg(not(feature = "mutations"))]
 fn mutants(options: &Options, rule: &str) -> Result<Tally> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    use anyhow::Context;
+    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["run", "--quiet", "--package", "xtask", "--features", "mutations", "--target-dir"]);
-    command.arg(workspace::target().join("mutations"));
+    command.arg(crate::workspace::target().join("mutations"));
     let range = options.range();
     command.args(["--", "sim", "--mutant", rule, "--seed", &range.start.to_string()]);
     command.args(["--count", &(range.end - range.start).to_string(), "--steps", &options.steps.to_string()]);
@@ -344,6 +343,6 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     if options.quiet {
         command.arg("--quiet");
     }
-    let status = command.current_dir(workspace::root()).status().context("cannot run cargo")?;
+    let status = command.current_dir(crate::workspace::root()).status().context("cannot run cargo")?;
     Ok(Tally::one(status.success()))
 }
