@@ -142,6 +142,11 @@ impl<D: Disk> LocalMedia<D> {
     /// Opens the pool on `disk`. Blocks. Refuses, with a sentence in [`MediaError::BadRoot`], what is blank or not a pool, is damaged beyond
     /// its copies, has a newer format or unknown features, or is larger than the disk.
     pub fn open(mut disk: D) -> Result<Self, MediaError> {
+        match disk.block_count() {
+            0 => return Err(MediaError::BadRoot("the file is empty: it holds no pool".to_owned())),
+            1 => return Err(MediaError::BadRoot("this is not a pool: it is too small to hold one".to_owned())),
+            _ => {}
+        }
         let copies = read_copies(&mut disk);
         let states = copies.each_ref().map(|(_, state)| state.clone());
         let contents = in_force(&states).map_err(MediaError::BadRoot)?.clone();
