@@ -57,6 +57,11 @@ const STEPS: &[Step] = &[
         run: || simulate::run(&simulate::Options::short()),
     },
     Step {
+        name: "faults",
+        what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
+        run: || simulate::Options::others().iter().map(simulate::run).sum(),
+    },
+    Step {
         name: "mutants",
         what: "the simulation notices each rule of the engine that is left out",
         run: || simulate::run(&simulate::Options::mutants()),
