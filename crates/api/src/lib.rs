@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod event;
 mod host;
+mod job;
 mod list;
 mod offload;
 mod pool;
@@ -19,17 +21,22 @@ mod volume;
 pub mod size;
 
 pub use access::{Access, AccessGrant, AccessList};
+pub use event::{Alert, Event, EventQuery, Severity};
 pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
+pub use job::{Job, JobSet, JobStart, JobState, ReclaimReport};
 pub use list::List;
 pub use offload::{
     Latency, LatencyBucket, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery,
 };
-pub use pool::{Pool, PoolState};
+pub use pool::{BadRange, CheckReport, Pool, PoolGrow, PoolSet, PoolState, ScrubReport};
 pub use problem::{Problem, User};
 pub use session::{Portal, Session};
-pub use snapshot::{Snapshot, SnapshotCreate};
+pub use snapshot::{Snapshot, SnapshotCreate, SnapshotGroupCreate, TreeNode};
 pub use status::{Health, OffloadTotal, Status};
-pub use volume::{Source, SourceKind, Volume, VolumeCreate, VolumeDelete, VolumeLun, VolumeSet};
+pub use volume::{
+    KeptBySnapshot, Reserve, Source, SourceKind, Unmapped, Volume, VolumeCreate, VolumeDelete, VolumeLun,
+    VolumeRollback, VolumeSet, VolumeSpace,
+};
 
 /// The word that stands for "every host" where a host's name is expected. No host can have it as its name.
 pub const ANY_HOST: &str = "any";

@@ -1,6 +1,6 @@
 //! The array as a whole.
 
-use crate::{Pool, Portal};
+use crate::{Alert, Job, Pool, Portal};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -36,6 +36,12 @@ pub struct Status {
     pub sessions: u64,
     /// Offload, summed over all volumes.
     pub offload: Vec<OffloadTotal>,
+    /// What needs attention, the worst first.
+    #[serde(default)]
+    pub alerts: Vec<Alert>,
+    /// Jobs that run.
+    #[serde(default)]
+    pub jobs: Vec<Job>,
 }
 
 /// Whether the array serves.
@@ -44,7 +50,7 @@ pub struct Status {
 pub enum Health {
     /// Everything serves.
     Healthy,
-    /// Something needs attention: a full pool.
+    /// Something is critical: see the alerts.
     Degraded,
     /// The pool has stopped.
     Failed,

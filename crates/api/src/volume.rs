@@ -23,8 +23,30 @@ pub struct Volume {
     /// What deleting the volume would free: blocks that no snapshot, clone or copied range refers to. For a volume with very much of
     /// its own the count takes time: then this is the last count, seconds to a few minutes old, and `null` until the first is finished.
     pub unique_bytes: Option<u64>,
+    /// Mapped, and also referred to by a snapshot, a clone or a copied range: `mapped = unique + shared`. `null` as long as `unique_bytes` is.
+    #[serde(default)]
+    pub shared_bytes: Option<u64>,
+    /// What deleting all snapshots of this volume together would free; counted like `unique_bytes`.
+    #[serde(default)]
+    pub snapshot_bytes: Option<u64>,
     /// Snapshots of this volume.
     pub snapshots: u64,
+    /// `thick`: writes never fail for want of space. `thin`: they take what there is.
+    #[serde(default)]
+    pub reserve: Reserve,
+    /// Of what snapshots and clones share with a thick volume, the share in percent for which space is kept free, so that it can be
+    /// overwritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Bytes of the pool kept free for this volume.
+    #[serde(default)]
+    pub promised_bytes: u64,
+    /// Blocks of zeros in written data are not stored.
+    #[serde(default)]
+    pub zero_detection: bool,
+    /// An event is raised when this share of the size is mapped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_percent: Option<u8>,
     /// True when writes are acknowledged before they are durable (WCE=1).
     pub write_cache: bool,
     /// What the volume was cloned from.
@@ -34,6 +56,17 @@ pub struct Volume {
     pub created: Timestamp,
     /// Where hosts find it.
     pub luns: Vec<VolumeLun>,
+}
+
+/// Whether space is kept free for a volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reserve {
+    /// Its writes never fail for want of space.
+    Thick,
+    /// It takes what is there.
+    #[default]
+    Thin,
 }
 
 /// What a volume was cloned from.
@@ -69,7 +102,7 @@ pub struct VolumeLun {
 }
 
 /// Makes a volume: an empty one, or a clone when `source` is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeCreate {
     /// Unique name.
@@ -83,6 +116,15 @@ pub struct VolumeCreate {
     /// Acknowledge writes before they are durable. Off unless asked for.
     #[serde(default)]
     pub write_cache: bool,
+    /// Thin unless asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Reserve>,
+    /// For a thick volume, 0 to 100; 100 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_reserve_percent: Option<u8>,
+    /// On unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_detection: Option<bool>,
 }
 
 /// Changes a volume. What is left out stays as it is.
@@ -98,6 +140,79 @@ pub struct VolumeSet {
     /// Write cache on or off; off makes everything acknowledged durable first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<bool>,
+    /// Thick or thin. A thick volume needs the space that it may still have to take to be free and promised to nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Reserve>,
+    /// For a thick volume, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Detection of zeros on or off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_detection: Option<bool>,
+    /// Raise an event when this share of the size is mapped, 1 to 100; 0: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_percent: Option<u8>,
+}
+
+/// Gives a volume the content and size of one of its snapshots.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeRollback {
+    /// Name of one of the volume's snapshots, or its id.
+    pub snapshot: String,
+    /// Also while sessions see the volume. They are told that its capacity may have changed; what they have cached is wrong.
+    #[serde(default)]
+    pub force: bool,
+    /// Keep what the volume has now as a snapshot of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<String>,
+}
+
+/// Where the space of a volume is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VolumeSpace {
+    /// The volume's name.
+    pub volume: String,
+    /// What the host sees.
+    pub provisioned_bytes: u64,
+    /// Written by the host and not unmapped: `unique + shared`.
+    pub mapped_bytes: u64,
+    /// What deleting the volume would free.
+    pub unique_bytes: Option<u64>,
+    /// Also referred to by a snapshot, a clone or a copied range.
+    pub shared_bytes: Option<u64>,
+    /// What deleting all its snapshots together would free.
+    pub snapshot_bytes: Option<u64>,
+    /// Kept free for it.
+    pub promised_bytes: u64,
+    /// Where what hosts unmapped went since the array started.
+    pub unmapped: Unmapped,
+}
+
+/// Where unmapped bytes went.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Unmapped {
+    /// UNMAP commands done.
+    pub commands: u64,
+    /// Bytes they were about.
+    pub requested_bytes: u64,
+    /// Deallocated: free, unless a snapshot keeps it.
+    pub deallocated_bytes: u64,
+    /// At the edges of what was unmapped: reads as zeros and stays allocated.
+    pub unaligned_bytes: u64,
+    /// Commands whose range lay below the unit of allocation.
+    pub below_grain_commands: u64,
+    /// What each snapshot alone keeps, the largest first.
+    pub kept: Vec<KeptBySnapshot>,
+}
+
+/// What a snapshot alone keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeptBySnapshot {
+    /// `volume@name`.
+    pub snapshot: String,
+    /// What deleting it would free; `null` until it is counted.
+    pub unique_bytes: Option<u64>,
 }
 
 /// How to delete a volume.

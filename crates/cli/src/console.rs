@@ -2,6 +2,9 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+/// Returns to the start of the line and clears it (ECMA-48 EL).
+const CLEAR_LINE: &str = "\r\x1b[K";
+
 /// Standard output and error, or what stands for them in a test.
 pub struct Console<'a> {
     out: &'a mut dyn Write,
@@ -10,18 +13,21 @@ pub struct Console<'a> {
     interactive: bool,
     /// Standard output is a terminal.
     terminal: bool,
+    /// Standard error is a terminal: a line there can be drawn over and over.
+    progress: bool,
 }
 
 impl<'a> Console<'a> {
     /// The process's own streams; whether they are terminals is found out.
     pub fn standard(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
         let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
-        Self { out, err, interactive, terminal: io::stdout().is_terminal() }
+        let progress = io::stderr().is_terminal();
+        Self { out, err, interactive, terminal: io::stdout().is_terminal(), progress }
     }
 
     /// Streams with nobody behind them.
     pub fn captured(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
-        Self { out, err, interactive: false, terminal: false }
+        Self { out, err, interactive: false, terminal: false, progress: false }
     }
 
     /// True when standard output is a terminal.
@@ -40,6 +46,18 @@ impl<'a> Console<'a> {
     /// Writes a line to standard error, if that is still open.
     pub(crate) fn error(&mut self, text: &str) {
         let _closed = writeln!(self.err, "{text}");
+    }
+
+    /// Draws a line on standard error over the one before, when that is a terminal.
+    pub(crate) fn progress(&mut self, line: &str) {
+        if self.progress {
+            let _closed = write!(self.err, "{CLEAR_LINE}{line}").and_then(|()| self.err.flush());
+        }
+    }
+
+    /// Takes that line away.
+    pub(crate) fn end_progress(&mut self) {
+        self.progress("");
     }
 
     /// Asks a yes-or-no question; nobody there means yes, as the command was given by a program.

@@ -43,6 +43,23 @@ impl CliError {
         Self::new(7, message, Some("unreachable"), Some(help.to_owned()))
     }
 
+    /// Something was looked for, and found.
+    pub(crate) fn findings(message: String, help: &str) -> Self {
+        Self::new(9, message, Some("findings"), Some(help.to_owned()))
+    }
+
+    /// Ctrl-C while waiting for a job, which goes on. The status is that of a shell for a command ended by SIGINT.
+    pub(crate) fn interrupted(kind: &str, job: &str) -> Self {
+        let help =
+            format!("wait for it again with  windlass job wait {job}  or cancel it with  windlass job cancel {job}");
+        Self::new(
+            130,
+            format!("not waiting any longer: the {kind} goes on as job {job}"),
+            Some("interrupted"),
+            Some(help),
+        )
+    }
+
     /// No answer in time.
     pub(crate) fn timed_out(seconds: u64) -> Self {
         let message = format!("the array did not answer within {seconds} s; the request may still take effect");

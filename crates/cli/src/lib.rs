@@ -2,16 +2,19 @@
 //!
 //! Data goes to standard output, everything else to standard error. Tables are for people and may change; `-o json` and the exit
 //! status are for programs and do not: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict or in use, 5 denied, 6 no space,
-//! 7 unreachable, 8 timed out.
+//! 7 unreachable, 8 timed out, 9 a check found something, 130 interrupted while waiting.
 #![forbid(unsafe_code)]
 
 mod access;
 mod client;
 mod console;
 mod error;
+mod event;
 mod host;
+mod job;
 mod offload;
 mod output;
+mod percent;
 mod pool;
 mod pool_file;
 mod secret;
@@ -23,7 +26,7 @@ mod volume;
 
 pub use console::Console;
 pub use output::Format;
-pub use pool::Verb as PoolVerb;
+pub use pool::{Verb as PoolVerb, is_path};
 pub use pool_file::{FileVerb, Structure};
 
 use client::Client;
@@ -105,6 +108,15 @@ pub enum Noun {
     /// Offload: what each primitive did, and what was refused and why
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
+    /// Jobs: what goes on in the background
+    #[command(alias = "jobs", subcommand)]
+    Job(job::Verb),
+    /// Events: what happened
+    #[command(alias = "events", subcommand)]
+    Event(event::Verb),
+    /// Alerts: what needs attention now
+    #[command(alias = "alerts", subcommand)]
+    Alert(event::AlertVerb),
     /// Sessions of hosts
     #[command(alias = "sessions", subcommand)]
     Session(session::Verb),
@@ -137,6 +149,9 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
+        Noun::Job(verb) => job::run(verb, &client, &mut output).await,
+        Noun::Event(verb) => event::run(verb, &client, &mut output).await,
+        Noun::Alert(verb) => event::run_alert(verb, &client, &mut output).await,
         Noun::Session(verb) => session::run(verb, &client, &mut output).await,
     }
 }

@@ -155,6 +155,38 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(())
     }
 
+    /// Shows more of a list that goes on, with a heading at its `first` part. JSON is one object per line.
+    pub(crate) fn more<T: Resource>(&mut self, items: &[T], first: bool) -> Result<(), CliError> {
+        let columns = self.columns::<T>(false)?;
+        let headings = first && !self.globals.no_headers;
+        let text = match self.globals.output {
+            Format::Json => {
+                let line = |item: &T| serde_json::to_string(item).map(|text| text + "\n");
+                let lines: Result<String, _> = items.iter().map(line).collect();
+                lines.map_err(|error| CliError::failed(error.to_string()))?
+            }
+            Format::Name => names(items),
+            Format::Csv => csv(&columns, items, headings),
+            Format::Table | Format::Wide => rows(&columns, items, headings, self.globals.bytes),
+        };
+        Ok(self.console.data(&text)?)
+    }
+
+    /// Shows how far something is, on a terminal.
+    pub(crate) fn progress(&mut self, line: &str) {
+        if !self.globals.quiet {
+            let line = harmless(line);
+            self.console.progress(&line);
+        }
+    }
+
+    /// Takes that away.
+    pub(crate) fn end_progress(&mut self) {
+        if !self.globals.quiet {
+            self.console.end_progress();
+        }
+    }
+
     /// Shows one resource, one line per column.
     pub(crate) fn show<T: Resource>(&mut self, item: &T) -> Result<(), CliError> {
         let columns = self.columns::<T>(true)?;

@@ -1,9 +1,12 @@
-//! `windlass pool`: space.
+//! `windlass pool`: space, its limits, and the care for what is stored.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column};
-use api::{List, Pool, PoolState};
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::{job, percent};
+use api::size::SizeError;
+use api::{List, Pool, PoolGrow, PoolSet, PoolState};
+use std::path::{Path, PathBuf};
 
 /// Verbs of `windlass pool`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -11,26 +14,85 @@ pub enum Verb {
     /// List pools
     #[command(after_help = "Example:\n  windlass pool list")]
     List,
-    /// Verify a closed pool: checksums, reference counts, reachability. Needs no daemon and never changes the file
-    #[command(
-        after_help = "Examples:\n  windlass pool check /var/lib/windlass/p0.pool\n  windlass pool check p0.pool --quick -o json\n\nExit status: 0 clean, 9 findings, 4 in use by a daemon, 1 cannot be opened."
-    )]
-    Check {
-        /// File or device
-        file: std::path::PathBuf,
-        /// Verify the map and the counts, but do not read the data
-        #[arg(long)]
-        quick: bool,
-    },
-    /// Show one pool and its space
+    /// Show one pool: its space, its limits, and what the last scrub and check found
     #[command(after_help = "Examples:\n  windlass pool show\n  windlass pool show p0 -o json")]
     Show {
         /// Name; the array's pool when left out
         name: Option<String>,
     },
+    /// Change thresholds and the limit of over-commitment
+    #[command(
+        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off"
+    )]
+    Set(Set),
+    /// Make a pool larger while in use: the file or device it has, or a further one
+    #[command(
+        after_help = "Examples:\n  windlass pool grow p0 --size 6G\n  windlass pool grow p0 --device /dev/disk/by-id/x"
+    )]
+    Grow {
+        /// Name
+        name: String,
+        /// Size that its last file or device has from now on
+        #[arg(long, value_name = "SIZE", value_parser = parse_size, required_unless_present = "device")]
+        size: Option<u64>,
+        /// A further device or file on the array's machine; it must be blank and belongs to the pool for good
+        #[arg(long, value_name = "PATH", conflicts_with = "size")]
+        device: Option<String>,
+    },
+    /// Read and verify everything that is stored, in the background
+    #[command(
+        after_help = "Examples:\n  windlass pool scrub\n  windlass pool scrub p0 --share 50 --no-wait\n\nExit status: 0 nothing is bad, 9 content is lost. Ctrl-C leaves the scrub running."
+    )]
+    Scrub {
+        /// Name; the array's pool when left out
+        name: Option<String>,
+        /// How
+        #[command(flatten)]
+        start: job::Start,
+    },
+    /// Check map and reference counts: of a pool in use, by name, or of a file or device that no array serves
+    #[command(
+        after_help = "Examples:\n  windlass pool check p0                           asks the array that serves it\n  windlass pool check /var/lib/windlass/p0.pool    needs no array and changes nothing; verifies the data too\n  windlass pool check ./p0.pool --quick -o json\n\nWhat contains a '/' or is there as a file is a file; everything else is the name of a pool.\nExit status: 0 clean, 9 findings, 4 the file is in use by an array, 1 cannot be opened."
+    )]
+    Check {
+        /// Name, or path of a file or device; the array's pool when left out
+        #[arg(value_name = "NAME|PATH")]
+        target: Option<PathBuf>,
+        /// Of a file: verify the map and the counts, but do not read the data
+        #[arg(long)]
+        quick: bool,
+        /// How
+        #[command(flatten)]
+        start: job::Start,
+    },
     /// On a file or device
     #[command(flatten)]
     File(crate::pool_file::FileVerb),
+}
+
+/// What `pool set` can change.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Set {
+    /// Name
+    name: String,
+    /// Warn when this share is used or promised
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
+    warn: Option<u8>,
+    /// Be critical when this share is used or promised
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
+    critical: Option<u8>,
+    /// What the volumes may have together, as a share of the pool's size
+    #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_commitment)]
+    commitment: Option<u32>,
+}
+
+/// True for the argument of `pool check` that is a file or device, and not the name of a pool.
+pub fn is_path(target: &Path) -> bool {
+    target.to_str().is_none_or(|text| text.contains('/')) || target.exists()
+}
+
+fn parse_size(text: &str) -> Result<u64, SizeError> {
+    api::size::parse(text)
 }
 
 impl Resource for Pool {
@@ -40,11 +102,29 @@ impl Resource for Pool {
         column("size", |pool| Value::Bytes(pool.size_bytes)),
         column("used", |pool| Value::Bytes(pool.used_bytes)),
         column("free", |pool| Value::Bytes(pool.free_bytes)),
-        column("metadata", |pool| Value::Bytes(pool.metadata_bytes)),
+        wide("promised", |pool| Value::Bytes(pool.promised_bytes)),
+        wide("available", |pool| Value::Bytes(pool.available_bytes)),
+        wide("reclaimable", |pool| Value::Bytes(pool.reclaimable_bytes)),
+        wide("metadata", |pool| Value::Bytes(pool.metadata_bytes)),
+        wide("unique", |pool| pool.unique_bytes.map(Value::Bytes).into()),
+        wide("snaps", |pool| pool.snapshot_bytes.map(Value::Bytes).into()),
+        column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
-        column("mapped", |pool| Value::Bytes(pool.mapped_bytes)),
-        column("volumes", |pool| Value::Number(pool.volumes)),
-        column("snapshots", |pool| Value::Number(pool.snapshots)),
+        column("commit", |pool| format!("{}%", pool.commitment_percent).into()),
+        wide("limit", |pool| {
+            pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%")).into()
+        }),
+        wide("mapped", |pool| Value::Bytes(pool.mapped_bytes)),
+        wide("volumes", |pool| Value::Number(pool.volumes)),
+        wide("snapshots", |pool| Value::Number(pool.snapshots)),
+        wide("warn", |pool| format!("{}%", pool.warn_percent).into()),
+        wide("critical", |pool| format!("{}%", pool.critical_percent).into()),
+        wide("scrub", |pool| {
+            pool.scrub.as_ref().map(|scrub| format!("{:.0}: {}", scrub.finished, job::scrub_in_words(scrub))).into()
+        }),
+        wide("check", |pool| {
+            pool.check.as_ref().map(|check| format!("{:.0}: {}", check.finished, job::check_in_words(check))).into()
+        }),
     ];
 
     fn name(&self) -> String {
@@ -63,16 +143,65 @@ pub(crate) const fn state(state: PoolState) -> &'static str {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::Check { .. } | Verb::File(_) => {
-            Err(CliError::usage("this command works on a file, not through the array".to_owned()))
-        }
+        Verb::File(_) => Err(CliError::usage("this command works on a file, not through the array".to_owned())),
         Verb::List => output.list(&client.get::<List<Pool>>("/api/v1/pools").await?.items),
-        Verb::Show { name: Some(name) } => {
-            output.show(&client.get::<Pool>(&format!("/api/v1/pools/{}", segment(name))).await?)
+        Verb::Show { name } => {
+            let pool = match name {
+                Some(name) => client.get::<Pool>(&path(name)).await?,
+                None => only(client).await?,
+            };
+            output.show(&pool)?;
+            if matches!(output.format(), Format::Table | Format::Wide) {
+                pool.scrub.iter().try_for_each(|scrub| job::bad_ranges(scrub, output))?;
+                pool.check.iter().try_for_each(|check| job::findings(check, output))?;
+            }
+            Ok(())
         }
-        Verb::Show { name: None } => match client.get::<List<Pool>>("/api/v1/pools").await?.items.first() {
-            Some(pool) => output.show(pool),
-            None => Err(CliError::not_found("the array has no pool".to_owned(), "see its log")),
-        },
+        Verb::Set(Set { warn: None, critical: None, commitment: None, .. }) => {
+            Err(CliError::usage("nothing to change: give --warn, --critical or --commitment".to_owned()))
+        }
+        Verb::Set(Set { name, warn, critical, commitment }) => {
+            let (warn_percent, critical_percent, commitment_limit_percent) = (*warn, *critical, *commitment);
+            let set = PoolSet { warn_percent, critical_percent, commitment_limit_percent };
+            let pool = client.patch::<Pool>(&path(name), &set).await?;
+            output.made("pool", &pool, true)?;
+            let limit = pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%"));
+            let (warn, critical) = (pool.warn_percent, pool.critical_percent);
+            output.say(&format!("warns at {warn}%, critical at {critical}%, limit of over-commitment {limit}"));
+            Ok(())
+        }
+        Verb::Grow { name, size, device } => {
+            let grow = PoolGrow { size_bytes: *size, device: device.clone() };
+            let pool = client.post::<Pool>(&format!("{}/grow", path(name)), &grow).await?.body;
+            output.made("pool", &pool, true)
+        }
+        Verb::Scrub { name, start } => {
+            let name = name_or_only(name.as_deref(), client).await?;
+            job::start(&format!("{}/scrub", path(&name)), start, client, output).await
+        }
+        Verb::Check { quick: true, .. } => Err(CliError::usage(
+            "--quick is for files: a check of a pool in use never reads the data; a scrub does".to_owned(),
+        )),
+        Verb::Check { target, start, .. } => {
+            let name = name_or_only(target.as_deref().and_then(Path::to_str), client).await?;
+            job::start(&format!("{}/check", path(&name)), start, client, output).await
+        }
     }
+}
+
+/// The array's pool.
+pub(crate) async fn only(client: &Client) -> Result<Pool, CliError> {
+    let pools = client.get::<List<Pool>>("/api/v1/pools").await?.items;
+    pools.into_iter().next().ok_or_else(|| CliError::not_found("the array has no pool".to_owned(), "see its log"))
+}
+
+async fn name_or_only(name: Option<&str>, client: &Client) -> Result<String, CliError> {
+    match name {
+        Some(name) => Ok(name.to_owned()),
+        None => Ok(only(client).await?.name),
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/api/v1/pools/{}", segment(name))
 }

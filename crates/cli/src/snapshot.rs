@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{List, Snapshot, SnapshotCreate};
+use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate, SourceKind, TreeNode};
 
 /// Verbs of `windlass snapshot`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -20,13 +20,29 @@ pub enum Verb {
         /// VOLUME@SNAPSHOT or id
         snapshot: String,
     },
-    /// Take a snapshot of a volume; takes no time and no space
-    #[command(after_help = "Example:\n  windlass snapshot create win-dc1 monday")]
+    /// Take a snapshot of a volume, or of several at one instant; takes no time and no space
+    #[command(
+        after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it."
+    )]
     Create {
         /// Volume, by name or id
-        volume: String,
+        #[arg(required_unless_present = "group", conflicts_with = "group")]
+        volume: Option<String>,
         /// Name, unique within the volume
-        name: String,
+        #[arg(required_unless_present = "group")]
+        name: Option<String>,
+        /// Volumes of a group
+        #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',', requires = "group_name")]
+        group: Vec<String>,
+        /// Name that each snapshot of the group has
+        #[arg(long = "name", value_name = "NAME", id = "group_name", requires = "group")]
+        group_name: Option<String>,
+    },
+    /// Show a volume, its snapshots, the clones of both, and so on
+    #[command(after_help = "Example:\n  windlass snapshot tree tmpl-win")]
+    Tree {
+        /// Volume, by name or id
+        volume: String,
     },
     /// Delete a snapshot; clones made from it stay
     #[command(
@@ -51,10 +67,41 @@ impl Resource for Snapshot {
         column("created", |snapshot| format!("{:.0}", snapshot.created).into()),
         column("clones", |snapshot| (!snapshot.dependents.is_empty()).then(|| snapshot.dependents.join(" ")).into()),
         wide("id", |snapshot| snapshot.id.to_string().into()),
+        wide("group", |snapshot| snapshot.group_id.map(|id| id.to_string()).into()),
     ];
 
     fn name(&self) -> String {
         format!("{}@{}", self.volume, self.name)
+    }
+}
+
+impl Resource for TreeNode {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |node| indented(node).into()),
+        column("kind", |node| kind(node.kind).into()),
+        column("mapped", |node| Value::Bytes(node.mapped_bytes)),
+        column("unique", |node| node.unique_bytes.map(Value::Bytes).into()),
+        column("dependents", |node| Value::Number(node.dependents)),
+        wide("size", |node| Value::Bytes(node.size_bytes)),
+        wide("created", |node| format!("{:.0}", node.created).into()),
+        wide("id", |node| node.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Two spaces for each step from the root; very deep ones are cut.
+fn indented(node: &TreeNode) -> String {
+    let depth = usize::try_from(node.depth).unwrap_or(usize::MAX).min(32);
+    format!("{}{}", "  ".repeat(depth), node.name)
+}
+
+const fn kind(kind: SourceKind) -> &'static str {
+    match kind {
+        SourceKind::Volume => "volume",
+        SourceKind::Snapshot => "snapshot",
     }
 }
 
@@ -65,7 +112,22 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.list(&client.get::<List<Snapshot>>(&path).await?.items)
         }
         Verb::Show { snapshot } => output.show(&client.get::<Snapshot>(&path(snapshot)).await?),
-        Verb::Create { volume, name } => {
+        Verb::Create { group_name: Some(name), group, .. } => {
+            let create = SnapshotGroupCreate { volumes: group.clone(), name: name.clone() };
+            let answer = client.post::<List<Snapshot>>("/api/v1/snapshots", &create).await?;
+            if !answer.created {
+                output.say(&format!("note: the snapshots {name} were there already, taken at one instant"));
+            }
+            output.list(&answer.body.items)
+        }
+        Verb::Tree { volume } => {
+            let path = format!("/api/v1/volumes/{}/tree", segment(volume));
+            output.list(&client.get::<List<TreeNode>>(&path).await?.items)
+        }
+        Verb::Create { volume, name, .. } => {
+            let (Some(volume), Some(name)) = (volume, name) else {
+                return Err(CliError::usage("give a volume and a name, or --group and --name".to_owned()));
+            };
             let create = SnapshotCreate { name: name.clone() };
             let answer = client.post::<Snapshot>(&of_volume(volume), &create).await?;
             output.made("snapshot", &answer.body, answer.created)

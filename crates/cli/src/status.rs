@@ -2,6 +2,8 @@
 
 use crate::client::Client;
 use crate::error::CliError;
+use crate::event::severity;
+use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
 use api::{Health, Status};
@@ -52,6 +54,14 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
             lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
             lines.push(("pool", "nothing acknowledged is lost; mend the cause and restart the array".to_owned()));
         }
+    }
+    for alert in &status.alerts {
+        let message = Value::from(alert.message.as_str()).shown(false);
+        lines.push(("alert", format!("{} · {}: {message}", severity(alert.severity), alert.subject)));
+        lines.push(("alert", format!("  {}", alert.help)));
+    }
+    for job in &status.jobs {
+        lines.push(("job", job::line(job)));
     }
     let objects = [
         (status.volumes, "volume"),

@@ -2,9 +2,10 @@
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::{job, percent, pool};
 use api::size::SizeError;
-use api::{List, Pool, Volume, VolumeCreate, VolumeSet};
+use api::{List, Pool, Reserve, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 
 /// Verbs of `windlass volume`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -19,7 +20,9 @@ pub enum Verb {
         name: String,
     },
     /// Make an empty volume
-    #[command(after_help = "Example:\n  windlass volume create win-dc1 --size 100G")]
+    #[command(
+        after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20"
+    )]
     Create {
         /// Name: letters, digits, '.', '_' and '-'
         name: String,
@@ -29,6 +32,9 @@ pub enum Verb {
         /// Acknowledge writes before they are durable
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true, default_value_t = Switch::Off)]
         write_cache: Switch,
+        /// Space
+        #[command(flatten)]
+        space: Space,
     },
     /// Make a volume that shares the content of another volume or of a snapshot; takes no time and no space
     #[command(
@@ -45,6 +51,9 @@ pub enum Verb {
         /// Acknowledge writes before they are durable
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true, default_value_t = Switch::Off)]
         write_cache: Switch,
+        /// Space
+        #[command(flatten)]
+        space: Space,
     },
     /// Enlarge a volume
     #[command(after_help = "Example:\n  windlass volume grow win-dc1 --size 200G")]
@@ -55,9 +64,45 @@ pub enum Verb {
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
     },
-    /// Rename a volume or switch its write cache
-    #[command(after_help = "Example:\n  windlass volume set win-dc1 --write-cache on")]
+    /// Change name and settings of a volume
+    #[command(
+        after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75%"
+    )]
     Set(Set),
+    /// Give a volume the content and size that one of its snapshots has
+    #[command(
+        after_help = "Examples:\n  windlass volume rollback win-dc1 monday\n  windlass volume rollback win-dc1 monday --keep before-rollback\n\nRefused while sessions see the volume: hosts would go on with what they have cached."
+    )]
+    Rollback {
+        /// Name or id
+        name: String,
+        /// Name of one of its snapshots
+        snapshot: String,
+        /// Take a snapshot of this name of what the volume has now
+        #[arg(long, value_name = "NAME")]
+        keep: Option<String>,
+        /// Also while sessions see the volume; they are told that its capacity may have changed
+        #[arg(long)]
+        force: bool,
+    },
+    /// Give back blocks of zeros that are stored, in the background; tells where unmapped bytes went
+    #[command(
+        after_help = "Examples:\n  windlass volume reclaim win-dc1\n  windlass volume reclaim --all --share 50 --no-wait\n  windlass volume reclaim win-dc1 --report\n\nCtrl-C leaves the job running."
+    )]
+    Reclaim {
+        /// Name or id
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        name: Option<String>,
+        /// All volumes
+        #[arg(long)]
+        all: bool,
+        /// Only tell where unmapped bytes went
+        #[arg(long, conflicts_with = "all")]
+        report: bool,
+        /// How
+        #[command(flatten)]
+        start: job::Start,
+    },
     /// Delete volumes that nobody uses
     #[command(
         after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes"
@@ -83,6 +128,52 @@ pub struct Set {
     /// Acknowledge writes before they are durable; switching it off makes everything durable first
     #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     write_cache: Option<Switch>,
+    /// Space
+    #[command(flatten)]
+    space: Space,
+    /// Raise an event when this share of the size is mapped
+    #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_or_off)]
+    warn: Option<u8>,
+}
+
+/// How a volume takes space.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Space {
+    /// thick: writes never fail for want of space; thin: they take what there is
+    #[arg(long, value_name = "thick|thin", value_enum, hide_possible_values = true)]
+    reserve: Option<ReserveKind>,
+    /// Of what snapshots and clones share with a thick volume, keep this share free, so that it can be overwritten [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse_reserve)]
+    overwrite_reserve: Option<u8>,
+    /// Do not store blocks of zeros that hosts write [default: on]
+    #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
+    zero_detection: Option<Switch>,
+}
+
+/// Thick or thin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReserveKind {
+    /// Writes never fail for want of space
+    Thick,
+    /// Writes take what there is
+    Thin,
+}
+
+impl Space {
+    const fn is_empty(&self) -> bool {
+        matches!(self, Self { reserve: None, overwrite_reserve: None, zero_detection: None })
+    }
+
+    fn reserve(&self) -> Option<Reserve> {
+        self.reserve.map(|reserve| match reserve {
+            ReserveKind::Thick => Reserve::Thick,
+            ReserveKind::Thin => Reserve::Thin,
+        })
+    }
+
+    fn zero_detection(&self) -> Option<bool> {
+        self.zero_detection.map(|switch| switch == Switch::On)
+    }
 }
 
 /// On or off.
@@ -101,10 +192,16 @@ impl Resource for Volume {
         column("size", |volume| Value::Bytes(volume.size_bytes)),
         column("mapped", |volume| Value::Bytes(volume.mapped_bytes)),
         column("unique", |volume| volume.unique_bytes.map(Value::Bytes).into()),
-        column("snaps", |volume| Value::Number(volume.snapshots)),
+        column("snaps", |volume| volume.snapshot_bytes.map(Value::Bytes).into()),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),
         wide("url", |volume| urls(volume).into()),
+        wide("shared", |volume| volume.shared_bytes.map(Value::Bytes).into()),
+        wide("snapshots", |volume| Value::Number(volume.snapshots)),
+        wide("reserve", |volume| reserve(volume).into()),
+        wide("promised", |volume| Value::Bytes(volume.promised_bytes)),
+        wide("zeros", |volume| if volume.zero_detection { "detected" } else { "stored" }.into()),
+        wide("warn", |volume| volume.warn_percent.map(|percent| format!("{percent}%")).into()),
         wide("cache", |volume| cache(volume).into()),
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
@@ -123,6 +220,15 @@ impl Resource for Volume {
 /// The word for the state of its write cache.
 const fn cache(volume: &Volume) -> &'static str {
     if volume.write_cache { "on" } else { "off" }
+}
+
+/// `thin`, `thick`, or `thick, 20% of what is shared`.
+fn reserve(volume: &Volume) -> String {
+    match (volume.reserve, volume.overwrite_reserve_percent) {
+        (Reserve::Thin, _) => "thin".to_owned(),
+        (Reserve::Thick, None | Some(100)) => "thick".to_owned(),
+        (Reserve::Thick, Some(percent)) => format!("thick, {percent}% of what is shared"),
+    }
 }
 
 /// How much of the size was never written, in percent.
@@ -154,32 +260,68 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List => list(client, output).await,
         Verb::Show { name } => output.show(&client.get::<Volume>(&path(name)).await?),
-        Verb::Create { name, size, write_cache } => {
-            let write_cache = *write_cache == Switch::On;
-            let create = VolumeCreate { name: name.clone(), size_bytes: Some(*size), source: None, write_cache };
+        Verb::Create { name, size, write_cache, space } => {
+            let create = new(name, Some(*size), None, *write_cache, space);
             make(&create, client, output).await
         }
-        Verb::Clone { source, name, size, write_cache } => {
-            let (source, write_cache) = (Some(source.clone()), *write_cache == Switch::On);
-            let create = VolumeCreate { name: name.clone(), size_bytes: *size, source, write_cache };
+        Verb::Clone { source, name, size, write_cache, space } => {
+            let create = new(name, *size, Some(source), *write_cache, space);
             make(&create, client, output).await
         }
         Verb::Grow { name, size } => {
             let set = VolumeSet { size_bytes: Some(*size), ..VolumeSet::default() };
             output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
         }
-        Verb::Set(Set { new_name: None, write_cache: None, .. }) => {
-            Err(CliError::usage("nothing to change: give --name or --write-cache".to_owned()))
+        Verb::Set(Set { new_name: None, write_cache: None, warn: None, space, .. }) if space.is_empty() => {
+            Err(CliError::usage(
+                "nothing to change: give --name, --write-cache, --reserve, --overwrite-reserve, --zero-detection or --warn"
+                    .to_owned(),
+            ))
         }
-        Verb::Set(Set { name, new_name, write_cache }) => {
+        Verb::Set(Set { name, new_name, write_cache, space, warn }) => {
             let write_cache = write_cache.map(|switch| switch == Switch::On);
-            let set = VolumeSet { name: new_name.clone(), write_cache, size_bytes: None };
+            let set = VolumeSet {
+                name: new_name.clone(),
+                write_cache,
+                size_bytes: None,
+                reserve: space.reserve(),
+                overwrite_reserve_percent: space.overwrite_reserve,
+                zero_detection: space.zero_detection(),
+                warn_percent: *warn,
+            };
             let volume = client.patch::<Volume>(&path(name), &set).await?;
             output.made("volume", &volume, true)?;
             if write_cache.is_some() {
                 output.say(&format!("write cache of {} is {}", volume.name, cache(&volume)));
             }
+            if !space.is_empty() {
+                let zeros = if volume.zero_detection { "detected" } else { "stored" };
+                output.say(&format!("{} is {}; zeros are {zeros}", volume.name, reserve(&volume)));
+            }
             Ok(())
+        }
+        Verb::Rollback { name, snapshot, keep, force } => {
+            let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
+            output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{kept}?"))?;
+            let rollback = VolumeRollback { snapshot: snapshot.clone(), force: *force, keep: keep.clone() };
+            let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
+            output.made("volume", &volume, true)?;
+            output.say(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
+            Ok(())
+        }
+        Verb::Reclaim { name: Some(name), report: true, .. } => {
+            let space = client.get::<VolumeSpace>(&format!("{}/space", path(name))).await?;
+            match output.format() {
+                Format::Json => output.json(&space),
+                _ => job::unmapped(&space, output),
+            }
+        }
+        Verb::Reclaim { name: Some(name), start, .. } => {
+            job::start(&format!("{}/reclaim", path(name)), start, client, output).await
+        }
+        Verb::Reclaim { name: None, start, .. } => {
+            let pool = pool::only(client).await?.name;
+            job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
         }
         Verb::Delete { names, with_snapshots } => {
             let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };
@@ -211,8 +353,10 @@ fn summary(volumes: &[Volume], pools: &[Pool]) -> String {
         (sum(|pool| pool.size_bytes), sum(|pool| pool.used_bytes), sum(|pool| pool.provisioned_bytes));
     let hundredths = |part: u64| (u128::from(part) * 100).checked_div(u128::from(size)).unwrap_or(0);
     let over_commit = hundredths(provisioned);
+    let shared: Option<u64> = pools.iter().map(|pool| pool.shared_bytes).sum();
+    let shared = shared.map(|shared| format!("; {} of it shared", api::size::format(shared))).unwrap_or_default();
     format!(
-        "{} volume{} · provisioned {} · pool used {} of {} ({}%) · over-commit {}.{:02}",
+        "{} volume{} · provisioned {} · pool used {} of {} ({}%{shared}) · over-commit {}.{:02}",
         volumes.len(),
         if volumes.len() == 1 { "" } else { "s" },
         api::size::format(provisioned),
@@ -222,6 +366,18 @@ fn summary(volumes: &[Volume], pools: &[Pool]) -> String {
         over_commit / 100,
         over_commit % 100,
     )
+}
+
+fn new(name: &str, size: Option<u64>, source: Option<&String>, write_cache: Switch, space: &Space) -> VolumeCreate {
+    VolumeCreate {
+        name: name.to_owned(),
+        size_bytes: size,
+        source: source.cloned(),
+        write_cache: write_cache == Switch::On,
+        reserve: space.reserve(),
+        overwrite_reserve_percent: space.overwrite_reserve,
+        zero_detection: space.zero_detection(),
+    }
 }
 
 async fn make(create: &VolumeCreate, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {

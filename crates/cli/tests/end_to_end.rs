@@ -6,7 +6,7 @@ use cli::{Console, Globals, Noun};
 use control::{Bucket, Histogram, OffloadRow, Primitive, Refusal, RefusalCount, SessionInfo};
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
-use pool::ObjectId;
+use pool::{BlockId, ObjectId, Place};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,11 @@ struct Ran {
 
 impl Array {
     fn start() -> Self {
+        Self::start_with(Vec::new())
+    }
+
+    /// An array whose medium lost these places.
+    fn start_with(bad: Vec<Place>) -> Self {
         let directory = TemporaryDirectory::new();
         // A port that was free a moment ago: the daemon tells its own on standard output, which a test cannot read.
         let https_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -51,7 +56,8 @@ impl Array {
         std::thread::spawn(move || {
             daemon::serve(
                 options,
-                starter(|_, live, _| {
+                starter(move |_, live, catalog| {
+                    catalog.bad.replace(bad);
                     live.sessions.replace(vec![session()]);
                     live.offload.replace(vec![offload()]);
                     live.refusals.replace(vec![refusal()]);
@@ -144,7 +150,7 @@ fn a_day_with_volumes() {
     assert_eq!(
         array.ok(&["volume", "create", "tmpl-win", "--size", "100G"]),
         "NAME         SIZE  MAPPED  UNIQUE  SNAPS  THIN  LUNS\n\
-         tmpl-win  100 GiB     0 B     0 B      0  100%  –\n"
+         tmpl-win  100 GiB     0 B     0 B    0 B  100%  –\n"
     );
     let again = array.run(&["volume", "create", "tmpl-win", "--size", "100G"]);
     assert_eq!(
@@ -169,8 +175,8 @@ fn a_day_with_volumes() {
     assert_eq!(
         array.ok(&["volumes", "list"]),
         "NAME         SIZE  MAPPED  UNIQUE  SNAPS  THIN  LUNS\n\
-         tmpl-win  100 GiB     0 B     0 B      1  100%  –\n\
-         win-dc1   1.5 TiB     0 B     0 B      0  100%  esx01:0\n"
+         tmpl-win  100 GiB     0 B     0 B    0 B  100%  –\n\
+         win-dc1   1.5 TiB     0 B     0 B    0 B  100%  esx01:0\n"
     );
     assert_eq!(array.ok(&["volume", "list", "-o", "name"]), "tmpl-win\nwin-dc1\n");
     let csv = array.ok(&["volume", "list", "-o", "csv", "--columns", "name,size,cache,source"]);
@@ -263,8 +269,8 @@ fn what_the_array_tells() {
     }
     assert_eq!(
         array.ok(&["pool", "list"]),
-        "NAME  STATE      SIZE    USED      FREE  METADATA  PROVISIONED  MAPPED  VOLUMES  SNAPSHOTS\n\
-         p0    healthy  64 GiB  64 MiB  63.9 GiB    64 MiB       64 GiB     0 B        1          0\n"
+        "NAME  STATE      SIZE    USED      FREE  SHARED  PROVISIONED  COMMIT\n\
+         p0    healthy  64 GiB  64 MiB  63.9 GiB     0 B       64 GiB  100%\n"
     );
     let status = array.ok(&["status"]);
     assert!(status.contains("pool     p0 healthy · used 64 MiB of 64 GiB (0%)"), "{status}");
@@ -329,4 +335,168 @@ fn mistakes_are_told_with_their_status() {
     let nobody = run(&["--server", "unix:/nonexistent/windlass.sock", "status"]);
     assert_eq!(nobody.status, 7);
     assert!(nobody.err.contains("help: start it with  windlass serve"), "{}", nobody.err);
+}
+
+#[test]
+fn space_is_kept_free_limited_and_watched() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "db", "--size", "4G", "--reserve", "thick", "--overwrite-reserve", "20%"]);
+    let columns = ["--columns", "name,reserve,promised,zeros,warn"];
+    assert_eq!(
+        array.ok(&[&["volume", "list"][..], &columns].concat()),
+        "NAME  RESERVE                       PROMISED  ZEROS     WARN\n\
+         db    thick, 20% of what is shared     4 GiB  detected  –\n"
+    );
+    let set = array.run(&["volume", "set", "db", "--reserve", "thin", "--zero-detection", "off", "--warn", "75%"]);
+    assert_eq!((set.status, set.err.as_str()), (0, "db is thin; zeros are stored\n"), "{set:?}");
+    let refused = array.run(&["volume", "set", "db", "--overwrite-reserve", "50"]);
+    assert_eq!(
+        (refused.status, refused.err.as_str()),
+        (
+            4,
+            "error: volume db is thin: only a thick volume has an overwrite reserve (code: not-thick)\n\
+             help: windlass volume set db --reserve thick --overwrite-reserve 50\n"
+        )
+    );
+    let limited = array.run(&["pool", "set", "p0", "--commitment", "100%", "--warn", "70", "--critical", "85%"]);
+    assert_eq!(
+        (limited.status, limited.err.as_str()),
+        (0, "warns at 70%, critical at 85%, limit of over-commitment 100%\n")
+    );
+    let refused = array.run(&["volume", "create", "v2", "--size", "61G"]);
+    assert_eq!(refused.status, 6);
+    assert_eq!(
+        refused.err,
+        "error: the volumes would have 69793218560 bytes together, and the limit is 68719476736 (100 % of the pool) \
+         (code: over-commitment)\nhelp: grow the pool, or raise the limit:  windlass pool set POOL --commitment 250%\n"
+    );
+    array.ok(&["pool", "grow", "p0", "--size", "70G"]);
+    array.ok(&["volume", "create", "v2", "--size", "61G"]);
+    let refused = array.run(&["pool", "grow", "p0", "--size", "1G"]);
+    assert_eq!(refused.status, 4);
+    assert!(
+        refused
+            .err
+            .starts_with("error: the pool cannot grow: the pool has 75161927680 bytes already (code: cannot-grow)")
+    );
+    array.ok(&["pool", "set", "p0", "--commitment", "off"]);
+    let pool = array.ok(&["pool", "show"]);
+    for line in ["LIMIT        off", "WARN         70%", "CRITICAL     85%", "SHARED       0 B", "SCRUB        –"] {
+        assert!(pool.contains(line), "{pool}");
+    }
+    let json = array.ok(&["pool", "show", "-o", "json"]);
+    for part in ["\"promised_bytes\": 0", "\"warn_percent\": 70", "\"shared_bytes\": 0", "\"commitment_percent\": 92"] {
+        assert!(json.contains(part), "{json}");
+    }
+    let events = array.ok(&["event", "list", "--since", "1h", "--columns", "code,message"]);
+    for line in ["pool-grown      pool p0 grew to 75161927680 bytes", "volume-created  volume db was made"] {
+        assert!(events.contains(line), "{events}");
+    }
+    assert_eq!(array.ok(&["event", "list", "--limit", "1", "-o", "name"]).lines().count(), 1);
+    assert_eq!(array.ok(&["alert", "list", "--no-headers"]), "");
+}
+
+#[test]
+fn jobs_are_waited_for_or_not() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "64M"]);
+    array.ok(&["snapshot", "create", "v1", "monday"]);
+    let reclaim = array.run(&["volume", "reclaim", "v1"]);
+    assert_eq!((reclaim.status, reclaim.err.as_str()), (0, ""), "{reclaim:?}");
+    let (first, rest) = reclaim.out.split_once('\n').unwrap();
+    assert!(first.starts_with("reclaim of v1 done in 0s · 0 B given back of 64 MiB scanned"), "{first}");
+    assert_eq!(
+        rest,
+        "unmapped by hosts since the start: 1190 commands, 12 GiB\n  \
+           deallocated  1 KiB\n  \
+           unaligned    512 B  at the edges: reads as zeros, stays allocated\n  \
+           below grain  0 commands\n  \
+           kept by      v1@monday  0 B\n  \
+           kept by all snapshots together: 0 B\n"
+    );
+    assert!(array.ok(&["volume", "reclaim", "v1", "--report"]).starts_with("unmapped by hosts"));
+    assert!(array.ok(&["volume", "reclaim", "v1", "--report", "-o", "json"]).contains("\"unaligned_bytes\": 512"));
+    let started = array.ok(&["pool", "scrub", "--no-wait", "--share", "50%", "-o", "json"]);
+    let id = started.split("\"id\": \"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(started.contains("\"share_percent\": 50"), "{started}");
+    let waited = array.ok(&["job", "wait", &id[28..]]);
+    assert!(
+        waited.starts_with("scrub of p0 done in 0s · ") && waited.ends_with("verified, no bad block\n"),
+        "{waited}"
+    );
+    let again = array.run(&["job", "cancel", id]);
+    assert_eq!(again.status, 4);
+    assert!(again.err.contains("is done already (code: job-ended)"), "{}", again.err);
+    assert!(array.ok(&["pool", "check", "p0"]).starts_with("check of p0 done in 0s · clean\n"));
+    assert!(array.ok(&["volume", "reclaim", "--all", "-o", "json"]).contains("\"volumes\": 1"));
+    let jobs = array.ok(&["job", "list", "--columns", "kind,subject,state,done"]);
+    assert_eq!(
+        jobs,
+        "KIND     SUBJECT  STATE  DONE\n\
+         reclaim  p0       done   100%\n\
+         check    p0       done   100%\n\
+         scrub    p0       done   100%\n\
+         reclaim  v1       done   100%\n"
+    );
+    assert_eq!(array.run(&["job", "show", "0000"]).status, 3);
+    assert_eq!(array.run(&["pool", "check", "p0", "--quick"]).status, 2);
+    assert_eq!(array.run(&["pool", "check", "p9"]).status, 3);
+    let pool = array.ok(&["pool", "show"]);
+    assert!(pool.contains("verified, no bad block") && pool.contains(": clean\n"), "{pool}");
+}
+
+#[test]
+fn what_a_scrub_finds_is_named() {
+    let place = |block| Place { object: ObjectId(1), offset_bytes: 4096 * block, block: BlockId(block) };
+    let array = Array::start_with(vec![place(1), place(2)]);
+    array.ok(&["volume", "create", "bad-1", "--size", "64M"]);
+    let scrub = array.run(&["pool", "scrub", "p0"]);
+    assert_eq!(scrub.status, 9, "{scrub:?}");
+    assert!(scrub.out.ends_with("2 bad blocks\n  bad  bad-1  LBA 8 to 23\n"), "{}", scrub.out);
+    assert!(scrub.err.starts_with("error: content of the pool is lost (code: findings)\nhelp: "), "{}", scrub.err);
+    let alerts = array.run(&["alert", "list"]);
+    assert_eq!(
+        alerts.out,
+        "SEVERITY  ALERT       SUBJECT  MESSAGE\n\
+         critical  bad-blocks  p0       2 blocks of 4 KiB cannot be read\n"
+    );
+    assert!(array.ok(&["status"]).contains("alert    critical · p0: 2 blocks of 4 KiB cannot be read\n"));
+    assert!(array.ok(&["pool", "show"]).ends_with("  bad  bad-1  LBA 8 to 23\n"));
+}
+
+#[test]
+fn snapshots_of_a_group_a_tree_and_a_way_back() {
+    let array = Array::start();
+    for volume in ["data", "log"] {
+        array.ok(&["volume", "create", volume, "--size", "1G"]);
+    }
+    let group = ["snapshot", "create", "--group", "data", "log", "--name", "nightly"];
+    assert_eq!(
+        array.ok(&[&group[..], &["--columns", "volume,name"]].concat()),
+        "VOLUME  NAME\ndata    nightly\nlog     nightly\n"
+    );
+    assert_eq!(array.run(&group).err, "note: the snapshots nightly were there already, taken at one instant\n");
+    array.ok(&["volume", "clone", "data@nightly", "test"]);
+    assert_eq!(
+        array.ok(&["snapshot", "tree", "data"]),
+        "NAME            KIND      MAPPED  UNIQUE  DEPENDENTS\n\
+         data            volume       0 B     0 B           1\n  \
+           data@nightly  snapshot     0 B     0 B           1\n    \
+             test        volume       0 B     0 B           0\n"
+    );
+    let back = array.run(&["volume", "rollback", "data", "nightly", "--keep", "before"]);
+    assert_eq!((back.status, back.err.as_str()), (0, "volume data is as it was in snapshot nightly\n"), "{back:?}");
+    assert_eq!(array.ok(&["snapshot", "list", "data", "-o", "name"]), "data@before\ndata@nightly\n");
+    array.ok(&["access", "grant", "data", "--any"]);
+    let refused = array.run(&["volume", "rollback", "data", "nightly"]);
+    assert_eq!(refused.status, 4);
+    assert!(refused.err.ends_with("windlass volume rollback data nightly --force\n"), "{}", refused.err);
+    array.ok(&["volume", "rollback", "data", "nightly", "--force"]);
+    for words in [
+        &["snapshot", "create", "data"][..],
+        &["snapshot", "create", "--group", "data"],
+        &["snapshot", "create", "data", "x", "--group", "log", "--name", "y"],
+    ] {
+        assert_eq!(array.run(words).status, 2, "{words:?}");
+    }
 }

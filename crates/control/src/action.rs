@@ -2,7 +2,8 @@
 //!
 //! Objects are named by their name or their id; a snapshot also by `volume@snapshot`. The executing code is in the module of the noun.
 
-use crate::Secret;
+use crate::{Commitment, Secret};
+use pool::Growth;
 
 /// A request. Reads change nothing; the others are durable before the reply.
 #[derive(Clone, Debug)]
@@ -20,6 +21,36 @@ pub enum Action {
         /// Its name.
         pool: String,
     },
+    /// Changes the settings of a pool.
+    PoolSet(PoolSet),
+    /// Makes a pool larger.
+    PoolGrow {
+        /// Its name.
+        pool: String,
+        /// How.
+        growth: Growth,
+    },
+    /// Starts a job that reads and verifies everything that is stored.
+    PoolScrub {
+        /// Its name.
+        pool: String,
+        /// As in `VolumeReclaim`.
+        share_percent: Option<u8>,
+    },
+    /// Starts a job that checks map, reference counts and counters.
+    PoolCheck {
+        /// Its name.
+        pool: String,
+        /// As in `VolumeReclaim`.
+        share_percent: Option<u8>,
+    },
+    /// Starts a job that gives back stored zeros of all volumes.
+    PoolReclaim {
+        /// Its name.
+        pool: String,
+        /// As in `VolumeReclaim`.
+        share_percent: Option<u8>,
+    },
     /// Every volume, by name.
     VolumeList,
     /// One volume.
@@ -29,8 +60,22 @@ pub enum Action {
     },
     /// A new volume, empty or cloned.
     VolumeCreate(VolumeCreate),
-    /// Renames a volume, grows it, switches its write cache.
+    /// Changes name, size or settings of a volume.
     VolumeSet(VolumeSet),
+    /// Where the space of a volume is, and where what hosts unmapped went.
+    VolumeSpace {
+        /// Name or id.
+        volume: String,
+    },
+    /// Starts a job that gives back stored zeros.
+    VolumeReclaim {
+        /// Name or id.
+        volume: String,
+        /// Share of time in percent while hosts are active; absent: as configured.
+        share_percent: Option<u8>,
+    },
+    /// Gives a volume the content of one of its snapshots.
+    VolumeRollback(VolumeRollback),
     /// Deletes a volume that nobody uses.
     VolumeDelete {
         /// Name or id.
@@ -47,6 +92,18 @@ pub enum Action {
     SnapshotShow {
         /// `volume@name`, id, or a name that only one volume's snapshot has.
         snapshot: String,
+    },
+    /// A volume, its snapshots, their clones, and so on.
+    SnapshotTree {
+        /// Name or id of the volume.
+        volume: String,
+    },
+    /// Takes snapshots of several volumes at one instant.
+    SnapshotGroup {
+        /// Names or ids of the volumes.
+        volumes: Vec<String>,
+        /// Name that each of the snapshots has.
+        name: String,
     },
     /// Takes a snapshot.
     SnapshotCreate {
@@ -120,6 +177,69 @@ pub enum Action {
     },
     /// Network portals.
     PortalList,
+    /// Jobs, the newest first.
+    JobList,
+    /// One job.
+    JobShow {
+        /// Its id, or as much of it as is unique.
+        job: String,
+    },
+    /// Changes how fast a running job goes.
+    JobSet {
+        /// As in `JobShow`.
+        job: String,
+        /// Share of time in percent while hosts are active.
+        share_percent: u8,
+    },
+    /// Ends a running job.
+    JobCancel {
+        /// As in `JobShow`.
+        job: String,
+    },
+    /// What happened, oldest first.
+    EventList {
+        /// Only what came after the event of this number.
+        since: Option<u64>,
+        /// At most this many: the oldest after `since`, or the newest of all.
+        limit: usize,
+    },
+    /// What needs attention now.
+    AlertList,
+}
+
+/// A change of a pool's settings; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct PoolSet {
+    /// Its name.
+    pub pool: String,
+    /// Share in use, in percent, from which on it warns.
+    pub warn_percent: Option<u8>,
+    /// Share in use, in percent, from which on it is critical.
+    pub critical_percent: Option<u8>,
+    /// How much the volumes may have together.
+    pub commitment: Option<Commitment>,
+}
+
+/// A return to a snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeRollback {
+    /// Name or id of the volume.
+    pub volume: String,
+    /// Name of one of its snapshots, or as in `SnapshotShow`.
+    pub snapshot: String,
+    /// Also while sessions see the volume.
+    pub force: bool,
+    /// A snapshot of this name is taken of what the volume has now.
+    pub keep: Option<String>,
+}
+
+/// Whether space is kept free for a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserve {
+    /// Its writes never fail for want of space.
+    Thick,
+    /// It takes what is there.
+    Thin,
 }
 
 /// A new volume.
@@ -133,6 +253,12 @@ pub struct VolumeCreate {
     pub source: Option<String>,
     /// Acknowledge writes before they are durable.
     pub write_cache: bool,
+    /// Thin when absent.
+    pub reserve: Option<Reserve>,
+    /// Share of what snapshots and clones share with a thick volume that is kept free for it, 0 to 100 percent; 100 when absent.
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Zeros in written data are not stored; on when absent.
+    pub zero_detection: Option<bool>,
 }
 
 /// A change of a volume; absent fields stay.
@@ -146,6 +272,14 @@ pub struct VolumeSet {
     pub size_bytes: Option<u64>,
     /// Write cache on or off.
     pub write_cache: Option<bool>,
+    /// Thick or thin.
+    pub reserve: Option<Reserve>,
+    /// As in `VolumeCreate`.
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Detection of zeros on or off.
+    pub zero_detection: Option<bool>,
+    /// Share of its size, in percent, from which on an event is raised; `Some(None)`: never.
+    pub warn_percent: Option<Option<u8>>,
 }
 
 /// A new host.

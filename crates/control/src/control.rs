@@ -1,14 +1,24 @@
 //! The owner of the state: opens it, takes actions, commits changes.
 
 use crate::environment::new_array_id;
+use crate::events::{Draft, Events, Severity};
+use crate::integrity::Integrity;
+use crate::jobs::Jobs;
+use crate::note::Note;
 use crate::record::{Document, load};
+use crate::thresholds::Crossings;
 use crate::unique::{Patience, UniqueCounts};
-use crate::{Action, ArrayRecord, Change, ControlError, Directory, Environment, Live, Reply};
+use crate::{
+    Action, ArrayRecord, Change, CheckRecord, ControlError, Directory, Environment, Limits, Live, PoolRecord, Reply,
+    ScrubRecord,
+};
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
+use uuid::Uuid;
 
 /// Largest volume: 16 TiB.
 pub const MAX_VOLUME_BYTES: u64 = 16 << 40;
@@ -22,6 +32,17 @@ pub struct ArrayOptions {
     pub iqn_base: String,
     /// Second part, after a colon; the first 12 digits of the array's id when absent.
     pub target_name: Option<String>,
+    /// Thresholds and limit of the pool, as long as nothing else is set by command.
+    pub limits: Limits,
+    /// Share of time in percent that a job takes while hosts are active, 1 to 100, when it is not told another one.
+    pub background_share_percent: u8,
+}
+
+/// Results that are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub scrub: Option<ScrubRecord>,
+    pub check: Option<CheckRecord>,
 }
 
 /// Administration of one array. Used from the one thread that owns the pool; actions may overlap, changes happen one at a time.
@@ -31,6 +52,15 @@ pub struct Control<C> {
     pub(crate) environment: Rc<dyn Environment>,
     pub(crate) pool_name: String,
     pub(crate) started: Timestamp,
+    pub(crate) default_limits: Limits,
+    pub(crate) settings: RefCell<PoolRecord>,
+    pub(crate) results: RefCell<Results>,
+    pub(crate) jobs: Jobs,
+    pub(crate) events: Events,
+    pub(crate) crossings: Crossings,
+    pub(crate) integrity: Integrity,
+    /// That the pool stopped was told.
+    pub(crate) stop_told: Cell<bool>,
     unique: UniqueCounts,
     directory: RefCell<Directory>,
     /// Held from the first look at the directory until the change is published.
@@ -61,28 +91,65 @@ impl<C: Catalog + 'static> Control<C> {
         let directory = RefCell::new(Directory::load(&*catalog, array, target)?);
         let started = environment.now();
         let changes = Mutex::new(());
-        Ok(Self {
+        let results = Results { scrub: load(&*catalog)?.pop(), check: load(&*catalog)?.pop() };
+        let integrity = Integrity::default();
+        if let Some(scrub) = &results.scrub {
+            integrity.scrubbed(scrub);
+        }
+        let settings = load::<PoolRecord>(&*catalog)?.pop().unwrap_or_default();
+        let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
+        let events = Events::load(&*catalog, &*environment)?;
+        let crossings = Crossings::load(&*catalog)?;
+        let control = Self {
             catalog,
             live,
             environment,
             pool_name: options.pool_name,
             started,
+            default_limits: options.limits,
+            settings: RefCell::new(settings),
+            results: RefCell::new(results),
+            jobs,
+            events,
+            crossings,
+            integrity,
+            stop_told: Cell::new(false),
             unique: UniqueCounts::default(),
             directory,
             changes,
-        })
+        };
+        control.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
+        control.save_events(false).await;
+        Ok(control)
     }
 
     /// Does what is asked. A change is durable and published to the running target before the reply.
     ///
     /// The future must be polled to its end: dropped in the middle of a commit, the state in memory would miss the change.
     pub async fn execute(&self, action: Action) -> Result<Reply, ControlError> {
+        let note = Note::of(&action);
+        let result = self.dispatch(action).await;
+        if let (Some(note), Ok(reply)) = (note, &result) {
+            if let Some(draft) = note.event(reply) {
+                self.raise(draft);
+            }
+            self.check_thresholds().await;
+        }
+        result
+    }
+
+    async fn dispatch(&self, action: Action) -> Result<Reply, ControlError> {
         match action {
             Action::Ping => Ok(Reply::Done),
             Action::Status => Ok(Reply::Status(Box::new(self.status()))),
-            Action::Metrics => Ok(Reply::Metrics(Box::new(self.metrics()))),
-            Action::PoolList => Ok(Reply::Pools(vec![self.pool()])),
-            Action::PoolShow { pool } => self.pool_show(&pool).map(Reply::Pool),
+            Action::Metrics => Ok(Reply::Metrics(Box::new(self.metrics().await?))),
+            Action::PoolList => Ok(Reply::Pools(vec![self.counted_pool(&mut self.patience()).await?])),
+            Action::PoolShow { pool } => self.pool_show(&pool).await.map(Box::new).map(Reply::Pool),
+            Action::PoolSet(set) => self.pool_set(set).await,
+            Action::PoolGrow { pool, growth } => self.pool_grow(&pool, growth).await,
+            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent),
+            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent),
+            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent),
             Action::PortalList => {
                 Ok(Reply::Portals { portals: self.live.portals(), target: self.directory().target.clone() })
             }
@@ -90,9 +157,14 @@ impl<C: Catalog + 'static> Control<C> {
             Action::VolumeShow { volume } => self.volume_show(&volume).await,
             Action::VolumeCreate(create) => self.volume_create(create).await,
             Action::VolumeSet(set) => self.volume_set(set).await,
+            Action::VolumeSpace { volume } => self.volume_space(&volume).await,
+            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent),
+            Action::VolumeRollback(rollback) => self.volume_rollback(rollback).await,
             Action::VolumeDelete { volume, with_snapshots } => self.volume_delete(&volume, with_snapshots).await,
             Action::SnapshotList { volume } => self.snapshot_list(volume.as_deref()).await.map(Reply::Snapshots),
             Action::SnapshotShow { snapshot } => self.snapshot_show(&snapshot).await,
+            Action::SnapshotTree { volume } => self.snapshot_tree(&volume).await,
+            Action::SnapshotGroup { volumes, name } => self.snapshot_group(&volumes, name).await,
             Action::SnapshotCreate { volume, name } => self.snapshot_create(&volume, name).await,
             Action::SnapshotDelete { snapshot } => self.snapshot_delete(&snapshot).await,
             Action::HostList => Ok(Reply::Hosts(self.host_list())),
@@ -111,6 +183,12 @@ impl<C: Catalog + 'static> Control<C> {
             Action::OffloadLog { volume, limit } => self.offload_log(volume.as_deref(), limit).map(Reply::OffloadLog),
             Action::SessionList => Ok(Reply::Sessions(self.session_list())),
             Action::SessionDrop { id } => self.session_drop(id),
+            Action::JobList => Ok(Reply::Jobs(self.job_list())),
+            Action::JobShow { job } => self.job_show(&job),
+            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent),
+            Action::JobCancel { job } => self.job_cancel(&job),
+            Action::EventList { since, limit } => Ok(Reply::Events(self.event_list(since, limit))),
+            Action::AlertList => Ok(Reply::Alerts(self.alerts())),
         }
     }
 
@@ -157,7 +235,7 @@ impl<C: Catalog + 'static> Control<C> {
         object: ObjectId,
         patience: &mut Patience,
     ) -> Result<Option<(ObjectInfo, Option<u64>)>, ControlError> {
-        let unique_bytes = match self.unique.of(&self.catalog, &*self.environment, object, patience).await {
+        let unique_bytes = match self.unique.of(&self.catalog, &*self.environment, &[object], patience).await {
             Ok(bytes) => bytes,
             Err(PoolError::NoSuchObject(_)) => return Ok(None),
             Err(error) => return Err(self.pool_error(error)),
@@ -165,9 +243,32 @@ impl<C: Catalog + 'static> Control<C> {
         Ok(self.catalog.object(object).map(|info| (info, unique_bytes)))
     }
 
+    /// What deleting all snapshots of a volume together would free (`None`: still being counted).
+    pub(crate) async fn snapshot_bytes(
+        &self,
+        volume: Uuid,
+        patience: &mut Patience,
+    ) -> Result<Option<u64>, ControlError> {
+        let snapshots = self.directory().snapshot_objects(volume);
+        if snapshots.is_empty() {
+            return Ok(Some(0));
+        }
+        match self.unique.of(&self.catalog, &*self.environment, &snapshots, patience).await {
+            Ok(bytes) => Ok(bytes),
+            // One was deleted meanwhile.
+            Err(PoolError::NoSuchObject(_)) => Ok(None),
+            Err(error) => Err(self.pool_error(error)),
+        }
+    }
+
     /// How long a request waits for [`Self::space_of`].
     pub(crate) fn patience(&self) -> Patience {
         Patience::new(&*self.environment)
+    }
+
+    /// Another patience.
+    pub(crate) fn patience_of(&self, time: Duration) -> Patience {
+        Patience::of(&*self.environment, time)
     }
 
     /// Counts of objects that are gone are not needed any more.

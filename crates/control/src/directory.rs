@@ -180,6 +180,14 @@ impl Directory {
         self.snapshots.values().find(|snapshot| snapshot.volume == volume && snapshot.name == name)
     }
 
+    /// The objects of a volume's snapshots, by id.
+    pub(crate) fn snapshot_objects(&self, volume: Uuid) -> Vec<ObjectId> {
+        let snapshots = self.snapshots.values().filter(|snapshot| snapshot.volume == volume);
+        let mut objects: Vec<ObjectId> = snapshots.map(|snapshot| snapshot.object).collect();
+        objects.sort_unstable();
+        objects
+    }
+
     /// `volume@name`.
     pub(crate) fn full_name(&self, snapshot: &SnapshotRecord) -> String {
         let volume = self.volumes.get(&snapshot.volume).map_or("", |volume| volume.name.as_str());

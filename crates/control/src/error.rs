@@ -19,6 +19,8 @@ pub enum Noun {
     Access,
     /// A session.
     Session,
+    /// A job.
+    Job,
 }
 
 impl fmt::Display for Noun {
@@ -30,6 +32,7 @@ impl fmt::Display for Noun {
             Self::Host => "host",
             Self::Access => "access",
             Self::Session => "session",
+            Self::Job => "job",
         })
     }
 }
@@ -102,6 +105,16 @@ pub enum ControlError {
         /// Which.
         name: String,
         /// Who uses it.
+        users: Vec<User>,
+    },
+    /// Sessions see the volume that is to be rolled back.
+    #[error("volume {name} is in use")]
+    RollbackInUse {
+        /// The volume.
+        name: String,
+        /// The snapshot.
+        snapshot: String,
+        /// The sessions.
         users: Vec<User>,
     },
     /// The volume has snapshots, and the request did not say that they go too.
@@ -210,6 +223,66 @@ pub enum ControlError {
         /// Free bytes.
         available_bytes: u64,
     },
+    /// A reservation, or a snapshot or clone of a thick volume, needs more than is free and not promised.
+    #[error(
+        "{needed_bytes} bytes would have to be kept free for the reservation, and {available_bytes} are free and not promised"
+    )]
+    NoRoomForReservation {
+        /// Bytes needed.
+        needed_bytes: u64,
+        /// Bytes free and not promised.
+        available_bytes: u64,
+    },
+    /// The volumes would have more together than the pool's limit allows.
+    #[error(
+        "the volumes would have {} bytes together, and the limit is {limit_bytes} ({percent} % of the pool)",
+        provisioned_bytes.saturating_add(*needed_bytes)
+    )]
+    OverCommitted {
+        /// What the volumes have together.
+        provisioned_bytes: u64,
+        /// What the request adds.
+        needed_bytes: u64,
+        /// What they may have together.
+        limit_bytes: u64,
+        /// The limit as a share of the pool.
+        percent: u32,
+    },
+    /// Not a share.
+    #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
+    BadReservation {
+        /// What was asked for.
+        percent: u8,
+    },
+    /// A thin volume has no overwrite reserve.
+    #[error("volume {name} is thin: only a thick volume has an overwrite reserve")]
+    NotThick {
+        /// The volume.
+        name: String,
+    },
+    /// A setting outside its range, or that contradicts another.
+    #[error("{0}")]
+    InvalidSetting(String),
+    /// The pool cannot be made larger that way.
+    #[error("the pool cannot grow: {reason}")]
+    CannotGrow {
+        /// Why.
+        reason: String,
+    },
+    /// The pool has no time or space for it now.
+    #[error("{reason}")]
+    PoolBusy {
+        /// Why.
+        reason: String,
+    },
+    /// The job has ended already.
+    #[error("job {id} is {state} already")]
+    JobEnded {
+        /// The job.
+        id: String,
+        /// The word for its state.
+        state: &'static str,
+    },
     /// The pool stopped.
     #[error("the pool stopped after a media error: {reason}")]
     PoolStopped {
@@ -243,7 +316,7 @@ impl ControlError {
             Self::NotFound { .. } => "not-found",
             Self::AmbiguousName { .. } => "ambiguous-name",
             Self::Exists { .. } => "exists",
-            Self::InUse { .. } => "in-use",
+            Self::InUse { .. } | Self::RollbackInUse { .. } => "in-use",
             Self::HasSnapshots { .. } => "has-snapshots",
             Self::LunTaken { .. } => "lun-taken",
             Self::AlreadyGranted { .. } => "already-granted",
@@ -257,6 +330,14 @@ impl ControlError {
             Self::SizeMissing { .. } => "size-missing",
             Self::WouldShrink { .. } => "would-shrink",
             Self::NoSpace { .. } => "no-space",
+            Self::NoRoomForReservation { .. } => "no-space",
+            Self::OverCommitted { .. } => "over-commitment",
+            Self::BadReservation { .. } => "invalid-reservation",
+            Self::NotThick { .. } => "not-thick",
+            Self::InvalidSetting(_) => "invalid-setting",
+            Self::CannotGrow { .. } => "cannot-grow",
+            Self::PoolBusy { .. } => "pool-busy",
+            Self::JobEnded { .. } => "job-ended",
             Self::PoolStopped { .. } => "pool-stopped",
             Self::Damaged { .. } => "damaged",
             Self::NotRunning => "not-running",
@@ -268,7 +349,7 @@ impl ControlError {
     /// Who uses the object, when that is the condition.
     pub fn users(&self) -> &[User] {
         match self {
-            Self::InUse { users, .. } | Self::HasSnapshots { users, .. } => users,
+            Self::InUse { users, .. } | Self::RollbackInUse { users, .. } | Self::HasSnapshots { users, .. } => users,
             _ => &[],
         }
     }
@@ -277,6 +358,10 @@ impl ControlError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::NotFound { noun: Noun::Access, .. } => Some("list what is granted:  windlass access list".to_owned()),
+            Self::NotFound { noun: Noun::Snapshot, name } if name.contains('@') => {
+                let volume = name.split('@').next().unwrap_or_default();
+                Some(format!("list what there is:  windlass snapshot list {volume}"))
+            }
             Self::NotFound { noun, .. } => Some(format!("list what there is:  windlass {noun} list")),
             Self::AmbiguousName { .. } => Some("write VOLUME@SNAPSHOT".to_owned()),
             Self::InUse { noun: Noun::Volume, name, .. } => {
@@ -289,6 +374,9 @@ impl ControlError {
                     format!("log out on {name} first, or:  windlass session drop ID")
                 })
             }
+            Self::RollbackInUse { name, snapshot, .. } => Some(format!(
+                "unmount and log out there first, or, when nobody uses it:  windlass volume rollback {name} {snapshot} --force"
+            )),
             Self::HasSnapshots { name, .. } => {
                 Some(format!("delete them too:  windlass volume delete {name} --with-snapshots"))
             }
@@ -302,6 +390,17 @@ impl ControlError {
             Self::NoSpace { .. } => {
                 Some("delete volumes or snapshots, unmap in the hosts; see:  windlass pool show".to_owned())
             }
+            Self::NoRoomForReservation { .. } => Some(
+                "delete volumes or snapshots, grow the pool, or lower a reserve:  windlass volume set NAME --overwrite-reserve 0"
+                    .to_owned(),
+            ),
+            Self::OverCommitted { .. } => {
+                Some("grow the pool, or raise the limit:  windlass pool set POOL --commitment 250%".to_owned())
+            }
+            Self::NotThick { name } => Some(format!("windlass volume set {name} --reserve thick --overwrite-reserve 50")),
+            Self::CannotGrow { .. } => Some("see its size:  windlass pool show".to_owned()),
+            Self::PoolBusy { .. } => Some("try again later".to_owned()),
+            Self::JobEnded { .. } => Some("windlass job list".to_owned()),
             Self::PoolStopped { .. } => Some(
                 "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
             ),
@@ -317,6 +416,8 @@ impl ControlError {
             | Self::InvalidLun { .. }
             | Self::InvalidSize { .. }
             | Self::WouldShrink { .. }
+            | Self::BadReservation { .. }
+            | Self::InvalidSetting(_)
             | Self::NotRunning
             | Self::Busy
             | Self::TimedOut { .. } => None,
@@ -327,16 +428,18 @@ impl ControlError {
     pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
         match error {
             PoolError::PoolFull => Self::NoSpace { available_bytes },
-            PoolError::NoRoomForReservation { available_bytes, .. } => Self::NoSpace { available_bytes },
+            PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
+                Self::NoRoomForReservation { needed_bytes, available_bytes }
+            }
+            PoolError::BadReservation { percent } => Self::BadReservation { percent },
+            PoolError::CannotGrow(reason) => Self::CannotGrow { reason },
             PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
-            PoolError::NoSuchObject(_)
-            | PoolError::ObjectExists(_)
-            | PoolError::BadDocument { .. }
-            | PoolError::BadReservation { .. }
-            | PoolError::CannotGrow(_)
-            | PoolError::Busy(_) => Self::Damaged { reason: error.to_string() },
+            PoolError::Busy(reason) => Self::PoolBusy { reason },
+            PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
+                Self::Damaged { reason: error.to_string() }
+            }
         }
     }
 }

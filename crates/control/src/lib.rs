@@ -16,35 +16,56 @@ mod control;
 mod directory;
 mod environment;
 mod error;
+mod events;
 mod hosts;
+mod integrity;
+mod jobs;
 mod live;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod naa;
 mod names;
+mod note;
 mod offload;
+mod pools;
 mod record;
 mod reply;
+mod rollback;
 mod sessions;
 mod snapshots;
+mod space;
 mod status;
 #[cfg(test)]
 mod tests;
+mod thresholds;
+mod tree;
 mod unique;
 mod volumes;
+mod watch;
 
-pub use action::{Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, Revoke, VolumeCreate, VolumeSet};
+pub use action::{
+    Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, PoolSet, Reserve, Revoke, VolumeCreate,
+    VolumeRollback, VolumeSet,
+};
 pub use control::{ArrayOptions, Control, MAX_VOLUME_BYTES};
 pub use directory::{Directory, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
 pub use error::{ControlError, Noun, User, UserKind};
+pub use events::{Event, Severity};
+pub use integrity::MAX_BAD_RANGES;
+pub use jobs::{JobKind, JobReport, JobState, JobView, ReclaimReport};
 pub use live::{
-    Bucket, Change, Histogram, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount, SessionInfo, VolumeCounters,
+    Bucket, Change, Histogram, Level, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount, SessionInfo,
+    VolumeCounters,
 };
 pub use naa::Naa;
 pub use names::iscsi_name_fault;
-pub use record::{AccessRecord, ArrayRecord, Chap, HostRecord, MutualChap, SnapshotRecord, SourceRecord, VolumeRecord};
+pub use record::{
+    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, PoolRecord,
+    ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
+};
 pub use reply::{
-    AccessView, GeneratedSecrets, Health, HostMetrics, HostView, LunView, MetricsView, OffloadView, PoolState,
-    PoolView, RefusalView, Reply, SessionView, SnapshotView, SourceView, StatusView, VolumeMetrics, VolumeView,
+    AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,
+    OffloadView, PoolState, PoolView, RefusalView, Reply, SessionView, SnapshotView, SourceView, SpaceView, StatusView,
+    TreeView, UnmapReport, VolumeMetrics, VolumeView,
 };

@@ -6,6 +6,7 @@
 use crate::Directory;
 use jiff::Timestamp;
 use pool::ObjectId;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use uuid::Uuid;
 
@@ -25,6 +26,8 @@ pub trait Live {
     fn offload_log(&self, limit: usize) -> Vec<Refusal>;
     /// One row per volume that was read or written since the start.
     fn volume_counters(&self) -> Vec<VolumeCounters>;
+    /// SCSI commands received in the sessions that there are: a number that changes while hosts are active. Asked for often.
+    fn commands(&self) -> u64;
     /// Why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;
 }
@@ -48,6 +51,20 @@ pub enum Change {
         object: ObjectId,
         /// Its new size.
         size_bytes: u64,
+    },
+    /// A volume took over the content and size of its snapshot while it may be in use: hosts must forget what they know of it.
+    VolumeRolledBack {
+        /// The volume.
+        object: ObjectId,
+        /// Its size now.
+        size_bytes: u64,
+    },
+    /// A soft threshold was reached from below. It is told once until the use has fallen below it again.
+    ThresholdReached {
+        /// The volume whose threshold it is; absent: the pool's, which concerns every volume.
+        object: Option<ObjectId>,
+        /// Which threshold.
+        level: Level,
     },
     /// The write cache was switched: unit attention MODE PARAMETERS CHANGED.
     WriteCacheChanged {
@@ -84,6 +101,16 @@ pub enum Change {
         /// The host.
         host: Uuid,
     },
+}
+
+/// Soft thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Time to do something.
+    Warning,
+    /// High time.
+    Critical,
 }
 
 /// A session.

@@ -309,6 +309,9 @@ pub struct MemoryLive {
     pub refusals: RefCell<Vec<Refusal>>,
     /// Volume counters to report.
     pub counters: RefCell<Vec<VolumeCounters>>,
+    /// Hosts send a command between any two looks at their number.
+    pub busy: Cell<bool>,
+    commands: Cell<u64>,
     /// Why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
@@ -346,21 +349,34 @@ impl Live for MemoryLive {
         self.counters.borrow().clone()
     }
 
+    fn commands(&self) -> u64 {
+        self.commands.set(self.commands.get() + u64::from(self.busy.get()));
+        self.commands.get()
+    }
+
     fn pool_stopped(&self) -> Option<String> {
         self.stopped.borrow().clone()
     }
 }
 
-/// A clock that moves one second with every look at it, and a counter instead of randomness.
+/// A clock that moves one second with every look at it (and one millisecond, for time since a moment), and a counter instead of randomness.
 #[derive(Debug)]
 pub struct MemoryEnvironment {
     seconds: Cell<i64>,
     random: Cell<u64>,
+    elapsed: Cell<Duration>,
+    /// Time slept.
+    pub slept: Cell<Duration>,
 }
 
 impl Default for MemoryEnvironment {
     fn default() -> Self {
-        Self { seconds: Cell::new(1_790_000_000), random: Cell::new(1) }
+        Self {
+            seconds: Cell::new(1_790_000_000),
+            random: Cell::new(1),
+            elapsed: Cell::default(),
+            slept: Cell::default(),
+        }
     }
 }
 
@@ -371,11 +387,13 @@ impl Environment for MemoryEnvironment {
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::ZERO
+        self.elapsed.set(self.elapsed.get() + Duration::from_millis(1));
+        self.elapsed.get()
     }
 
-    /// Patience ends at once.
-    fn sleep(&self, _time: Duration) -> LocalBoxFuture<'static, ()> {
+    /// The time is over at once.
+    fn sleep(&self, time: Duration) -> LocalBoxFuture<'static, ()> {
+        self.slept.set(self.slept.get() + time);
         Box::pin(std::future::ready(()))
     }
 

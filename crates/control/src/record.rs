@@ -7,6 +7,11 @@
 //! | `snapshot/ID` | [`SnapshotRecord`] |
 //! | `host/ID` | [`HostRecord`] |
 //! | `access/VOLUME-ID/HOST-ID`, `access/VOLUME-ID/any` | [`AccessRecord`] |
+//! | `pool-settings` | [`PoolRecord`] |
+//! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
+//! | `crossing/…` | a threshold that is reached, until it is left |
+//! | `events` | the newest events |
+//! | `job/ID` | where a job that can be resumed stands |
 //!
 //! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
 
@@ -44,6 +49,9 @@ pub struct VolumeRecord {
     pub created: Timestamp,
     /// What it was cloned from.
     pub source: Option<SourceRecord>,
+    /// An event is raised when this share of its size, in percent, is mapped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_percent: Option<u8>,
 }
 
 /// What a volume was cloned from.
@@ -71,6 +79,89 @@ pub struct SnapshotRecord {
     pub volume: Uuid,
     /// When it was taken.
     pub created: Timestamp,
+    /// The same for all that were taken at one instant; absent for one that was taken alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Uuid>,
+}
+
+/// What an administrator set of the pool; what is absent is as configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolRecord {
+    /// Share of the pool in use, in percent, from which on it warns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_percent: Option<u8>,
+    /// Share of the pool in use, in percent, from which on it is critical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
+    /// Limit of over-commitment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<Commitment>,
+}
+
+/// How much of the pool's size the volumes may have together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commitment {
+    /// As much as they like.
+    #[default]
+    Unlimited,
+    /// This share of the pool's size.
+    Percent(u32),
+}
+
+/// A stretch of a volume whose content is lost until it is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BadRange {
+    /// The volume's name; `object N` for one that has none.
+    pub volume: String,
+    /// The volume itself has it; otherwise only the snapshots.
+    pub in_volume: bool,
+    /// Snapshots of the volume that have it too, by name.
+    pub snapshots: Vec<String>,
+    /// First 512-byte block.
+    pub lba: u64,
+    /// Number of 512-byte blocks.
+    pub blocks: u64,
+}
+
+/// Result of a scrub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScrubRecord {
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Timestamp,
+    /// Bytes that were read and verified.
+    pub verified_bytes: u64,
+    /// Blocks of 4 KiB that are bad.
+    pub bad_blocks: u64,
+    /// Where they are, the first [`MAX_BAD_RANGES`](crate::MAX_BAD_RANGES).
+    pub bad: Vec<BadRange>,
+    /// Metadata that cannot be read, a sentence each, the first twenty.
+    pub damaged: Vec<String>,
+}
+
+/// Result of a check of the pool while in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckRecord {
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Timestamp,
+    /// Volumes and snapshots walked.
+    pub objects: u64,
+    /// Map pages verified.
+    pub pages: u64,
+    /// Data blocks counted.
+    pub blocks: u64,
+    /// Number of findings.
+    pub count: u64,
+    /// What is wrong, a sentence each, the first twenty.
+    pub findings: Vec<String>,
 }
 
 /// A host.
@@ -180,6 +271,27 @@ impl Document for SnapshotRecord {
     }
 }
 
+impl Document for PoolRecord {
+    const PREFIX: &'static str = "pool-settings";
+    fn key(&self) -> String {
+        Self::PREFIX.to_owned()
+    }
+}
+
+impl Document for ScrubRecord {
+    const PREFIX: &'static str = "scrub";
+    fn key(&self) -> String {
+        Self::PREFIX.to_owned()
+    }
+}
+
+impl Document for CheckRecord {
+    const PREFIX: &'static str = "check";
+    fn key(&self) -> String {
+        Self::PREFIX.to_owned()
+    }
+}
+
 impl Document for HostRecord {
     const PREFIX: &'static str = "host/";
     fn key(&self) -> String {
@@ -198,7 +310,7 @@ impl Document for AccessRecord {
 }
 
 /// An [`ObjectId`] as a number.
-mod object_id {
+pub(crate) mod object_id {
     use pool::ObjectId;
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,10 +1,12 @@
 //! What an action returns: views that join the documents with what the pool and the running target know.
 
 use crate::{
-    AccessRecord, HostRecord, OffloadRow, Portal, Refusal, SessionInfo, SnapshotRecord, VolumeCounters, VolumeRecord,
+    AccessRecord, CheckRecord, Commitment, Event, HostRecord, JobKind, JobView, OffloadRow, Portal, Refusal,
+    ScrubRecord, SessionInfo, Severity, SnapshotRecord, VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectInfo, PoolSpace};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// The result of an [`Action`](crate::Action). `created` is false when the object was there already with the same parameters.
@@ -19,7 +21,31 @@ pub enum Reply {
     /// Pools.
     Pools(Vec<PoolView>),
     /// One pool.
-    Pool(PoolView),
+    Pool(Box<PoolView>),
+    /// Where a volume's space is.
+    Space(Box<SpaceView>),
+    /// Volumes and snapshots that descend from each other, each after what it comes from.
+    Tree(Vec<TreeView>),
+    /// Several snapshots taken at one instant.
+    Group {
+        /// The snapshots, in the order asked for.
+        views: Vec<SnapshotView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Jobs.
+    Jobs(Vec<JobView>),
+    /// One job.
+    Job {
+        /// The job.
+        view: Box<JobView>,
+        /// Made by this action.
+        created: bool,
+    },
+    /// Events.
+    Events(Vec<Event>),
+    /// Alerts.
+    Alerts(Vec<AlertView>),
     /// Volumes.
     Volumes(Vec<VolumeView>),
     /// One volume.
@@ -76,7 +102,7 @@ pub enum Reply {
 pub enum Health {
     /// Everything serves.
     Healthy,
-    /// The pool is full.
+    /// Something is critical: the pool is full or nearly so, or content was lost.
     Degraded,
     /// The pool has stopped.
     Failed,
@@ -87,7 +113,7 @@ pub enum Health {
 pub enum PoolState {
     /// Serving.
     Healthy,
-    /// No space for new data.
+    /// No space for new data except that of thick volumes.
     Full,
     /// Stopped after an error of its medium.
     Stopped,
@@ -116,6 +142,10 @@ pub struct StatusView {
     pub sessions: u64,
     /// Offload rows of all volumes.
     pub offload: Vec<OffloadRow>,
+    /// What needs attention.
+    pub alerts: Vec<AlertView>,
+    /// Jobs that run.
+    pub jobs: Vec<JobView>,
 }
 
 /// A pool.
@@ -137,6 +167,118 @@ pub struct PoolView {
     pub volumes: u64,
     /// Number of snapshots.
     pub snapshots: u64,
+    /// Free and promised to nobody.
+    pub available_bytes: u64,
+    /// Sum of what deleting each single volume would free; absent until all are counted.
+    pub unique_bytes: Option<u64>,
+    /// Sum over the volumes of what deleting all snapshots of each would free; absent until all are counted.
+    pub snapshot_bytes: Option<u64>,
+    /// What is left of `used`: stored once for several, and what is about to become free. Absent until all are counted.
+    pub shared_bytes: Option<u64>,
+    /// Thresholds and limit in force.
+    pub limits: Limits,
+    /// What the last scrub found.
+    pub scrub: Option<ScrubRecord>,
+    /// What the last check found.
+    pub check: Option<CheckRecord>,
+}
+
+/// Thresholds of a pool and the limit of its over-commitment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Share used or promised, in percent, from which on it warns.
+    pub warn_percent: u8,
+    /// The same for critical.
+    pub critical_percent: u8,
+    /// How much the volumes may have together.
+    pub commitment: Commitment,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { warn_percent: 80, critical_percent: 90, commitment: Commitment::Unlimited }
+    }
+}
+
+/// Where the space of a volume is: `mapped = unique + shared`.
+#[derive(Clone, Debug)]
+pub struct SpaceView {
+    /// The volume's name.
+    pub volume: String,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// What deleting it would free.
+    pub unique_bytes: Option<u64>,
+    /// What deleting all its snapshots together would free.
+    pub snapshot_bytes: Option<u64>,
+    /// Where what hosts unmapped went since the array started.
+    pub unmapped: UnmapReport,
+}
+
+/// Where unmapped bytes went.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnmapReport {
+    /// UNMAP commands done.
+    pub commands: u64,
+    /// Bytes they were about.
+    pub requested_bytes: u64,
+    /// Deallocated: free now, unless a snapshot keeps it.
+    pub deallocated_bytes: u64,
+    /// At the edges of what was unmapped: reads as zeros and stays allocated.
+    pub unaligned_bytes: u64,
+    /// Commands whose whole range was below the unit of allocation.
+    pub below_grain_commands: u64,
+    /// What each snapshot alone keeps, the largest first.
+    pub kept: Vec<KeptBy>,
+}
+
+/// What a snapshot alone keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptBy {
+    /// `volume@name`.
+    pub snapshot: String,
+    /// Bytes that deleting it would free; absent while they are counted.
+    pub unique_bytes: Option<u64>,
+}
+
+/// A volume or snapshot in a tree.
+#[derive(Clone, Debug)]
+pub struct TreeView {
+    /// Steps from the root.
+    pub depth: u64,
+    /// Snapshot or volume.
+    pub snapshot: bool,
+    /// Identity.
+    pub id: Uuid,
+    /// What it comes from; absent for the root.
+    pub parent: Option<Uuid>,
+    /// Name; `volume@name` for a snapshot.
+    pub name: String,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// What deleting it alone would free.
+    pub unique_bytes: Option<u64>,
+    /// How many volumes and snapshots come directly from it.
+    pub dependents: u64,
+    /// When it was made.
+    pub created: Timestamp,
+}
+
+/// Something that needs attention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlertView {
+    /// Stable name of the condition.
+    pub code: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// Pool or volume, by name.
+    pub subject: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// In words.
+    pub message: String,
+    /// What to do about it.
+    pub help: &'static str,
 }
 
 /// A volume.
@@ -148,6 +290,8 @@ pub struct VolumeView {
     pub object: ObjectInfo,
     /// What deleting it would free; absent while the first count of it goes on.
     pub unique_bytes: Option<u64>,
+    /// What deleting all its snapshots together would free; absent while the first count of it goes on.
+    pub snapshot_bytes: Option<u64>,
     /// Number of its snapshots.
     pub snapshots: u64,
     /// What it was cloned from.
@@ -257,7 +401,7 @@ pub struct SessionView {
     pub session: SessionInfo,
 }
 
-/// Everything a scrape needs. Bytes unique to a volume are not in it: finding them walks the volume's map.
+/// Everything a scrape needs.
 #[derive(Clone, Debug)]
 pub struct MetricsView {
     /// The pool.
@@ -268,6 +412,10 @@ pub struct MetricsView {
     pub hosts: Vec<HostMetrics>,
     /// Offload rows, by volume.
     pub offload: Vec<OffloadView>,
+    /// Number of running jobs of each kind.
+    pub jobs: Vec<(JobKind, u64)>,
+    /// What needs attention.
+    pub alerts: Vec<AlertView>,
 }
 
 /// A volume in a scrape.
@@ -279,6 +427,10 @@ pub struct VolumeMetrics {
     pub object: ObjectInfo,
     /// Its counters, once it was read or written.
     pub counters: Option<VolumeCounters>,
+    /// What deleting it would free, as last counted.
+    pub unique_bytes: Option<u64>,
+    /// What deleting its snapshots would free, as last counted.
+    pub snapshot_bytes: Option<u64>,
 }
 
 /// A host in a scrape.

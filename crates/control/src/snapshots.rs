@@ -1,11 +1,14 @@
-//! Snapshots: list, show, create, delete.
+//! Snapshots: list, show, create alone or of several volumes at one instant, delete.
 
 use crate::environment::new_id;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::unique::Patience;
-use crate::{Control, ControlError, Directory, Noun, Reply, SnapshotRecord, SnapshotView, SourceRecord};
+use crate::{Control, ControlError, Directory, Noun, Reply, SnapshotRecord, SnapshotView, SourceRecord, VolumeRecord};
 use pool::{Catalog, CatalogChange, ObjectKind};
+
+/// Most volumes of a group.
+const MAX_GROUP: usize = 256;
 
 impl<C: Catalog + 'static> Control<C> {
     pub(crate) async fn snapshot_list(&self, volume: Option<&str>) -> Result<Vec<SnapshotView>, ControlError> {
@@ -48,12 +51,69 @@ impl<C: Catalog + 'static> Control<C> {
             name,
             volume: volume.id,
             created: self.environment.now(),
+            group: None,
         };
         let clone = CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot };
         let stored = record.clone();
         let apply = |directory: &mut Directory| drop(directory.snapshots.insert(stored.id, stored));
         self.commit(vec![clone, record.put()?], apply, &[]).await?;
         self.snapshot_reply(record, true).await
+    }
+
+    /// Takes snapshots of several volumes in one commit: no write is in one and not in the other that came before it.
+    pub(crate) async fn snapshot_group(&self, volumes: &[String], name: String) -> Result<Reply, ControlError> {
+        check_name(Noun::Snapshot, &name)?;
+        if !(1..=MAX_GROUP).contains(&volumes.len()) {
+            return Err(ControlError::InvalidSetting(format!("a group has 1 to {MAX_GROUP} volumes")));
+        }
+        let _changes = self.lock_changes().await;
+        let mut members: Vec<VolumeRecord> = Vec::with_capacity(volumes.len());
+        for volume in volumes {
+            let volume = self.directory().volume(volume)?.clone();
+            if members.iter().all(|member| member.id != volume.id) {
+                members.push(volume);
+            }
+        }
+        let existing: Vec<SnapshotRecord> = {
+            let directory = self.directory();
+            members.iter().filter_map(|volume| directory.snapshot_of(volume.id, &name)).cloned().collect()
+        };
+        if let Some(first) = existing.first() {
+            let same = existing.len() == members.len()
+                && first.group.is_some()
+                && existing.iter().all(|snapshot| snapshot.group == first.group);
+            if !same {
+                let (name, difference) = (self.directory().full_name(first), " and is not of this group".to_owned());
+                return Err(ControlError::Exists { noun: Noun::Snapshot, name, difference });
+            }
+            return self.group_reply(existing, false).await;
+        }
+        let (group, created) = (Some(new_id(&*self.environment)), self.environment.now());
+        let mut changes = Vec::with_capacity(members.len() * 2);
+        let mut records = Vec::with_capacity(members.len());
+        for volume in members {
+            let object = self.catalog.new_object_id();
+            let id = new_id(&*self.environment);
+            let record = SnapshotRecord { id, object, name: name.clone(), volume: volume.id, created, group };
+            changes.push(CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot });
+            changes.push(record.put()?);
+            records.push(record);
+        }
+        let stored = records.clone();
+        let apply = |directory: &mut Directory| {
+            directory.snapshots.extend(stored.into_iter().map(|record| (record.id, record)))
+        };
+        self.commit(changes, apply, &[]).await?;
+        self.group_reply(records, true).await
+    }
+
+    async fn group_reply(&self, records: Vec<SnapshotRecord>, created: bool) -> Result<Reply, ControlError> {
+        let mut views = Vec::with_capacity(records.len());
+        let mut patience = self.patience();
+        for record in records {
+            views.extend(self.snapshot_view(record, &mut patience).await?);
+        }
+        Ok(Reply::Group { views, created })
     }
 
     pub(crate) async fn snapshot_delete(&self, name: &str) -> Result<Reply, ControlError> {

@@ -1,26 +1,33 @@
 //! The array as a whole, its pool, and the counters of a scrape.
 
-use crate::error::without_preamble;
+use crate::events::Severity;
+use crate::pools::count;
 use crate::{
-    Control, ControlError, Health, HostMetrics, MetricsView, Noun, PoolState, PoolView, StatusView, VolumeCounters,
-    VolumeMetrics,
+    Control, ControlError, Health, HostMetrics, JobState, MetricsView, PoolState, StatusView, VolumeCounters,
+    VolumeMetrics, VolumeRecord,
 };
-use pool::{Catalog, ObjectId, ObjectKind};
+use pool::{Catalog, ObjectId};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-/// With less than this free, writes that need space are refused: they are up to this long.
-const FULL_BYTES: u64 = 1 << 20;
+/// How long a scrape waits for counts of bytes.
+const SCRAPE_PATIENCE: Duration = Duration::from_millis(200);
 
 impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn status(&self) -> StatusView {
         let pool = self.pool();
+        let alerts = self.alerts();
+        let jobs = self.job_list().into_iter().filter(|job| job.state == JobState::Running).collect();
         let directory = self.directory();
         let uptime = self.environment.now().duration_since(self.started);
         StatusView {
             health: match pool.state {
-                PoolState::Healthy => Health::Healthy,
-                PoolState::Full => Health::Degraded,
                 PoolState::Stopped => Health::Failed,
+                PoolState::Full => Health::Degraded,
+                PoolState::Healthy if alerts.iter().any(|alert| alert.severity == Severity::Critical) => {
+                    Health::Degraded
+                }
+                PoolState::Healthy => Health::Healthy,
             },
             array_id: directory.array.id,
             target: directory.target.clone(),
@@ -31,55 +38,28 @@ impl<C: Catalog + 'static> Control<C> {
             hosts: count(directory.hosts.len()),
             sessions: count(self.live.sessions().len()),
             offload: self.live.offload_statistics(),
+            alerts,
+            jobs,
         }
     }
 
-    pub(crate) fn pool(&self) -> PoolView {
-        let space = self.catalog.space();
-        let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
-        let state = if stopped.is_some() {
-            PoolState::Stopped
-        } else if space.free_bytes < FULL_BYTES {
-            PoolState::Full
-        } else {
-            PoolState::Healthy
-        };
-        let objects = self.catalog.objects();
-        let volumes = || objects.iter().filter(|object| object.kind == ObjectKind::Volume);
-        PoolView {
-            name: self.pool_name.clone(),
-            state,
-            stopped,
-            space,
-            provisioned_bytes: volumes().map(|object| object.size_bytes).fold(0, u64::saturating_add),
-            mapped_bytes: volumes().map(|object| object.mapped_bytes).fold(0, u64::saturating_add),
-            volumes: count(self.directory().volumes.len()),
-            snapshots: count(self.directory().snapshots.len()),
+    pub(crate) async fn metrics(&self) -> Result<MetricsView, ControlError> {
+        let mut patience = self.patience_of(SCRAPE_PATIENCE);
+        let pool = self.counted_pool(&mut patience).await?;
+        let records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
+        let mut volumes = Vec::with_capacity(records.len());
+        for record in records {
+            let Some((object, unique_bytes)) = self.space_of(record.object, &mut patience).await? else { continue };
+            let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await?;
+            volumes.push(VolumeMetrics { record, object, counters: None, unique_bytes, snapshot_bytes });
         }
-    }
-
-    pub(crate) fn pool_show(&self, name: &str) -> Result<PoolView, ControlError> {
-        if name == self.pool_name {
-            Ok(self.pool())
-        } else {
-            Err(ControlError::NotFound { noun: Noun::Pool, name: name.to_owned() })
-        }
-    }
-
-    pub(crate) fn metrics(&self) -> MetricsView {
-        let directory = self.directory();
         let mut counters: BTreeMap<ObjectId, VolumeCounters> =
             self.live.volume_counters().into_iter().map(|counters| (counters.volume, counters)).collect();
-        let mut volumes: Vec<VolumeMetrics> = directory
-            .volumes
-            .values()
-            .filter_map(|record| {
-                let object = self.catalog.object(record.object)?;
-                let counters = counters.remove(&record.object);
-                Some(VolumeMetrics { record: record.clone(), object, counters })
-            })
-            .collect();
+        for volume in &mut volumes {
+            volume.counters = counters.remove(&volume.record.object);
+        }
         volumes.sort_by(|one, other| one.record.name.cmp(&other.record.name));
+        let directory = self.directory();
         let sessions = self.live.sessions();
         let mut hosts: Vec<HostMetrics> = directory
             .hosts
@@ -96,11 +76,7 @@ impl<C: Catalog + 'static> Control<C> {
             .collect();
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
         let offload = self.offload_statistics(None).unwrap_or_default();
-        MetricsView { pool: self.pool(), volumes, hosts, offload }
+        let (jobs, alerts) = (self.jobs.running(), self.alerts());
+        Ok(MetricsView { pool, volumes, hosts, offload, jobs, alerts })
     }
-}
-
-/// A length as a number to show.
-fn count(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -2,20 +2,25 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod access;
+mod events;
 mod hosts;
+mod jobs;
 mod offload;
 mod restart;
 mod snapshots;
+mod space;
 mod volumes;
 
 use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use crate::{
-    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, Portal, Reply, SessionInfo, VolumeCreate,
-    VolumeView,
+    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, JobState, Limits, Portal, Reply, SessionInfo,
+    VolumeCreate, VolumeView,
 };
 use futures_executor::block_on;
+use futures_util::future::{FutureExt, select};
 use jiff::Timestamp;
 use std::rc::Rc;
+use std::task::Poll;
 
 const ESX01: &str = "iqn.1998-01.com.vmware:esx01";
 
@@ -24,6 +29,7 @@ struct Array {
     control: Control<MemoryCatalog>,
     live: Rc<MemoryLive>,
     catalog: Rc<MemoryCatalog>,
+    environment: Rc<MemoryEnvironment>,
 }
 
 impl Array {
@@ -39,10 +45,12 @@ impl Array {
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),
             target_name: Some("test".to_owned()),
+            limits: Limits::default(),
+            background_share_percent: 20,
         };
-        let control =
-            block_on(Control::open(catalog.clone(), live.clone(), Rc::new(MemoryEnvironment::default()), options))?;
-        Ok(Self { control, live, catalog })
+        let environment = Rc::new(MemoryEnvironment::default());
+        let control = block_on(Control::open(catalog.clone(), live.clone(), environment.clone(), options))?;
+        Ok(Self { control, live, catalog, environment })
     }
 
     fn run(&self, action: Action) -> Result<Reply, ControlError> {
@@ -84,6 +92,16 @@ impl Array {
             written_bytes: 512,
         });
     }
+}
+
+/// Works in the background until no job runs.
+fn run_jobs(control: &Control<MemoryCatalog>) {
+    let ended = std::future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        let Ok(Reply::Jobs(jobs)) = control.execute(Action::JobList).now_or_never().unwrap() else { panic!() };
+        if jobs.iter().any(|job| job.state == JobState::Running) { Poll::Pending } else { Poll::Ready(()) }
+    });
+    block_on(select(Box::pin(control.background()), Box::pin(ended)));
 }
 
 fn volume(reply: Result<Reply, ControlError>) -> (VolumeView, bool) {

@@ -1,4 +1,4 @@
-//! Bytes that are an object's own: what deleting it would free.
+//! Bytes that are an object's own, or those of several together: what deleting them would free.
 //!
 //! The pool finds them by walking the part of the object's map that it shares with nobody. A clone of a terabyte that has changed
 //! little is counted in microseconds; a terabyte written without ever being cloned has a million map pages, which may have to be read
@@ -45,36 +45,40 @@ impl Count {
 
 /// Counts that were made or are being made.
 #[derive(Default)]
-pub(crate) struct UniqueCounts(RefCell<BTreeMap<ObjectId, Entry>>);
+pub(crate) struct UniqueCounts(RefCell<BTreeMap<Vec<ObjectId>, Entry>>);
 
 /// The patience of one request.
 pub(crate) struct Patience(Option<LocalBoxFuture<'static, ()>>);
 
 impl Patience {
     pub(crate) fn new(environment: &dyn Environment) -> Self {
-        Self(Some(environment.sleep(PATIENCE)))
+        Self::of(environment, PATIENCE)
+    }
+
+    pub(crate) fn of(environment: &dyn Environment, time: Duration) -> Self {
+        Self(Some(environment.sleep(time)))
     }
 }
 
 impl UniqueCounts {
-    /// The bytes of an object; `None` while its first count goes on for longer than the caller's patience. Errors: those of
+    /// The bytes of objects together; `None` while its first count goes on for longer than the caller's patience. Errors: those of
     /// [`Catalog::unique_bytes`].
     pub(crate) async fn of<C: Catalog + 'static>(
         &self,
         catalog: &Rc<C>,
         environment: &dyn Environment,
-        object: ObjectId,
+        objects: &[ObjectId],
         patience: &mut Patience,
     ) -> Result<Option<u64>, PoolError> {
         let now = environment.monotonic();
-        let last = self.0.borrow().get(&object).and_then(|entry| entry.last);
+        let last = self.0.borrow().get(objects).and_then(|entry| entry.last);
         if let Some(count) = last.filter(|count| count.is_fresh(now)) {
             return Ok(Some(count.bytes));
         }
-        let running = self.0.borrow().get(&object).and_then(|entry| entry.running.clone());
+        let running = self.0.borrow().get(objects).and_then(|entry| entry.running.clone());
         let (started, walk) = match (running, &patience.0) {
             (Some(running), _) => running,
-            (None, Some(_)) => (now, self.start(catalog, object, now)),
+            (None, Some(_)) => (now, self.start(catalog, objects, now)),
             (None, None) => return Ok(last.map(|count| count.bytes)),
         };
         let finished = match patience.0.take() {
@@ -93,25 +97,25 @@ impl UniqueCounts {
         match result {
             Ok(bytes) => {
                 let last = Some(Count { bytes, finished, took: finished.saturating_sub(started) });
-                entries.insert(object, Entry { last, running: None });
+                entries.insert(objects.to_vec(), Entry { last, running: None });
                 Ok(Some(bytes))
             }
             Err(error) => {
-                entries.remove(&object);
+                entries.remove(objects);
                 Err(error)
             }
         }
     }
 
-    fn start<C: Catalog + 'static>(&self, catalog: &Rc<C>, object: ObjectId, now: Duration) -> Walk {
-        let catalog = Rc::clone(catalog);
-        let walk = async move { catalog.unique_bytes(&[object]).await }.boxed_local().shared();
-        self.0.borrow_mut().entry(object).or_default().running = Some((now, walk.clone()));
+    fn start<C: Catalog + 'static>(&self, catalog: &Rc<C>, objects: &[ObjectId], now: Duration) -> Walk {
+        let (catalog, ids) = (Rc::clone(catalog), objects.to_vec());
+        let walk = async move { catalog.unique_bytes(&ids).await }.boxed_local().shared();
+        self.0.borrow_mut().entry(objects.to_vec()).or_default().running = Some((now, walk.clone()));
         walk
     }
 
     /// Forgets objects that are gone.
     pub(crate) fn retain(&self, exists: impl Fn(ObjectId) -> bool) {
-        self.0.borrow_mut().retain(|object, _| exists(*object));
+        self.0.borrow_mut().retain(|objects, _| objects.iter().all(|object| exists(*object)));
     }
 }

@@ -1,14 +1,14 @@
-//! Volumes: list, show, create, clone, rename, grow, write cache, delete.
+//! Volumes: list, show, create, clone, rename, grow, settings, delete.
 
 use crate::environment::new_id;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::unique::Patience;
 use crate::{
-    Change, Control, ControlError, Directory, LunView, MAX_VOLUME_BYTES, Naa, Noun, Reply, SnapshotRecord,
+    Change, Control, ControlError, Directory, LunView, MAX_VOLUME_BYTES, Naa, Noun, Reply, Reserve, SnapshotRecord,
     SourceRecord, SourceView, User, UserKind, VolumeCreate, VolumeRecord, VolumeSet, VolumeView,
 };
-use pool::{Catalog, CatalogChange, ObjectId, ObjectKind};
+use pool::{Catalog, CatalogChange, ObjectId, ObjectKind, Reservation};
 
 /// What a clone shares its content with.
 struct Source {
@@ -45,6 +45,7 @@ impl<C: Catalog + 'static> Control<C> {
             self.check_same(&existing, &create, source.as_ref())?;
             return self.volume_reply(existing, false).await;
         }
+        let reservation = wanted_reservation(None, create.reserve, create.overwrite_reserve_percent, &create.name)?;
         let object = self.catalog.new_object_id();
         let mut changes = Vec::new();
         let mut larger = None;
@@ -53,6 +54,7 @@ impl<C: Catalog + 'static> Control<C> {
                 let size_bytes =
                     create.size_bytes.ok_or_else(|| ControlError::SizeMissing { name: create.name.clone() })?;
                 check_size(size_bytes)?;
+                self.check_commitment(size_bytes)?;
                 changes.push(CatalogChange::CreateVolume { id: object, size_bytes });
             }
             Some(source) => {
@@ -63,6 +65,7 @@ impl<C: Catalog + 'static> Control<C> {
                     let reason = source.name.clone();
                     return Err(ControlError::WouldShrink { name: create.name, size_bytes, present_bytes, reason });
                 }
+                self.check_commitment(size_bytes)?;
                 let (source, kind) = (source.object, ObjectKind::Volume);
                 changes.push(CatalogChange::CloneObject { source, id: object, kind });
                 if size_bytes > present_bytes {
@@ -73,6 +76,12 @@ impl<C: Catalog + 'static> Control<C> {
         if create.write_cache || source.is_some() {
             changes.push(CatalogChange::SetWriteCache { id: object, enabled: create.write_cache });
         }
+        if reservation.is_some() {
+            changes.push(CatalogChange::SetReservation { id: object, reservation });
+        }
+        if let Some(enabled) = create.zero_detection.filter(|enabled| !*enabled || source.is_some()) {
+            changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
+        }
         let record = VolumeRecord {
             id: new_id(&*self.environment),
             object,
@@ -80,6 +89,7 @@ impl<C: Catalog + 'static> Control<C> {
             naa: Naa::of(self.directory().array.id, object),
             created: self.environment.now(),
             source: source.map(|source| source.record),
+            warn_percent: None,
         };
         changes.push(record.put()?);
         let stored = record.clone();
@@ -111,6 +121,10 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     pub(crate) async fn volume_set(&self, set: VolumeSet) -> Result<Reply, ControlError> {
+        if let Some(Some(0 | 101..)) = set.warn_percent {
+            return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
+        }
+        self.count_before_promising(&set).await?;
         let _changes = self.lock_changes().await;
         let mut record = self.directory().volume(&set.volume)?.clone();
         let present = self.object(record.object)?;
@@ -122,6 +136,11 @@ impl<C: Catalog + 'static> Control<C> {
                 return Err(ControlError::Exists { noun: Noun::Volume, name, difference: String::new() });
             }
             record.name = name;
+        }
+        if let Some(warn_percent) = set.warn_percent {
+            record.warn_percent = warn_percent;
+        }
+        if self.directory().volumes.get(&record.id) != Some(&record) {
             changes.push(record.put()?);
         }
         if let Some(size_bytes) = set.size_bytes.filter(|size_bytes| *size_bytes != present.size_bytes) {
@@ -130,6 +149,7 @@ impl<C: Catalog + 'static> Control<C> {
                 let (name, reason) = (record.name, "it".to_owned());
                 return Err(ControlError::WouldShrink { name, size_bytes, present_bytes: present.size_bytes, reason });
             }
+            self.check_commitment(size_bytes - present.size_bytes)?;
             changes.push(CatalogChange::Resize { id: object, size_bytes });
             published.push(Change::VolumeResized { object, size_bytes });
         }
@@ -137,12 +157,33 @@ impl<C: Catalog + 'static> Control<C> {
             changes.push(CatalogChange::SetWriteCache { id: object, enabled });
             published.push(Change::WriteCacheChanged { object, enabled });
         }
+        let reservation =
+            wanted_reservation(present.reservation, set.reserve, set.overwrite_reserve_percent, &record.name)?;
+        if reservation != present.reservation {
+            changes.push(CatalogChange::SetReservation { id: object, reservation });
+        }
+        if let Some(enabled) = set.zero_detection.filter(|enabled| *enabled != present.zero_detection) {
+            changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
+        }
         if !changes.is_empty() {
             let stored = record.clone();
             let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
             self.commit(changes, apply, &published).await?;
         }
         self.volume_reply(record, false).await
+    }
+
+    /// What a written volume shares is counted before space is promised to it: otherwise all of it would count as shared. Long for a large
+    /// volume, and done without the right to change.
+    async fn count_before_promising(&self, set: &VolumeSet) -> Result<(), ControlError> {
+        let record = self.directory().volume(&set.volume)?.clone();
+        let present = self.object(record.object)?;
+        let (reserve, percent) = (set.reserve, set.overwrite_reserve_percent);
+        let wanted = wanted_reservation(present.reservation, reserve, percent, &record.name)?;
+        if wanted.is_some() && wanted != present.reservation && present.mapped_bytes > 0 {
+            self.catalog.recount(record.object).await.map_err(|error| self.pool_error(error))?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn volume_delete(&self, name: &str, with_snapshots: bool) -> Result<Reply, ControlError> {
@@ -174,7 +215,7 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     /// Who uses a volume: its grants, and the sessions that see it through them.
-    fn volume_users(&self, record: &VolumeRecord) -> Vec<User> {
+    pub(crate) fn volume_users(&self, record: &VolumeRecord) -> Vec<User> {
         let directory = self.directory();
         let mut users: Vec<User> = directory
             .access_of(record.id)
@@ -211,6 +252,17 @@ impl<C: Catalog + 'static> Control<C> {
             }
         } else if create.write_cache != present.write_cache {
             format!(" with its write cache {}", if present.write_cache { "on" } else { "off" })
+        } else if present.reservation
+            != wanted_reservation(None, create.reserve, create.overwrite_reserve_percent, &create.name)?
+        {
+            match present.reservation {
+                Some(reservation) => {
+                    format!(" as a thick volume with an overwrite reserve of {} %", reservation.overwrite_percent)
+                }
+                None => " as a thin volume".to_owned(),
+            }
+        } else if create.zero_detection.is_some_and(|enabled| enabled != present.zero_detection) {
+            format!(" with zero detection {}", if present.zero_detection { "on" } else { "off" })
         } else {
             return Ok(());
         };
@@ -218,7 +270,7 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     /// The reply about one volume.
-    async fn volume_reply(&self, record: VolumeRecord, created: bool) -> Result<Reply, ControlError> {
+    pub(crate) async fn volume_reply(&self, record: VolumeRecord, created: bool) -> Result<Reply, ControlError> {
         let name = record.name.clone();
         let view = self
             .volume_view(record, &mut self.patience())
@@ -234,6 +286,7 @@ impl<C: Catalog + 'static> Control<C> {
         patience: &mut Patience,
     ) -> Result<Option<VolumeView>, ControlError> {
         let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
+        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await?;
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {
@@ -254,7 +307,31 @@ impl<C: Catalog + 'static> Control<C> {
         let snapshots = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id).count();
         drop(directory);
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
-        Ok(Some(VolumeView { record, object, unique_bytes, snapshots, source, luns }))
+        Ok(Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns }))
+    }
+}
+
+/// The reservation after a change: what is not said stays, and a new promise is a full one.
+fn wanted_reservation(
+    present: Option<Reservation>,
+    reserve: Option<Reserve>,
+    percent: Option<u8>,
+    name: &str,
+) -> Result<Option<Reservation>, ControlError> {
+    if let Some(percent @ 101..) = percent {
+        return Err(ControlError::BadReservation { percent });
+    }
+    let thick = |percent: Option<u8>| {
+        let overwrite_percent = percent.or(present.map(|present| present.overwrite_percent)).unwrap_or(100);
+        Some(Reservation { overwrite_percent })
+    };
+    match (reserve, percent, present) {
+        (Some(Reserve::Thin), Some(_), _) | (None, Some(_), None) => {
+            Err(ControlError::NotThick { name: name.to_owned() })
+        }
+        (Some(Reserve::Thin), None, _) => Ok(None),
+        (Some(Reserve::Thick), percent, _) | (None, percent @ Some(_), Some(_)) => Ok(thick(percent)),
+        (None, None, present) => Ok(present),
     }
 }
 

@@ -9,7 +9,8 @@ mod options;
 pub use options::ServeOptions;
 
 use crate::ServeError;
-use file::{File, Iscsi, Metrics, Pool, Server, Tls};
+use control::{Commitment, Limits};
+use file::{Background, File, Iscsi, Metrics, Pool, Server, Tls};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
 pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
 /// Bound of resident memory when nothing else is said.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
+/// Share of background work when nothing else is said.
+const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
 /// Least memory the array works with.
 const MIN_MEMORY_BYTES: u64 = 64 << 20;
 /// iSCSI's port, RFC 7143 §14.
@@ -52,6 +55,8 @@ pub struct Configuration {
     pub pool: PoolConfiguration,
     /// Bound of resident memory.
     pub memory_bytes: u64,
+    /// Share of time in percent that background work takes while hosts are active.
+    pub background_share_percent: u8,
     /// Log filter, as `tracing` understands it: `info`, `debug`, `info,control=debug`.
     pub log: String,
     /// Log format.
@@ -67,6 +72,10 @@ pub struct PoolConfiguration {
     pub path: PathBuf,
     /// Size of a new pool.
     pub size_bytes: u64,
+    /// The size was said and is not the built-in one.
+    pub size_is_given: bool,
+    /// Thresholds and limit, as long as nothing else is set by command.
+    pub limits: Limits,
 }
 
 /// Where the certificate comes from.
@@ -149,8 +158,11 @@ impl Configuration {
             pool: PoolConfiguration {
                 path: pool.path.unwrap_or_else(|| state_dir.join(format!("{name}.pool"))),
                 size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
+                size_is_given: options.pool_size.is_some() || pool.size.is_some(),
+                limits: limits(&pool.limits),
                 name,
             },
+            background_share_percent: file.background.share.unwrap_or(DEFAULT_BACKGROUND_SHARE_PERCENT),
             memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
             log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
             log_format: options.log_format.or(server.log_format).unwrap_or_default(),
@@ -208,6 +220,10 @@ impl Configuration {
                 self.pool.name
             )));
         }
+        self.pool.limits.check().map_err(|reason| wrong(format!("[pool.limits]: {reason}")))?;
+        if !(1..=100).contains(&self.background_share_percent) {
+            return Err(wrong("[background] share is 1 to 100 percent".to_owned()));
+        }
         Ok(())
     }
 
@@ -234,13 +250,36 @@ impl Configuration {
                 name: self.target_name.clone(),
             },
             metrics: Metrics { listen: self.metrics },
+            background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {
                 name: Some(self.pool.name.clone()),
                 backend: None,
                 path: Some(self.pool.path.clone()),
                 size: Some(file::Size(self.pool.size_bytes)),
+                limits: file::Limits {
+                    warn: Some(self.pool.limits.warn_percent),
+                    critical: Some(self.pool.limits.critical_percent),
+                    commitment: Some(match self.pool.limits.commitment {
+                        Commitment::Unlimited => 0,
+                        Commitment::Percent(percent) => percent,
+                    }),
+                },
             }],
         }
+    }
+}
+
+/// The limits section over the built-in values.
+fn limits(section: &file::Limits) -> Limits {
+    let built_in = Limits::default();
+    Limits {
+        warn_percent: section.warn.unwrap_or(built_in.warn_percent),
+        critical_percent: section.critical.unwrap_or(built_in.critical_percent),
+        commitment: match section.commitment {
+            None => built_in.commitment,
+            Some(0) => Commitment::Unlimited,
+            Some(percent) => Commitment::Percent(percent),
+        },
     }
 }
 

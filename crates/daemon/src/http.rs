@@ -5,8 +5,10 @@
 
 mod access;
 mod convert;
+mod events;
 mod extract;
 mod hosts;
+mod jobs;
 mod listener;
 mod offload;
 mod openapi;
@@ -40,12 +42,20 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(system::health))
         .routes(routes!(system::metrics))
         .routes(routes!(pools::list))
-        .routes(routes!(pools::show))
+        .routes(routes!(pools::show, pools::set))
+        .routes(routes!(pools::grow))
+        .routes(routes!(pools::scrub))
+        .routes(routes!(pools::check))
+        .routes(routes!(pools::reclaim))
         .routes(routes!(volumes::list, volumes::create))
         .routes(routes!(volumes::show, volumes::set, volumes::delete))
         .routes(routes!(volumes::offload))
+        .routes(routes!(volumes::space))
+        .routes(routes!(volumes::reclaim))
+        .routes(routes!(volumes::rollback))
+        .routes(routes!(volumes::tree))
         .routes(routes!(snapshots::list_of, snapshots::create))
-        .routes(routes!(snapshots::list))
+        .routes(routes!(snapshots::list, snapshots::create_group))
         .routes(routes!(snapshots::show, snapshots::delete))
         .routes(routes!(hosts::list, hosts::create))
         .routes(routes!(hosts::show, hosts::set, hosts::delete))
@@ -57,6 +67,10 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(sessions::portals))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::delete))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::show, jobs::set, jobs::cancel))
+        .routes(routes!(events::list))
+        .routes(routes!(events::alerts))
 }
 
 /// The whole of the management plane.

@@ -141,6 +141,7 @@ impl Reactor {
             state_dir: state_dir.path().to_owned(),
             pool_path: configuration.pool.path.clone(),
             pool_size_bytes: configuration.pool.size_bytes,
+            pool_size_is_given: configuration.pool.size_is_given,
             memory_bytes: configuration.memory_bytes,
             portals: configuration.iscsi.clone(),
             advertise: configuration.advertise.clone(),
@@ -148,6 +149,8 @@ impl Reactor {
                 pool_name: configuration.pool.name.clone(),
                 iqn_base: configuration.iqn_base.clone(),
                 target_name: configuration.target_name.clone(),
+                limits: configuration.pool.limits,
+                background_share_percent: configuration.background_share_percent,
             },
         };
         let (sender, ended) = oneshot::channel();

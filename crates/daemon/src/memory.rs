@@ -29,6 +29,8 @@ pub fn starter(
                 Control::open(catalog.clone(), live.clone(), Rc::new(SystemEnvironment), configuration.array).await;
             let control = Rc::new(opened.context("state")?);
             prepare(&control, &live, &catalog);
+            let background = Rc::clone(&control);
+            let _until_the_end = tokio::task::spawn_local(async move { background.background().await });
             let target = control.directory().target().to_owned();
             let _gone = channels.ready.send(Ready { portals, target });
             tokio::select! {
@@ -86,6 +88,7 @@ pub fn spawn(
         state_dir: PathBuf::new(),
         pool_path: PathBuf::new(),
         pool_size_bytes: 64 << 30,
+        pool_size_is_given: false,
         memory_bytes: 512 << 20,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),
@@ -93,6 +96,8 @@ pub fn spawn(
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),
             target_name: Some("test".to_owned()),
+            limits: control::Limits::default(),
+            background_share_percent: 20,
         },
     };
     let starter = starter(prepare);

@@ -10,6 +10,7 @@ use prometheus_client::encoding::text;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Smallest bound of an exported latency bucket, in microseconds; what is faster is in the bucket below it.
@@ -41,7 +42,8 @@ impl Collector for Scrape {
         self.volumes(&mut encoder)?;
         self.io(&mut encoder)?;
         self.offload(&mut encoder)?;
-        self.sessions(&mut encoder)
+        self.sessions(&mut encoder)?;
+        self.attention(&mut encoder)
     }
 }
 
@@ -69,6 +71,10 @@ impl Scrape {
         gauge(encoder, "pool_free_bytes", "Space that new data can use", row(pool.space.free_bytes))?;
         gauge(encoder, "pool_metadata_bytes", "Log, space map and tree pages", row(pool.space.metadata_bytes))?;
         gauge(encoder, "pool_provisioned_bytes", "Sum of the volumes' sizes", row(pool.provisioned_bytes))?;
+        gauge(encoder, "pool_promised_bytes", "Kept free for thick volumes", row(pool.space.promised_bytes))?;
+        gauge(encoder, "pool_reclaimable_bytes", "On its way to become free", row(pool.space.reclaimable_bytes))?;
+        let shared = pool.shared_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
         let states = [("healthy", PoolState::Healthy), ("full", PoolState::Full), ("stopped", PoolState::Stopped)];
         let rows = states
@@ -86,6 +92,15 @@ impl Scrape {
         gauge(encoder, "volume_provisioned_bytes", "Size that hosts see", size)?;
         let mapped = rows(|volume| volume.object.mapped_bytes);
         gauge(encoder, "volume_mapped_bytes", "Bytes written and not unmapped", mapped)?;
+        let counted = |value: fn(&control::VolumeMetrics) -> Option<u64>| -> Vec<(Labels<'_>, u64)> {
+            self.0.volumes.iter().filter_map(|volume| Some((label(volume), value(volume)?))).collect()
+        };
+        let unique = counted(|volume| volume.unique_bytes);
+        gauge(encoder, "volume_unique_bytes", "Bytes that deleting the volume would free", unique)?;
+        let snapshots = counted(|volume| volume.snapshot_bytes);
+        gauge(encoder, "volume_snapshot_bytes", "Bytes that deleting the volume's snapshots would free", snapshots)?;
+        let promised = rows(|volume| volume.object.promised_bytes);
+        gauge(encoder, "volume_promised_bytes", "Bytes kept free for the volume", promised)?;
         let cache = rows(|volume| u64::from(volume.object.write_cache));
         gauge(encoder, "volume_write_cache", "1 when the write cache is on", cache)
     }
@@ -189,6 +204,32 @@ impl Scrape {
         gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())
     }
 }
+
+impl Scrape {
+    /// Jobs and alerts.
+    fn attention(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = self.0.jobs.iter().map(|(kind, running)| (vec![("kind", kind.name())], *running));
+        gauge(encoder, "job_running", "Jobs that run", rows.collect())?;
+        let mut active: BTreeMap<(&str, &str), u64> = ALERTS.into_iter().map(|alert| (alert, 0)).collect();
+        for alert in &self.0.alerts {
+            *active.entry((alert.code, alert.severity.name())).or_default() += 1;
+        }
+        let rows =
+            active.into_iter().map(|((code, severity), count)| (vec![("alert", code), ("severity", severity)], count));
+        gauge(encoder, "alert_active", "Conditions that need attention", rows.collect())
+    }
+}
+
+/// Alerts that there can be: each is exported, so that one that went away reads 0.
+const ALERTS: [(&str, &str); 7] = [
+    ("bad-blocks", "critical"),
+    ("check-findings", "critical"),
+    ("pool-full", "critical"),
+    ("pool-stopped", "critical"),
+    ("pool-threshold", "critical"),
+    ("pool-threshold", "warning"),
+    ("volume-threshold", "warning"),
+];
 
 fn label(volume: &control::VolumeMetrics) -> Labels<'_> {
     vec![("volume", volume.record.name.as_str())]

@@ -34,8 +34,6 @@ pub(crate) type ArrayTarget = ScsiTarget<Volume<Store>>;
 
 /// Seconds that initiators are given to log out at shutdown.
 const LOGOUT_SECONDS: u16 = 3;
-/// Percent of the reactor's time for background work while hosts are active.
-const BACKGROUND_SHARE: u32 = 20;
 /// Time between checkpoints of a pool that is being written.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -92,7 +90,8 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         let work = work.clone();
         move || work.notify_one()
     });
-    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, BACKGROUND_SHARE));
+    let share = u32::from(configuration.array.background_share_percent);
+    let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
 
     let reactor = Rc::new(Reactor {
         target: ScsiTarget::new(target_options(portals.len())),
@@ -113,7 +112,11 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     live.load(&control.directory());
     let control = Rc::new(control);
 
-    let answering = tokio::task::spawn_local(crate::answer(control, requests));
+    let background = tokio::task::spawn_local({
+        let control = control.clone();
+        async move { control.background().await }
+    });
+    let answering = tokio::task::spawn_local(crate::answer(control.clone(), requests));
     let accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
@@ -128,6 +131,10 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     }
     reactor.registry.shut_down(LOGOUT_SECONDS).await;
     let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
+    background.abort();
+    let _ended = background.await;
+    // What it writes is not worth waiting long for: a stop is not held up by a medium that does not answer.
+    let _closed = tokio::time::timeout(Duration::from_secs(5), control.close()).await;
     pumping.abort();
     let _ended = pumping.await;
     let stopped = pool.with_core(|core| core.checkpoint());

@@ -15,6 +15,8 @@ pub struct ReactorConfiguration {
     pub pool_path: PathBuf,
     /// Size of a new pool. An existing one keeps its size.
     pub pool_size_bytes: u64,
+    /// That size was asked for; otherwise it is the built-in one.
+    pub pool_size_is_given: bool,
     /// Bound of resident memory.
     pub memory_bytes: u64,
     /// Where to accept iSCSI connections.

@@ -434,7 +434,7 @@ impl<D: Disk> LocalMedia<D> {
 fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
     let read = |disk: &mut D, index, block| match format::read_now(disk, block) {
         Ok(found) => (block, CopyState::examine(&found, index, block)),
-        Err(error) => (block, CopyState::Damaged(error.to_string())),
+        Err(error) => (block, CopyState::Unreadable(error.to_string())),
     };
     let unknown = || (0, CopyState::PlaceUnknown);
     let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];

@@ -206,6 +206,11 @@ impl SimDisk {
         state.image.pending(&state.writes_in_flight())
     }
 
+    /// Draws from `seed` from now on: what happens next no longer depends on what happened before.
+    pub fn reseed(&self, seed: u64) {
+        self.state.borrow_mut().random = Random::new(seed);
+    }
+
     /// Plants a fault.
     pub fn plant(&self, fault: Fault) {
         self.state.borrow_mut().faults.plant(fault);
@@ -252,6 +257,11 @@ impl SimDisk {
     /// Blocks with content other than zeros.
     pub fn stored_blocks(&self) -> usize {
         self.state.borrow().image.stored_blocks()
+    }
+
+    /// The blocks with content other than zeros, in order.
+    pub fn stored(&self) -> Vec<u64> {
+        self.state.borrow().image.stored()
     }
 
     /// What happened so far.
@@ -356,6 +366,9 @@ impl State {
         let effect = self.faults.strike(operation, block, blocks);
         self.counters.faults += u64::from(effect.is_some());
         let failed = || {
+            if effect == Some(FaultEffect::NoSpace) {
+                return Err(MediaError::NoSpace { operation: operation.word(), address: block, blocks });
+            }
             let reason = "Input/output error (simulated)".to_owned();
             Err(MediaError::Io { operation: operation.word(), address: block, blocks, reason })
         };
@@ -364,14 +377,14 @@ impl State {
                 self.counters.reads += 1;
                 self.image.read_all(block, &mut buffer);
                 match effect {
-                    Some(FaultEffect::Error | FaultEffect::ErrorAfterEffect) => failed(),
+                    Some(FaultEffect::Error | FaultEffect::NoSpace | FaultEffect::ErrorAfterEffect) => failed(),
                     _ => Ok(Done::Read(buffer)),
                 }
             }
             Kind::Write { id, block, buffer, durable } => {
                 self.counters.writes += 1;
                 match effect {
-                    Some(FaultEffect::Error | FaultEffect::Lost) => {}
+                    Some(FaultEffect::Error | FaultEffect::NoSpace | FaultEffect::Lost) => {}
                     Some(FaultEffect::Misdirected { blocks }) => {
                         let elsewhere = block.wrapping_add_signed(blocks) % self.options.block_count.max(1);
                         let end = elsewhere.saturating_add(block_length(&buffer));
@@ -382,7 +395,7 @@ impl State {
                     Some(FaultEffect::ErrorAfterEffect) | None => self.image.write(id, block, &buffer, durable),
                 }
                 match effect {
-                    Some(FaultEffect::Error | FaultEffect::ErrorAfterEffect) => failed(),
+                    Some(FaultEffect::Error | FaultEffect::NoSpace | FaultEffect::ErrorAfterEffect) => failed(),
                     _ => Ok(Done::Written(Some(buffer))),
                 }
             }
@@ -390,7 +403,7 @@ impl State {
                 self.counters.flushes += 1;
                 match effect {
                     // The cache may have dropped what it could not write: a later flush does not bring it back.
-                    Some(FaultEffect::Error) => {
+                    Some(FaultEffect::Error | FaultEffect::NoSpace) => {
                         self.image.abandon(covers);
                         failed()
                     }
@@ -408,7 +421,7 @@ impl State {
             Kind::Discard { id, block, blocks } => {
                 self.counters.discards += 1;
                 match effect {
-                    Some(FaultEffect::Error) => failed(),
+                    Some(FaultEffect::Error | FaultEffect::NoSpace) => failed(),
                     Some(FaultEffect::ErrorAfterEffect) => {
                         self.image.discard(id, block, blocks, self.options.discard, &mut self.random);
                         failed()

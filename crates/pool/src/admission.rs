@@ -71,7 +71,7 @@ impl<M: Media> Core<M> {
             (_, false) => owed + self.reserve_blocks(),
         };
         let needed = blocks + ask.promise + kept + self.checkpoint_blocks();
-        if available < needed {
+        if available < needed || crate::mutations::allocation_fails() {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
                 entitled: ask.covered > 0 && uncovered + ask.promise == 0,

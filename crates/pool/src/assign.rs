@@ -6,6 +6,7 @@
 use crate::blocks::Data;
 use crate::core::{Core, FIRST_OBJECT, Object};
 use crate::interface::CatalogChange;
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
 use crate::space::Stream;
@@ -44,6 +45,7 @@ impl<M: Media> Core<M> {
                 at += n;
                 continue;
             }
+            let early = leaves_out(Mutation::ClassAfterUnsharing).then(|| self.in_place(object, block, n));
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
             let mut parted = 0;
@@ -52,7 +54,8 @@ impl<M: Media> Core<M> {
                 let (entry, new) = match source {
                     Source::Zero => (Entry::EMPTY, false),
                     Source::Inline(data, crc) => {
-                        if !old.is_empty() && self.space.count(old.address())? == 1 {
+                        let early = early.as_ref().is_some_and(|early| early.get(i) == Some(&true));
+                        if !old.is_empty() && (early || self.space.count(old.address())? == 1) {
                             self.blocks.write(old.address(), data.clone(), *crc, sequence);
                             (Entry::block(old.address(), *crc), false)
                         } else {
@@ -81,6 +84,14 @@ impl<M: Media> Core<M> {
             at += n;
         }
         Some(written)
+    }
+
+    /// Which blocks of a leaf have one reference now.
+    fn in_place(&mut self, object: u64, block: u64, n: usize) -> Vec<bool> {
+        let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.0);
+        let Some(page) = self.pages.get(&address).map(|cached| cached.page.clone()) else { return Vec::new() };
+        let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
+        entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
     }
 
     fn leaf_is_empty(&mut self, object: u64, block: u64) -> Option<bool> {
@@ -316,7 +327,7 @@ impl<M: Media> Core<M> {
     /// Plans a catalog change. False when something is missing.
     pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
         let mut complete = true;
-        for change in changes {
+        for (at, change) in changes.iter().enumerate() {
             match change {
                 CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
                     if let Some((root, _, _)) = self.root_of(source.0)
@@ -329,7 +340,11 @@ impl<M: Media> Core<M> {
                     let Some(o) = self.objects.get(&id.0) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
-                        complete &= self.plan_pieces(id.0, new, old - new);
+                        // A clone before it in the list shares every page that it has to own.
+                        let shared = changes[..at]
+                            .iter()
+                            .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
+                        complete &= self.plan_pieces_as(id.0, new, old - new, shared);
                     }
                     self.need.allocations += 4;
                 }
@@ -352,6 +367,8 @@ impl<M: Media> Core<M> {
                     let source = self.objects.get(&source.0)?.clone();
                     if source.root != 0 {
                         self.space.increment(source.root)?;
+                        // A change before this one in the list may have made paths to it owned.
+                        self.owned.clear();
                     }
                     self.insert_object(Object {
                         id: id.0,

@@ -8,6 +8,7 @@ use crate::assign::Source;
 use crate::blocks::Data;
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
 use crate::interface::Incident;
+use crate::mutations::{Mutation, leaves_out};
 use crate::pace::Pace;
 use crate::page::{Entry, crc32c};
 use crate::root::{Root, TreeRoot};
@@ -50,9 +51,14 @@ impl<M: Media> Core<M> {
     /// Starts or advances a checkpoint.
     pub(crate) fn step_checkpoint(&mut self) {
         if self.frozen.is_none() {
-            if !self.checkpoint_wanted || self.stopped.is_some() || !self.freeze() {
+            if !self.checkpoint_wanted || self.stopped.is_some() {
                 return;
             }
+            if !self.freeze() {
+                self.freeze_waits = self.freeze_waits.saturating_add(1);
+                return;
+            }
+            self.freeze_waits = 0;
             self.checkpoint_wanted = false;
         }
         self.advance_checkpoint();
@@ -98,7 +104,7 @@ impl<M: Media> Core<M> {
             if let Some(reason) = self.need.damaged.take() {
                 self.stop(reason);
             }
-            self.issue_need();
+            self.issue_need_or_stop();
             return false;
         }
         let mut segments = Vec::new();
@@ -108,7 +114,7 @@ impl<M: Media> Core<M> {
             }
             self.need.clear();
             self.need.segments = segments;
-            self.issue_need();
+            self.issue_need_or_stop();
             return false;
         }
         self.need.clear();
@@ -371,7 +377,8 @@ impl<M: Media> Core<M> {
             // Ordinary destaging is paused, so what is captured once stays complete but for what was in flight then.
             if !frozen.listed || (frozen.captured.is_empty() && self.destage_in_flight == 0) {
                 frozen.listed = true;
-                let old = self.blocks.older_than(frozen.sequence);
+                let skip = leaves_out(Mutation::Finish);
+                let old = if skip { Vec::new() } else { self.blocks.older_than(frozen.sequence) };
                 if old.is_empty() && self.destage_in_flight == 0 {
                     finished = true;
                 }
@@ -381,7 +388,8 @@ impl<M: Media> Core<M> {
                     }
                 }
             }
-            let durable = if self.replaying.is_some() { u64::MAX } else { durable };
+            let early = self.replaying.is_some() || leaves_out(Mutation::LogBeforeDestage);
+            let durable = if early { u64::MAX } else { durable };
             let ready: Vec<u64> = frozen
                 .captured
                 .iter()
@@ -438,6 +446,7 @@ impl<M: Media> Core<M> {
         self.growth_done();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
+        self.unreadable.clear();
         self.retry_log();
         self.fail_or_retry_space();
     }
@@ -451,7 +460,8 @@ impl<M: Media> Core<M> {
         if self.blocks.dirty() < low {
             return;
         }
-        let durable = self.log.durable_sequence();
+        let early = leaves_out(Mutation::LogBeforeDestage);
+        let durable = if early { u64::MAX } else { self.log.durable_sequence() };
         let limit = self.options.destage_batch - self.destage_in_flight;
         let found = self.blocks.destageable(durable, limit);
         let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?))).collect();
@@ -508,7 +518,8 @@ impl<M: Media> Core<M> {
                     self.park_drops(|other| other == &dropped);
                     continue;
                 }
-                if keep_loading {
+                // What cannot be read keeps its space, and does not keep the others waiting.
+                if keep_loading && !self.need_is_unreadable() {
                     self.issue_need();
                     keep_loading = self.io.len() < 256;
                 }

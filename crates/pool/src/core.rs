@@ -32,6 +32,8 @@ pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 /// Largest single write.
 pub const MAX_WRITE_BYTES: usize = 64 << 20;
+/// An operation that has waited so often for the medium probably needs more at once than memory holds.
+const MANY_WAITS: u16 = 32;
 /// Writes up to this many bytes carry their data in the log.
 pub(crate) const INLINE_BYTES: usize = 32 << 10;
 
@@ -398,6 +400,8 @@ pub(crate) struct Progress {
     pub read: Option<ReadState>,
     pub scan: Option<Box<crate::scan::Scan>>,
     pub space_tries: u8,
+    /// How often it had to wait for something to be read.
+    pub waits: u16,
     /// What the operation found no room for.
     pub refused: Option<crate::admission::Refused>,
     pub flush_sequence: Option<u64>,
@@ -556,6 +560,12 @@ pub struct Core<M: Media> {
     next_operation: OperationId,
     pub(crate) ready: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
+    /// An operation that what others need keeps pushing out of memory: until it ends, nothing is dropped.
+    starving: Option<OperationId>,
+    /// What could not be read although only the pool itself wanted it, and why; until the next checkpoint it is not asked for again.
+    pub(crate) unreadable: FxHashMap<Key, String>,
+    /// How often a checkpoint could not start since something had to be read first.
+    pub(crate) freeze_waits: u16,
     pub(crate) space_waiters: VecDeque<OperationId>,
     pub(crate) log_waiters: VecDeque<OperationId>,
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
@@ -620,6 +630,9 @@ impl<M: Media> Core<M> {
             ready: VecDeque::new(),
             waiters: FxHashMap::default(),
             space_waiters: VecDeque::new(),
+            starving: None,
+            unreadable: FxHashMap::default(),
+            freeze_waits: 0,
             log_waiters: VecDeque::new(),
             durable_waiters: VecDeque::new(),
             placed_unflushed: Vec::new(),
@@ -659,7 +672,8 @@ impl<M: Media> Core<M> {
     }
 
     /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
-    /// effect is part of every state recovered at or beyond it.
+    /// effect is part of every state recovered at or beyond it. A read is listed when it took its picture of the map, once more for each time
+    /// that it had to take another; what it returns is the content as of the last one.
     pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
         self.effects.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -886,8 +900,12 @@ impl<M: Media> Core<M> {
         }
         self.need.clear();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
-        if let (Some(effects), Step::Done(_) | Step::Durable(_)) = (&mut self.effects, &step) {
-            effects.push((id, self.log.next_sequence()));
+        // A read has told so itself, when it took its picture of the map.
+        if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
+            self.took_effect(id);
+        }
+        if self.starving == Some(id) && !matches!(step, Step::Wait) {
+            self.starving = None;
         }
         match step {
             Step::Done(output) => self.finish(id, Ok(output)),
@@ -944,6 +962,13 @@ impl<M: Media> Core<M> {
         }
     }
 
+    /// Notes that an operation takes effect now.
+    pub(crate) fn took_effect(&mut self, id: OperationId) {
+        if let Some(effects) = &mut self.effects {
+            effects.push((id, self.log.next_sequence()));
+        }
+    }
+
     /// Gives back what a failed operation had set aside.
     fn abandon(&mut self, pending: &mut Pending) {
         if let Some(placed) = pending.progress.placed.take() {
@@ -960,6 +985,13 @@ impl<M: Media> Core<M> {
             self.abandon(&mut pending);
             self.finish(id, Err(Failure::Pool(PoolError::Damaged(reason))));
             return;
+        }
+        // A walk keeps what it has done; all others need everything in memory at one moment.
+        if pending.progress.scan.is_none() {
+            pending.progress.waits = pending.progress.waits.saturating_add(1);
+            if pending.progress.waits > MANY_WAITS {
+                self.starving.get_or_insert(id);
+            }
         }
         let mut keys = self.issue_need();
         keys.sort_unstable();
@@ -1015,8 +1047,41 @@ impl<M: Media> Core<M> {
         first
     }
 
+    /// True when something in `need` could not be read when the pool itself asked for it.
+    pub(crate) fn need_is_unreadable(&self) -> bool {
+        self.need_keys().any(|key| self.unreadable.contains_key(&key))
+    }
+
+    fn need_keys(&self) -> impl Iterator<Item = Key> {
+        let pages = self.need.pages.iter().map(|page| Key::Page(page.0));
+        pages.chain(self.need.segments.iter().map(|segment| Key::Segment(*segment)))
+    }
+
+    /// Requests what the pool itself needs. It stops when nothing of that can be read: without, it cannot go on.
+    pub(crate) fn issue_need_or_stop(&mut self) {
+        let mut reasons = self.need_keys().map(|key| self.unreadable.get(&key).cloned());
+        match reasons.next().flatten() {
+            Some(reason) if reasons.all(|reason| reason.is_some()) => {
+                drop(reasons);
+                self.stop(reason);
+            }
+            _ => {
+                drop(reasons);
+                self.issue_need();
+            }
+        }
+    }
+
     fn wake(&mut self, key: Key, failure: Option<Failure>) {
-        for id in self.waiters.remove(&key).unwrap_or_default() {
+        let waiters = self.waiters.remove(&key).unwrap_or_default();
+        if let (Some(failure), true) = (&failure, waiters.is_empty()) {
+            let reason = match failure {
+                Failure::Block(error) => error.to_string(),
+                Failure::Pool(error) => error.to_string(),
+            };
+            self.unreadable.insert(key, reason);
+        }
+        for id in waiters {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             pending.waiting = pending.waiting.saturating_sub(1);
             if let Some(failure) = &failure {
@@ -1279,6 +1344,10 @@ impl<M: Media> Core<M> {
     }
 
     fn evict(&mut self) {
+        // The same for a checkpoint, or the dirty pages that it would clean leave no room for what it needs.
+        if self.starving.is_some_and(|id| self.operations.contains_key(&id)) || self.freeze_waits > MANY_WAITS {
+            return;
+        }
         let memory = self.options.memory_bytes;
         self.evict_pages(memory * 3 / 8 / PAGE_BYTES);
         self.space.evict((memory / 4 / 5000).max(16));

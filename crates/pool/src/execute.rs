@@ -8,6 +8,7 @@ use crate::core::{
     Output, Placed, Progress, Step,
 };
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::crc32c;
 use crate::record::{self, BlockWrite};
 use crate::space::Stream;
@@ -454,8 +455,9 @@ impl<M: Media> Core<M> {
             writes += 1;
             i += run as usize;
         }
-        progress.placed = Some(Placed { blocks, writes, flushed: writes == 0 });
-        if writes == 0 { Step::Again } else { Step::Io }
+        let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
+        progress.placed = Some(Placed { blocks, writes, flushed });
+        if flushed { Step::Again } else { Step::Io }
     }
 
     pub(crate) fn zero_step(
@@ -743,6 +745,7 @@ impl<M: Media> Core<M> {
     fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
         let mut created = std::collections::BTreeSet::new();
         let mut deleted = std::collections::BTreeSet::new();
+        let mut resized = std::collections::BTreeSet::new();
         for change in changes {
             let exists = |id: u64| {
                 is_user_object(id)
@@ -782,6 +785,10 @@ impl<M: Media> Core<M> {
                     // A volume may end inside a block only while what lies behind its end has never been written.
                     let shrinks = self.objects.get(&id.0).is_some_and(|o| o.size_bytes > *size_bytes);
                     if shrinks && !size_bytes.is_multiple_of(B) {
+                        return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
+                    }
+                    if !resized.insert(id.0) {
+                        // What the second one takes away depends on the first, so it could not be planned.
                         return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
                     }
                     if created.contains(&id.0) {

@@ -21,6 +21,8 @@ mod interface;
 mod large_tests;
 mod layout;
 mod log;
+#[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
+mod mutations;
 mod online_check;
 mod pace;
 mod page;
@@ -44,5 +46,7 @@ pub use check::{CheckOptions, CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
 pub use dump::{Shown, show_log, show_root};
 pub use interface::*;
+#[cfg(feature = "mutations")]
+pub use mutations::{Mutation, fail_allocation, set_mutation};
 pub use rebuild::{RepairError, RepairReport};
 pub use recovery::{Opened, initial_root};

@@ -26,6 +26,7 @@ impl<M: Media> Core<M> {
             return Step::Fail(failure);
         }
         if length == 0 {
+            self.took_effect(id);
             return Step::Done(Output::Data(Bytes::new()));
         }
         let first = offset / B;
@@ -73,6 +74,7 @@ impl<M: Media> Core<M> {
         if entries.len() < count {
             return Step::Wait;
         }
+        self.took_effect(id);
         let mut out = vec![0u8; count * BLOCK_BYTES];
         let mut outstanding = 0;
         let mut i = 0;

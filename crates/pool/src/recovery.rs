@@ -9,6 +9,7 @@ use crate::frame::{self, FrameInfo};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::{PAGE_BYTES, crc32c};
 use crate::record::{self, Record};
 use crate::root::{Root, SlotEntry, TreeRoot};
@@ -232,14 +233,29 @@ impl Scanner {
         Ok(None)
     }
 
+    /// True when an intact frame starts here, of this lap or a later one, that was written when record `sequence` was durable. A later lap
+    /// means that the root is older than what the log was truncated for: the disk dropped writes that a flush had covered.
+    fn was_durable<M: Media>(&mut self, media: &mut M, position: u64, sequence: u64) -> Result<bool, PoolError> {
+        let (uuid, capacity) = (self.uuid, self.capacity);
+        let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(false) };
+        let Some(info) = frame::peek(head, &uuid) else { return Ok(false) };
+        if info.durable_sequence <= sequence
+            || info.position < position
+            || info.position % capacity != position % capacity
+            || u64::from(info.bytes) > capacity
+        {
+            return Ok(false);
+        }
+        let bytes = (info.bytes as usize).next_multiple_of(BLOCK_BYTES);
+        Ok(self.window(media, position, bytes)?.is_some_and(|whole| frame::open(whole, &uuid).is_some()))
+    }
+
     /// The chain ended. A later frame that says the next record was durable proves that the log is damaged, not ended.
     fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
         let end = self.point;
         let mut position = end.position;
         while position < end.position + PROOF_BYTES.min(self.capacity / 2) {
-            if let Some((info, _)) = self.frame_at(media, position)?
-                && info.durable_sequence > end.sequence
-            {
+            if self.was_durable(media, position, end.sequence)? {
                 return Err(damaged(format!(
                     "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
                     end.position, end.sequence
@@ -464,7 +480,7 @@ impl<M: Media> Core<M> {
         while let Some((_, content)) = scanner.next(&mut self.media)? {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
-                    for block in blocks.iter().filter(|b| b.new) {
+                    for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
                         self.space.forbid(block.address);
                         named = true;
                     }

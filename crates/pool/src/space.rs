@@ -6,6 +6,7 @@
 //! always in memory, 8 bytes per 8 MiB.
 
 use crate::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use crate::mutations::{Mutation, leaves_out};
 use crate::page::crc32c;
 use crate::root::SlotEntry;
 use media::{BLOCK_BYTES, Buffer};
@@ -516,6 +517,8 @@ impl SpaceMap {
         if *count == 0 {
             s.zero_counts -= 1;
             self.allocated += 1;
+            #[cfg(feature = "mutations")]
+            crate::mutations::note_allocated(address);
             if bit(&s.allocatable, i) {
                 // Replay names the block itself.
                 clear(&mut s.allocatable, i);
@@ -553,8 +556,16 @@ impl SpaceMap {
         if now == 0 {
             s.zero_counts += 1;
             self.allocated -= 1;
-            set(&mut s.freed, i);
-            self.pinned += 1;
+            if leaves_out(Mutation::Pin) {
+                set(&mut s.allocatable, i);
+                s.available += 1;
+                self.resident_available += 1;
+                self.total_available += 1;
+                self.with_space.insert(segment);
+            } else {
+                set(&mut s.freed, i);
+                self.pinned += 1;
+            }
         }
         if !s.dirty {
             s.dirty = true;
@@ -694,6 +705,8 @@ impl SpaceMap {
             writes.push((self.layout.group_index_block(group, slot), buffer));
         }
         self.frozen = segments;
+        #[cfg(feature = "mutations")]
+        crate::mutations::take_allocated();
         writes
     }
 
@@ -701,6 +714,8 @@ impl SpaceMap {
     ///
     /// With `hold` they stay as they are, and a later call without it releases them.
     pub fn release(&mut self, hold: bool) {
+        #[cfg(feature = "mutations")]
+        self.release_too_much();
         let frozen = std::mem::take(&mut self.frozen);
         if hold {
             for segment in frozen {
@@ -873,6 +888,31 @@ impl SpaceMap {
             self.with_space.remove(&segment);
             self.resident.remove(segment);
             self.total_available += self.indexed_free(segment);
+        }
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl SpaceMap {
+    /// What a flip without the release rule does: moves blocks freed since the freeze to those that it releases.
+    fn release_too_much(&mut self) {
+        let unnamed = crate::mutations::take_allocated();
+        let named = leaves_out(Mutation::ReleaseNamed);
+        if !named && !leaves_out(Mutation::ReleaseUnnamed) {
+            return;
+        }
+        for segment in self.dirty.clone() {
+            let start = self.layout.segment_start(segment);
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            for i in 0..N {
+                if bit(&s.freed, i) && s.counts[i] == 0 && named != unnamed.contains(&(start + i as u64)) {
+                    clear(&mut s.freed, i);
+                    set(&mut s.frozen, i);
+                }
+            }
+            if !self.frozen.contains(&segment) {
+                self.frozen.push(segment);
+            }
         }
     }
 }

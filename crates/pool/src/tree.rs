@@ -422,6 +422,11 @@ impl<M: Media> Core<M> {
 
     /// Plans to replace all entries of the pieces of a run. Returns false when something is missing.
     pub(crate) fn plan_pieces(&mut self, object: u64, first: u64, count: u64) -> bool {
+        self.plan_pieces_as(object, first, count, false)
+    }
+
+    /// As `plan_pieces`; with `shared` as if every page were shared.
+    pub(crate) fn plan_pieces_as(&mut self, object: u64, first: u64, count: u64, shared: bool) -> bool {
         let Some((_, root_level, _)) = self.root_of(object) else { return false };
         let mut pieces = Vec::new();
         Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
@@ -433,7 +438,7 @@ impl<M: Media> Core<M> {
                 Some(((0, _, _), _)) => {}
                 Some(_) => {
                     let from = index_in(at, level);
-                    complete &= self.plan_path(object, at, level, from..from + entries, false).is_some();
+                    complete &= self.plan_path(object, at, level, from..from + entries, shared).is_some();
                 }
             }
         }

@@ -1,68 +1,126 @@
-//! The model: what each object holds, as a tag for each 512-byte sector that is not zero.
+//! The model: what each object holds, as a number for each 512-byte sector that is not zero.
+//!
+//! Content lies in chunks of 64 sectors that clones share, and every change tells how to undo it: after a crash the changes that
+//! were lost are taken back one by one, so that no copy of the model is ever made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::step::{Catalog, Pattern, Request};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// Bytes of `length` sectors from `start` on that carry `tag`; tag 0 is zeros.
-pub fn tag_bytes(tag: u32, start: u64, length: u64) -> Vec<u8> {
-    let mut out = Vec::with_capacity(length as usize * 512);
-    for sector in start..start + length {
-        out.extend_from_slice(&sector_bytes(if tag == 0 { 0 } else { value(tag, sector) }));
-    }
-    out
+/// Bytes in a sector.
+pub(crate) const SECTOR_BYTES: usize = 512;
+/// Sectors in a block of the engine.
+pub(crate) const BLOCK_SECTORS: u64 = 8;
+/// Sectors in a chunk.
+pub(crate) const CHUNK_SECTORS: u64 = 64;
+
+/// Value of each sector of a chunk; 0 is zeros.
+type Chunk = [u64; CHUNK_SECTORS as usize];
+
+/// The value of a sector written with `tag` at `sector`; it stays with the content when that is cloned elsewhere.
+pub(crate) fn value(tag: u32, pattern: Pattern, sector: u64) -> u64 {
+    let zero = match pattern {
+        Pattern::Data => false,
+        Pattern::Zeros => true,
+        // Runs of blocks with and without content, other ones for each tag.
+        Pattern::Mixed => (sector / BLOCK_SECTORS + u64::from(tag)) % 5 < 2,
+    };
+    if zero { 0 } else { (u64::from(tag) << 32) | (sector & 0xffff_ffff) }
 }
 
-/// What a sector written with `tag` at `sector` holds; it stays with the content when that is cloned elsewhere.
-fn value(tag: u32, sector: u64) -> u64 {
-    (u64::from(tag) << 32) | (sector & 0xffff_ffff)
+/// The words of a sector with this value.
+fn words(value: u64) -> impl Iterator<Item = u64> {
+    (0..SECTOR_BYTES as u64 / 8).map(move |i| if value == 0 { 0 } else { value.wrapping_add(i << 56) })
 }
 
-fn sector_bytes(value: u64) -> [u8; 512] {
-    let mut out = [0; 512];
-    if value != 0 {
-        for (i, word) in out.chunks_exact_mut(8).enumerate() {
-            word.copy_from_slice(&value.wrapping_add((i as u64) << 56).to_le_bytes());
+/// Bytes of sectors with these values.
+pub(crate) fn bytes_of(values: impl ExactSizeIterator<Item = u64>) -> Vec<u8> {
+    let mut out = vec![0; values.len() * SECTOR_BYTES];
+    for (sector, value) in out.chunks_exact_mut(SECTOR_BYTES).zip(values) {
+        if value != 0 {
+            for (word, number) in sector.as_chunks_mut::<8>().0.iter_mut().zip(words(value)) {
+                *word = number.to_le_bytes();
+            }
         }
     }
     out
 }
 
-/// A change that an operation makes.
-#[derive(Clone, Debug)]
-pub enum Change {
-    Create { id: u64, sectors: u64 },
-    CloneObject { source: u64, id: u64, snapshot: bool },
-    Delete { id: u64 },
-    Resize { id: u64, sectors: u64 },
-    Write { object: u64, start: u64, length: u64, tag: u32 },
-    CompareAndWrite { object: u64, start: u64, length: u64, tag: u32, compare: Vec<u8> },
-    Zero { object: u64, ranges: Vec<(u64, u64)> },
-    Clone { source: u64, from: u64, destination: u64, to: u64, length: u64 },
-    Document { key: String, value: Option<Vec<u8>> },
-    Nothing { write_cache: Option<(u64, bool)> },
+/// The first sector of `data` that does not have its value.
+pub(crate) fn first_difference(values: &[u64], data: &[u8]) -> Option<usize> {
+    data.chunks_exact(SECTOR_BYTES).zip(values).position(|(sector, value)| {
+        !sector.as_chunks::<8>().0.iter().zip(words(*value)).all(|(word, number)| *word == number.to_le_bytes())
+    })
+}
+
+fn mapped(chunk: &Chunk) -> u64 {
+    chunk.chunks_exact(BLOCK_SECTORS as usize).map(|block| u64::from(block.iter().any(|value| *value != 0))).sum()
 }
 
 /// One object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Object {
     /// Size.
     pub sectors: u64,
-    /// Sectors that are not zero.
-    pub content: BTreeMap<u64, u64>,
     /// Write cache on.
     pub write_cache: bool,
+    /// Read-only.
+    pub snapshot: bool,
+    /// What it was cloned from; 0 is none.
+    pub parent: u64,
+    /// Percent of shared content for which space is promised, of a reserved volume.
+    pub reserved: Option<u8>,
+    /// 4 KiB blocks with any content.
+    pub mapped: u64,
+    chunks: BTreeMap<u64, Rc<Chunk>>,
+}
+
+/// How to take back one part of a change.
+#[derive(Debug)]
+pub(crate) enum Undo {
+    Chunk { object: u64, index: u64, before: Option<Rc<Chunk>> },
+    Header { object: u64, sectors: u64, write_cache: bool },
+    Object { object: u64, before: Option<Box<Object>> },
+    Reserved { object: u64, before: Option<u8> },
+    Document { key: String, before: Option<Vec<u8>> },
 }
 
 impl Object {
-    fn clear(&mut self, start: u64, length: u64) {
-        let keys: Vec<u64> = self.content.range(start..start + length).map(|(k, _)| *k).collect();
-        for key in keys {
-            self.content.remove(&key);
-        }
+    /// Numbers of the chunks that hold anything.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = u64> {
+        self.chunks.keys().copied()
     }
 
-    /// 4 KiB blocks with any content.
-    pub fn mapped_blocks(&self) -> BTreeSet<u64> {
-        self.content.keys().map(|s| s / 8).collect()
+    /// Replaces a chunk; returns what was there.
+    fn put(&mut self, index: u64, chunk: Option<Rc<Chunk>>) -> Option<Rc<Chunk>> {
+        let (count, before) = match chunk {
+            Some(chunk) => (mapped(&chunk), self.chunks.insert(index, chunk)),
+            None => (0, self.chunks.remove(&index)),
+        };
+        self.mapped = self.mapped + count - before.as_ref().map_or(0, |chunk| mapped(chunk));
+        before
+    }
+
+    /// The values of a range.
+    pub(crate) fn values(&self, start: u64, length: u64) -> Vec<u64> {
+        let mut out = vec![0; length as usize];
+        let end = start + length;
+        for (index, chunk) in self.chunks.range(start / CHUNK_SECTORS..end.div_ceil(CHUNK_SECTORS)) {
+            let first = index * CHUNK_SECTORS;
+            let (from, to) = (first.max(start), (first + CHUNK_SECTORS).min(end));
+            out[(from - start) as usize..(to - start) as usize]
+                .copy_from_slice(&chunk[(from - first) as usize..(to - first) as usize]);
+        }
+        out
+    }
+
+    /// True when a 4 KiB block holds anything.
+    pub(crate) fn is_mapped(&self, block: u64) -> bool {
+        let sector = block * BLOCK_SECTORS;
+        let at = (sector % CHUNK_SECTORS) as usize;
+        self.chunks
+            .get(&(sector / CHUNK_SECTORS))
+            .is_some_and(|chunk| chunk[at..at + BLOCK_SECTORS as usize].iter().any(|value| *value != 0))
     }
 }
 
@@ -76,133 +134,252 @@ pub struct Model {
 }
 
 impl Model {
-    /// Applies a change.
-    pub fn apply(&mut self, change: &Change) {
-        match change {
-            Change::Create { id, sectors } => {
-                self.objects.insert(*id, Object { sectors: *sectors, ..Object::default() });
+    /// Applies a change and adds to `undo` how to take it back.
+    pub(crate) fn apply(&mut self, request: &Request, undo: &mut Vec<Undo>) {
+        match request {
+            Request::Write { object, start, length, tag, pattern, .. } => {
+                self.set(*object, *start, *length, |sector| value(*tag, *pattern, sector), undo);
             }
-            Change::CloneObject { source, id, .. } => {
-                if let Some(object) = self.objects.get(source).cloned() {
-                    self.objects.insert(*id, Object { write_cache: false, ..object });
+            Request::CompareAndWrite { object, start, length, tag, .. } => {
+                self.set(*object, *start, *length, |sector| value(*tag, Pattern::Data, sector), undo);
+            }
+            Request::Zero { object, ranges, .. } => {
+                for (start, length) in ranges {
+                    self.clear(*object, *start, *length, undo);
                 }
             }
-            Change::Delete { id } => {
-                self.objects.remove(id);
+            Request::Clone { source, from, destination, to, length } => {
+                let Some(object) = self.objects.get(source) else { return };
+                let mut content = Vec::new();
+                for (index, chunk) in object.chunks.range(from / CHUNK_SECTORS..(from + length).div_ceil(CHUNK_SECTORS))
+                {
+                    let sectors = (index * CHUNK_SECTORS..).zip(chunk.iter());
+                    let inside =
+                        sectors.filter(|(sector, value)| **value != 0 && (*from..from + length).contains(sector));
+                    content.extend(inside.map(|(sector, value)| (sector - from + to, *value)));
+                }
+                self.clear(*destination, *to, *length, undo);
+                for piece in content.chunk_by(|a, b| a.0 / CHUNK_SECTORS == b.0 / CHUNK_SECTORS) {
+                    let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
+                    let mut values = piece.iter().peekable();
+                    let next = |sector| values.next_if(|(at, _)| *at == sector).map_or(0, |(_, value)| *value);
+                    self.set(*destination, first.0, last.0 - first.0 + 1, next, undo);
+                }
             }
-            Change::Resize { id, sectors } => {
+            Request::Catalog(changes) => {
+                for change in changes {
+                    self.apply_catalog(change, undo);
+                }
+            }
+            Request::Read { .. }
+            | Request::Flush
+            | Request::Provisioning { .. }
+            | Request::Unique { .. }
+            | Request::ReclaimZeros { .. }
+            | Request::Verify { .. }
+            | Request::PlacesOf { .. }
+            | Request::CheckStep
+            | Request::Recount { .. } => {}
+        }
+    }
+
+    fn apply_catalog(&mut self, change: &Catalog, undo: &mut Vec<Undo>) {
+        match change {
+            Catalog::Create { id, sectors } => {
+                let before = self.objects.insert(*id, Object { sectors: *sectors, ..Object::default() });
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
+            }
+            Catalog::Clone { source, id, snapshot } => {
+                let Some(object) = self.objects.get(source) else { return };
+                let object = Object {
+                    write_cache: false,
+                    snapshot: *snapshot,
+                    parent: *source,
+                    reserved: None,
+                    ..object.clone()
+                };
+                let before = self.objects.insert(*id, object);
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
+            }
+            Catalog::Delete { id } => {
+                let before = self.objects.remove(id);
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
+            }
+            Catalog::Resize { id, sectors } => {
+                // Space comes in blocks: what lies beyond the end of the last one goes.
+                let first = sectors.next_multiple_of(BLOCK_SECTORS);
+                self.clear(*id, first, u64::MAX / 2 - first, undo);
                 if let Some(object) = self.objects.get_mut(id) {
-                    // Space comes in blocks of 8 sectors: what lies beyond the last whole block's end goes.
-                    let first = sectors.div_ceil(8) * 8;
-                    object.clear(first, u64::MAX - first);
+                    let (before, write_cache) = (object.sectors, object.write_cache);
+                    undo.push(Undo::Header { object: *id, sectors: before, write_cache });
                     object.sectors = *sectors;
                 }
             }
-            Change::Write { object, start, length, tag }
-            | Change::CompareAndWrite { object, start, length, tag, .. } => {
-                if let Some(object) = self.objects.get_mut(object) {
-                    for sector in *start..*start + *length {
-                        if *tag == 0 {
-                            object.content.remove(&sector);
-                        } else {
-                            object.content.insert(sector, value(*tag, sector));
-                        }
-                    }
-                }
-            }
-            Change::Zero { object, ranges } => {
-                if let Some(object) = self.objects.get_mut(object) {
-                    for (start, length) in ranges {
-                        object.clear(*start, *length);
-                    }
-                }
-            }
-            Change::Clone { source, from, destination, to, length } => {
-                let Some(content) = self
-                    .objects
-                    .get(source)
-                    .map(|o| o.content.range(*from..from + length).map(|(k, v)| (k - from, *v)).collect::<Vec<_>>())
-                else {
-                    return;
-                };
-                if let Some(object) = self.objects.get_mut(destination) {
-                    object.clear(*to, *length);
-                    object.content.extend(content.into_iter().map(|(k, v)| (k + to, v)));
-                }
-            }
-            Change::Document { key, value: Some(value) } => {
-                self.documents.insert(key.clone(), value.clone());
-            }
-            Change::Document { key, value: None } => {
-                self.documents.remove(key);
-            }
-            Change::Nothing { write_cache: Some((id, enabled)) } => {
+            Catalog::WriteCache { id, enabled } => {
                 if let Some(object) = self.objects.get_mut(id) {
+                    let (sectors, write_cache) = (object.sectors, object.write_cache);
+                    undo.push(Undo::Header { object: *id, sectors, write_cache });
                     object.write_cache = *enabled;
                 }
             }
-            Change::Nothing { write_cache: None } => {}
-        }
-    }
-
-    /// Content of sectors.
-    pub fn content(&self, object: u64, start: u64, length: u64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(length as usize * 512);
-        let content = self.objects.get(&object).map(|o| &o.content);
-        for sector in start..start + length {
-            let value = content.and_then(|c| c.get(&sector)).copied().unwrap_or(0);
-            out.extend_from_slice(&sector_bytes(value));
-        }
-        out
-    }
-
-    /// True when a compare-and-write would find what it compares.
-    pub fn would_match(&self, change: &Change) -> bool {
-        match change {
-            Change::CompareAndWrite { object, start, length, compare, .. } => {
-                self.content(*object, *start, *length) == *compare
+            Catalog::Rollback { id, source } => {
+                let (Some(object), Some(source)) = (self.objects.get(id), self.objects.get(source)) else { return };
+                let (sectors, mapped, chunks) = (source.sectors, source.mapped, source.chunks.clone());
+                let object = Object { sectors, mapped, chunks, ..object.clone() };
+                let before = self.objects.insert(*id, object);
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
             }
-            _ => true,
-        }
-    }
-
-    /// True when the reply to this change promises durability.
-    pub fn acknowledgement_is_durable(&self, change: &Change) -> bool {
-        match change {
-            Change::Write { object, .. } | Change::CompareAndWrite { object, .. } | Change::Zero { object, .. } => {
-                !self.objects.get(object).is_some_and(|o| o.write_cache)
+            Catalog::Reserve { id, percent } => {
+                if let Some(object) = self.objects.get_mut(id) {
+                    undo.push(Undo::Reserved { object: *id, before: object.reserved });
+                    object.reserved = *percent;
+                }
             }
-            Change::Clone { destination, .. } => !self.objects.get(destination).is_some_and(|o| o.write_cache),
-            Change::Nothing { write_cache: None } => false,
-            _ => true,
-        }
-    }
-
-    /// Checks what a read returned: sectors that no operation in flight touches must be as the model says.
-    pub fn check_read<'a>(
-        &self,
-        object: u64,
-        start: u64,
-        length: usize,
-        data: &[u8],
-        in_flight: impl Iterator<Item = &'a Change>,
-    ) -> Result<(), String> {
-        if data.len() != length * 512 {
-            return Err(format!("a read of {length} sectors returned {} bytes", data.len()));
-        }
-        let expected = self.content(object, start, length as u64);
-        if data == expected {
-            return Ok(());
-        }
-        // Effects that came between the read's own moment and now are not known here; only a value that never was is an error.
-        let _ = in_flight;
-        for (i, sector) in data.chunks_exact(512).enumerate() {
-            let word = |k: usize| u64::from_le_bytes(sector[k * 8..k * 8 + 8].try_into().unwrap_or_default());
-            let value = word(0);
-            if sector != sector_bytes(value) {
-                return Err(format!("object {object} sector {}: a torn or foreign sector was read", start + i as u64));
+            Catalog::Put { key, tag, bytes } => {
+                let key = document_key(*key);
+                let before = self.documents.insert(key.clone(), document(*tag, *bytes));
+                undo.push(Undo::Document { key, before });
+            }
+            Catalog::Remove { key } => {
+                let key = document_key(*key);
+                let before = self.documents.remove(&key);
+                undo.push(Undo::Document { key, before });
             }
         }
-        Ok(())
+    }
+
+    /// Takes back what `apply` did.
+    pub(crate) fn undo(&mut self, undo: Vec<Undo>) {
+        for part in undo.into_iter().rev() {
+            match part {
+                Undo::Chunk { object, index, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.put(index, before);
+                    }
+                }
+                Undo::Header { object, sectors, write_cache } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.sectors = sectors;
+                        object.write_cache = write_cache;
+                    }
+                }
+                Undo::Reserved { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.reserved = before;
+                    }
+                }
+                Undo::Object { object, before: Some(before) } => {
+                    self.objects.insert(object, *before);
+                }
+                Undo::Object { object, before: None } => {
+                    self.objects.remove(&object);
+                }
+                Undo::Document { key, before: Some(before) } => {
+                    self.documents.insert(key, before);
+                }
+                Undo::Document { key, before: None } => {
+                    self.documents.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Gives each sector of a range a value, asked for in order.
+    fn set(&mut self, id: u64, start: u64, length: u64, mut value: impl FnMut(u64) -> u64, undo: &mut Vec<Undo>) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        let end = start + length;
+        let mut at = start;
+        while at < end {
+            let index = at / CHUNK_SECTORS;
+            let first = index * CHUNK_SECTORS;
+            let to = (first + CHUNK_SECTORS).min(end);
+            let mut chunk = object.chunks.get(&index).map_or([0; CHUNK_SECTORS as usize], |chunk| **chunk);
+            for sector in at..to {
+                chunk[(sector - first) as usize] = value(sector);
+            }
+            let chunk = chunk.iter().any(|value| *value != 0).then(|| Rc::new(chunk));
+            let before = object.put(index, chunk);
+            undo.push(Undo::Chunk { object: id, index, before });
+            at = to;
+        }
+    }
+
+    /// Makes a range, which may be far longer than what is stored, zeros.
+    fn clear(&mut self, id: u64, start: u64, length: u64, undo: &mut Vec<Undo>) {
+        let Some(object) = self.objects.get(&id) else { return };
+        let end = start + length;
+        let chunks = object.chunks.range(start / CHUNK_SECTORS..end.div_ceil(CHUNK_SECTORS));
+        let indexes: Vec<u64> = chunks.map(|(index, _)| *index).collect();
+        for index in indexes {
+            let from = (index * CHUNK_SECTORS).max(start);
+            let to = (index * CHUNK_SECTORS + CHUNK_SECTORS).min(end);
+            self.set(id, from, to.saturating_sub(from), |_| 0, undo);
+        }
+    }
+
+    /// The values of a range; zeros for an object that does not exist.
+    pub(crate) fn values(&self, object: u64, start: u64, length: u64) -> Vec<u64> {
+        match self.objects.get(&object) {
+            Some(object) => object.values(start, length),
+            None => vec![0; length as usize],
+        }
+    }
+
+    /// True when the reply to this request promises that it, and everything that took effect before it, is durable.
+    pub(crate) fn reply_promises_durability(&self, request: &Request) -> bool {
+        let cached = |object: &u64| self.objects.get(object).is_some_and(|object| object.write_cache);
+        match request {
+            Request::Write { object, forced, .. }
+            | Request::CompareAndWrite { object, forced, .. }
+            | Request::Zero { object, forced, .. } => *forced || !cached(object),
+            Request::Clone { destination, .. } => !cached(destination),
+            Request::Catalog(_) | Request::Flush => true,
+            _ => false,
+        }
+    }
+}
+
+/// The key of document number `key`.
+pub(crate) fn document_key(key: u8) -> String {
+    format!("document/{key}")
+}
+
+/// The content of a document.
+pub(crate) fn document(tag: u32, bytes: u32) -> Vec<u8> {
+    (0..bytes).map(|i| (tag.wrapping_mul(31).wrapping_add(i)) as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undoing_everything_leaves_nothing() {
+        let mut model = Model::default();
+        let mut undo = Vec::new();
+        let requests = [
+            Request::Catalog(vec![Catalog::Create { id: 16, sectors: 1000 }]),
+            Request::Write { object: 16, start: 3, length: 200, tag: 1, pattern: Pattern::Data, forced: false },
+            Request::Catalog(vec![Catalog::Clone { source: 16, id: 17, snapshot: true }]),
+            Request::Clone { source: 16, from: 8, destination: 16, to: 80, length: 100 },
+            Request::Zero { object: 16, ranges: vec![(0, 70)], forced: false },
+            Request::Catalog(vec![Catalog::Resize { id: 16, sectors: 96 }, Catalog::Delete { id: 17 }]),
+        ];
+        for request in &requests {
+            model.apply(request, &mut undo);
+        }
+        assert_eq!(model.objects[&16].mapped, 4);
+        assert_eq!(model.values(16, 80, 1), [value(1, Pattern::Data, 8)]);
+        model.undo(undo);
+        assert!(model.objects.is_empty());
+    }
+
+    #[test]
+    fn bytes_tell_their_sectors_apart() {
+        let values = [value(1, Pattern::Data, 8), 0, value(1, Pattern::Data, 9)];
+        let mut data = bytes_of(values.iter().copied());
+        assert_eq!(first_difference(&values, &data), None);
+        data[1030] ^= 1;
+        assert_eq!(first_difference(&values, &data), Some(2));
     }
 }

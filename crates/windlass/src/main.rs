@@ -60,7 +60,15 @@ struct DemoArguments {
 fn main() -> ExitCode {
     let Arguments { globals, command } = Arguments::parse();
     match command {
-        Command::Noun(Noun::Pool(PoolVerb::Check { file, quick })) => {
+        Command::Noun(Noun::Pool(PoolVerb::Check { target: Some(file), quick, start })) if cli::is_path(&file) => {
+            if !start.is_plain() {
+                let _closed = writeln!(
+                    io::stderr(),
+                    "error: {} is a file, which is checked at once: --share, --wait and --no-wait are for pools in use (code: usage)",
+                    file.display()
+                );
+                return ExitCode::from(2);
+            }
             let format = match globals.output {
                 Format::Json => pool_tool::OutputFormat::Json,
                 _ => pool_tool::OutputFormat::Text,

@@ -1,5 +1,5 @@
-use super::{Array, volume};
-use crate::{Action, ControlError, Reply, SnapshotView, VolumeCreate};
+use super::{Array, ESX01, volume};
+use crate::{Action, Change, ControlError, Reply, SnapshotView, VolumeCreate, VolumeRollback, VolumeSet};
 
 fn take(array: &Array, volume: &str, name: &str) -> (SnapshotView, bool) {
     let action = Action::SnapshotCreate { volume: volume.to_owned(), name: name.to_owned() };
@@ -57,4 +57,114 @@ fn a_volume_with_snapshots_is_deleted_only_with_them() {
     array.run(delete(true)).unwrap();
     let Reply::Snapshots(left) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
     assert!(left.is_empty());
+}
+
+fn group(volumes: &[&str], name: &str) -> Action {
+    Action::SnapshotGroup { volumes: volumes.iter().map(|&volume| volume.to_owned()).collect(), name: name.to_owned() }
+}
+
+#[test]
+fn a_group_is_taken_at_one_instant_or_not_at_all() {
+    let array = Array::new();
+    array.create("v1");
+    array.create("v2");
+    let taken = |action| match array.run(action).unwrap() {
+        Reply::Group { views, created } => (views, created),
+        other => panic!("{other:?}"),
+    };
+    let (views, created) = taken(group(&["v1", "v2", "v1"], "nightly"));
+    assert!(created && views.len() == 2);
+    assert!(views[0].record.group.is_some() && views[0].record.group == views[1].record.group);
+    assert_eq!(views[0].record.created, views[1].record.created);
+    assert!(!taken(group(&["v2", "v1"], "nightly")).1);
+    array.create("v3");
+    assert_eq!(array.code(group(&["v1", "v3"], "nightly")), "exists");
+    assert_eq!(array.code(group(&["v3", "v4"], "weekly")), "not-found");
+    assert_eq!(array.code(group(&[], "weekly")), "invalid-setting");
+    array.catalog.fail_next.replace(Some(pool::PoolError::PoolFull));
+    assert_eq!(array.code(group(&["v1", "v3"], "weekly")), "no-space");
+    let Reply::Snapshots(all) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    assert_eq!(all.len(), 2);
+}
+
+fn roll_back(volume: &str, snapshot: &str) -> VolumeRollback {
+    VolumeRollback { volume: volume.to_owned(), snapshot: snapshot.to_owned(), ..VolumeRollback::default() }
+}
+
+#[test]
+fn a_volume_returns_to_its_snapshot_and_keeps_what_it_had_when_asked() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.create("v2");
+    array.catalog.set_mapped(object, 4096);
+    take(&array, "v1", "monday");
+    take(&array, "v2", "tuesday");
+    array.catalog.set_mapped(object, 8192);
+    let grow = VolumeSet { volume: "v1".to_owned(), size_bytes: Some(2 << 30), ..VolumeSet::default() };
+    array.run(Action::VolumeSet(grow)).unwrap();
+    let rollback = VolumeRollback { keep: Some("before".to_owned()), ..roll_back("v1", "monday") };
+    let (rolled, _) = volume(array.run(Action::VolumeRollback(rollback.clone())));
+    assert_eq!((rolled.object.mapped_bytes, rolled.object.size_bytes), (4096, 1 << 30));
+    let Reply::Snapshot { view, .. } = array.run(show("v1@before")).unwrap() else { panic!() };
+    assert_eq!((view.object.mapped_bytes, view.object.size_bytes), (8192, 2 << 30));
+    let told = Change::VolumeRolledBack { object, size_bytes: 1 << 30 };
+    assert_eq!(array.live.published.borrow().last(), Some(&told));
+    assert_eq!(array.code(Action::VolumeRollback(rollback)), "exists");
+    assert_eq!(array.code(Action::VolumeRollback(roll_back("v1", "tuesday"))), "not-found");
+    assert_eq!(array.code(Action::VolumeRollback(roll_back("v1", "v2@tuesday"))), "not-found");
+    volume(array.run(Action::VolumeRollback(roll_back("v1", "v1@monday"))));
+}
+
+#[test]
+fn a_volume_that_sessions_see_is_rolled_back_only_by_force() {
+    let array = Array::new();
+    array.create("v1");
+    take(&array, "v1", "monday");
+    array.create_host("esx01", ESX01);
+    array.grant("v1", Some("esx01"), None).unwrap();
+    // Access alone is no obstacle.
+    volume(array.run(Action::VolumeRollback(roll_back("v1", "monday"))));
+    array.log_in(7, ESX01);
+    let error = array.run(Action::VolumeRollback(roll_back("v1", "monday"))).unwrap_err();
+    assert_eq!((error.code(), error.users().len()), ("in-use", 1));
+    assert!(error.help().unwrap().ends_with("windlass volume rollback v1 monday --force"));
+    volume(array.run(Action::VolumeRollback(VolumeRollback { force: true, ..roll_back("v1", "monday") })));
+}
+
+#[test]
+fn a_tree_shows_what_descends_from_what() {
+    let array = Array::new();
+    array.create("v1");
+    take(&array, "v1", "monday");
+    let clone = |name: &str, source: &str| {
+        let source = Some(source.to_owned());
+        volume(array.run(Action::VolumeCreate(VolumeCreate {
+            name: name.to_owned(),
+            source,
+            ..VolumeCreate::default()
+        })));
+    };
+    clone("c1", "v1@monday");
+    take(&array, "c1", "s");
+    clone("c2", "c1@s");
+    take(&array, "v1", "tuesday");
+    clone("c3", "v1");
+    let tree = |volume: &str| match array.run(Action::SnapshotTree { volume: volume.to_owned() }).unwrap() {
+        Reply::Tree(rows) => rows.into_iter().map(|row| (row.depth, row.name, row.dependents)).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let row = |depth, name: &str, dependents| (depth, name.to_owned(), dependents);
+    assert_eq!(
+        tree("v1"),
+        [
+            row(0, "v1", 3),
+            row(1, "v1@monday", 1),
+            row(2, "c1", 1),
+            row(3, "c1@s", 1),
+            row(4, "c2", 0),
+            row(1, "v1@tuesday", 0),
+            row(1, "c3", 0),
+        ]
+    );
+    assert_eq!(tree("c2"), [row(0, "c2", 0)]);
 }

@@ -4,7 +4,7 @@ use pool::{Catalog, PoolError};
 
 fn create(name: &str, size_bytes: Option<u64>, source: Option<&str>) -> Action {
     let source = source.map(str::to_owned);
-    Action::VolumeCreate(VolumeCreate { name: name.to_owned(), size_bytes, source, write_cache: false })
+    Action::VolumeCreate(VolumeCreate { name: name.to_owned(), size_bytes, source, ..VolumeCreate::default() })
 }
 
 fn set(name: &str, change: VolumeSet) -> Action {

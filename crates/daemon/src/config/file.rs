@@ -15,7 +15,14 @@ pub(super) struct File {
     pub(super) iscsi: Iscsi,
     #[serde(skip_serializing_if = "Metrics::is_empty")]
     pub(super) metrics: Metrics,
+    pub(super) background: Background,
     pub(super) pool: Vec<Pool>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Background {
+    pub(super) share: Option<u8>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -70,6 +77,16 @@ pub(super) struct Pool {
     pub(super) backend: Option<String>,
     pub(super) path: Option<PathBuf>,
     pub(super) size: Option<Size>,
+    pub(super) limits: Limits,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Limits {
+    pub(super) warn: Option<u8>,
+    pub(super) critical: Option<u8>,
+    /// 0: no limit.
+    pub(super) commitment: Option<u32>,
 }
 
 /// Bytes, written as `"200G"` or as a number.

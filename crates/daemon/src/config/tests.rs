@@ -3,6 +3,7 @@
 use super::{Configuration, TlsMode, check_config};
 use crate::memory::TemporaryDirectory;
 use crate::{LogFormat, ServeOptions};
+use control::{Commitment, Limits};
 use std::path::PathBuf;
 
 /// Options that name a file with this content.
@@ -55,13 +56,20 @@ fn options_win_over_the_file() {
         backend = "disk"
         path = "/dev/disk/by-id/x"
         size = 1099511627776
+        [pool.limits]
+        warn = 70
+        commitment = 250
+        [background]
+        share = 35
     "#;
     let (mut options, _directory) = with_file(content);
     let from_file = Configuration::load(&options).unwrap();
     assert_eq!(from_file.state_dir, PathBuf::from("/srv/array"));
     assert_eq!(from_file.memory_bytes, 1 << 30);
     assert_eq!(from_file.log_format, LogFormat::Json);
-    assert_eq!(from_file.pool.size_bytes, 1 << 40);
+    assert_eq!((from_file.pool.size_bytes, from_file.pool.size_is_given), (1 << 40, true));
+    let limits = Limits { warn_percent: 70, critical_percent: 90, commitment: Commitment::Percent(250) };
+    assert_eq!((from_file.pool.limits, from_file.background_share_percent), (limits, 35));
     assert!(matches!(from_file.tls, TlsMode::Files { .. }));
     options.state_dir = Some("/tmp/x".into());
     options.iscsi = vec!["127.0.0.1:3261".parse().unwrap(), "127.0.0.2:3261".parse().unwrap()];
@@ -97,6 +105,9 @@ fn bad_values_are_refused_in_a_sentence() {
         ("[[pool]]\nbackend = \"rados\"\n", "backend"),
         ("[[pool]]\n[[pool]]\n", "2 [[pool]] sections"),
         ("[[pool]]\nname = \"a/b\"\n", "a/b"),
+        ("[[pool]]\n[pool.limits]\nwarn = 95\n", "cannot warn at 95 %"),
+        ("[[pool]]\n[pool.limits]\ncritical = 101\n", "1 to 100"),
+        ("[background]\nshare = 0\n", "[background] share"),
     ] {
         let message = refusal(content);
         assert!(message.contains(word), "{content}: {message}");
@@ -110,12 +121,16 @@ fn what_check_config_prints_is_a_file_that_says_the_same() {
     let (options, _directory) = with_file("[iscsi]\nname = \"prod\"\n[server]\nlisten = \"127.0.0.1:8443\"\n");
     let printed = check_config(&options).unwrap();
     let (again, _directory) = with_file(&printed);
-    assert_eq!(Configuration::load(&again).unwrap(), Configuration::load(&options).unwrap());
+    let mut configuration = Configuration::load(&options).unwrap();
+    configuration.pool.size_is_given = true;
+    assert_eq!(Configuration::load(&again).unwrap(), configuration);
     assert!(printed.contains("memory = \"512MiB\""), "{printed}");
 }
 
 #[test]
 fn the_packaged_file_says_the_built_in_values() {
     let (options, _directory) = with_file(include_str!("../../../../packaging/windlass.toml"));
-    assert_eq!(Configuration::load(&options).unwrap(), Configuration::load(&ServeOptions::default()).unwrap());
+    let mut built_in = Configuration::load(&ServeOptions::default()).unwrap();
+    built_in.pool.size_is_given = true;
+    assert_eq!(Configuration::load(&options).unwrap(), built_in);
 }

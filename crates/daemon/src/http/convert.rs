@@ -1,13 +1,15 @@
 //! Views of `control` as types of `api`.
 
 use api::{
-    ANY_HOST, Access, Chap, GeneratedSecrets, Health, Host, HostLun, Latency, LatencyBucket, OffloadRefusal,
-    OffloadRefusalCount, OffloadStatistics, OffloadTotal, Pool, PoolState, Portal, Session, Snapshot, Source,
-    SourceKind, Status, Volume, VolumeLun,
+    ANY_HOST, Access, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
+    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
+    OffloadTotal, Pool, PoolState, Portal, ReclaimReport, Reserve, ScrubReport, Session, Severity, Snapshot, Source,
+    SourceKind, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace,
 };
 use control::{
-    AccessView, Histogram, HostView, OffloadView, PoolView, Primitive, RefusalCount, RefusalView, Secret, SessionView,
-    SnapshotView, StatusView, VolumeView,
+    AccessView, AlertView, CheckRecord, Commitment, Histogram, HostView, JobReport, JobView, OffloadView, PoolView,
+    Primitive, RefusalCount, RefusalView, ScrubRecord, Secret, SessionView, SnapshotView, SpaceView, StatusView,
+    TreeView, VolumeView,
 };
 
 /// What stands for the name of a volume that is gone.
@@ -22,7 +24,14 @@ pub(super) fn volume(view: VolumeView) -> Volume {
         size_bytes: view.object.size_bytes,
         mapped_bytes: view.object.mapped_bytes,
         unique_bytes: view.unique_bytes,
+        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
+        snapshot_bytes: view.snapshot_bytes,
         snapshots: view.snapshots,
+        reserve: if view.object.reservation.is_some() { Reserve::Thick } else { Reserve::Thin },
+        overwrite_reserve_percent: view.object.reservation.map(|reservation| reservation.overwrite_percent),
+        promised_bytes: view.object.promised_bytes,
+        zero_detection: view.object.zero_detection,
+        warn_percent: view.record.warn_percent,
         write_cache: view.object.write_cache,
         source: view.source.map(|source| Source {
             kind: if source.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
@@ -38,6 +47,149 @@ pub(super) fn volume(view: VolumeView) -> Volume {
     }
 }
 
+/// What is mapped and not the object's own. Both are counted at different times, so the one may have become larger than the other.
+fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
+    unique_bytes.map(|unique_bytes| mapped_bytes.saturating_sub(unique_bytes))
+}
+
+pub(super) fn reserve(reserve: Reserve) -> control::Reserve {
+    match reserve {
+        Reserve::Thick => control::Reserve::Thick,
+        Reserve::Thin => control::Reserve::Thin,
+    }
+}
+
+pub(super) fn space(view: SpaceView) -> VolumeSpace {
+    let kept = view.unmapped.kept.into_iter();
+    VolumeSpace {
+        volume: view.volume,
+        provisioned_bytes: view.object.size_bytes,
+        mapped_bytes: view.object.mapped_bytes,
+        unique_bytes: view.unique_bytes,
+        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
+        snapshot_bytes: view.snapshot_bytes,
+        promised_bytes: view.object.promised_bytes,
+        unmapped: Unmapped {
+            commands: view.unmapped.commands,
+            requested_bytes: view.unmapped.requested_bytes,
+            deallocated_bytes: view.unmapped.deallocated_bytes,
+            unaligned_bytes: view.unmapped.unaligned_bytes,
+            below_grain_commands: view.unmapped.below_grain_commands,
+            kept: kept
+                .map(|kept| KeptBySnapshot { snapshot: kept.snapshot, unique_bytes: kept.unique_bytes })
+                .collect(),
+        },
+    }
+}
+
+pub(super) fn tree_node(view: TreeView) -> TreeNode {
+    TreeNode {
+        depth: view.depth,
+        kind: if view.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
+        id: view.id,
+        parent_id: view.parent,
+        name: view.name,
+        size_bytes: view.object.size_bytes,
+        mapped_bytes: view.object.mapped_bytes,
+        unique_bytes: view.unique_bytes,
+        dependents: view.dependents,
+        created: view.created,
+    }
+}
+
+pub(super) fn job(view: JobView) -> Job {
+    let (state, error) = match view.state {
+        control::JobState::Running => (JobState::Running, None),
+        control::JobState::Done => (JobState::Done, None),
+        control::JobState::Failed(reason) => (JobState::Failed, Some(reason)),
+        control::JobState::Cancelled => (JobState::Cancelled, None),
+    };
+    let (mut reclaim, mut scrub, mut check) = (None, None, None);
+    match view.report {
+        JobReport::Reclaim(report) => {
+            reclaim = Some(ReclaimReport {
+                volumes: report.volumes,
+                scanned_bytes: report.scanned_bytes,
+                deallocated_bytes: report.deallocated_bytes,
+            });
+        }
+        JobReport::Scrub(record) => scrub = Some(scrub_report(record)),
+        JobReport::Check(record) => check = record.map(check_report),
+    }
+    Job {
+        id: view.id,
+        kind: view.kind.name().to_owned(),
+        subject: view.subject,
+        state,
+        done: view.done,
+        total: view.total,
+        unit: view.kind.unit().to_owned(),
+        rate_per_second: view.rate_per_second,
+        eta_seconds: view.eta_seconds,
+        share_percent: view.share_percent,
+        started: view.started,
+        finished: view.finished,
+        error,
+        reclaim,
+        scrub,
+        check,
+    }
+}
+
+fn scrub_report(record: ScrubRecord) -> ScrubReport {
+    let range = |range: control::BadRange| BadRange {
+        volume: range.volume,
+        in_volume: range.in_volume,
+        snapshots: range.snapshots,
+        lba: range.lba,
+        blocks: range.blocks,
+    };
+    ScrubReport {
+        started: record.started,
+        finished: record.finished,
+        verified_bytes: record.verified_bytes,
+        bad_blocks: record.bad_blocks,
+        bad: record.bad.into_iter().map(range).collect(),
+        damaged: record.damaged,
+    }
+}
+
+fn check_report(record: CheckRecord) -> CheckReport {
+    CheckReport {
+        started: record.started,
+        finished: record.finished,
+        objects: record.objects,
+        pages: record.pages,
+        blocks: record.blocks,
+        count: record.count,
+        findings: record.findings,
+    }
+}
+
+fn severity(severity: control::Severity) -> Severity {
+    match severity {
+        control::Severity::Info => Severity::Info,
+        control::Severity::Warning => Severity::Warning,
+        control::Severity::Critical => Severity::Critical,
+    }
+}
+
+pub(super) fn event(event: control::Event) -> Event {
+    let control::Event { id, time, severity: how, code, subject, message } = event;
+    Event { id, time, severity: severity(how), code, subject, message }
+}
+
+pub(super) fn alert(view: AlertView) -> Alert {
+    Alert {
+        code: view.code.to_owned(),
+        severity: severity(view.severity),
+        subject: view.subject,
+        since: view.since,
+        message: view.message,
+        help: view.help.to_owned(),
+    }
+}
+
 pub(super) fn snapshot(view: SnapshotView) -> Snapshot {
     Snapshot {
         id: view.record.id,
@@ -49,6 +201,7 @@ pub(super) fn snapshot(view: SnapshotView) -> Snapshot {
         unique_bytes: view.unique_bytes,
         created: view.record.created,
         dependents: view.dependents,
+        group_id: view.record.group,
     }
 }
 
@@ -187,6 +340,21 @@ pub(super) fn pool(view: PoolView) -> Pool {
         mapped_bytes: view.mapped_bytes,
         volumes: view.volumes,
         snapshots: view.snapshots,
+        promised_bytes: view.space.promised_bytes,
+        available_bytes: view.available_bytes,
+        reclaimable_bytes: view.space.reclaimable_bytes,
+        unique_bytes: view.unique_bytes,
+        snapshot_bytes: view.snapshot_bytes,
+        shared_bytes: view.shared_bytes,
+        commitment_percent: percent(view.provisioned_bytes, view.space.size_bytes),
+        commitment_limit_percent: match view.limits.commitment {
+            Commitment::Unlimited => None,
+            Commitment::Percent(percent) => Some(percent),
+        },
+        warn_percent: view.limits.warn_percent,
+        critical_percent: view.limits.critical_percent,
+        scrub: view.scrub.map(scrub_report),
+        check: view.check.map(check_report),
     }
 }
 
@@ -224,7 +392,15 @@ pub(super) fn status(view: StatusView) -> Status {
         hosts: view.hosts,
         sessions: view.sessions,
         pools: vec![pool(view.pool)],
+        alerts: view.alerts.into_iter().map(alert).collect(),
+        jobs: view.jobs.into_iter().map(job).collect(),
     }
+}
+
+/// A share, rounded down.
+fn percent(part: u64, whole: u64) -> u64 {
+    let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0);
+    u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
 fn host_name(name: Option<String>) -> String {

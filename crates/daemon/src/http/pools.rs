@@ -1,13 +1,16 @@
 //! `/api/v1/pools`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
-use crate::http::extract::Path;
+use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
-use api::{List, Pool};
+use crate::http::{convert, jobs};
+use api::{Job, JobStart, List, Pool, PoolGrow, PoolSet};
 use axum::Json;
 use axum::extract::State;
-use control::{Action, Reply};
+use axum::http::StatusCode;
+use axum::response::Response;
+use control::{Action, Commitment, Reply};
+use pool::Growth;
 
 /// Every pool.
 #[utoipa::path(get, path = "/api/v1/pools", tag = "pools", responses((status = 200, body = List<Pool>)))]
@@ -25,6 +28,119 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     responses((status = 200, body = Pool))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<String>) -> Result<Json<Pool>, Fault> {
-    let Reply::Pool(pool) = array.call(Action::PoolShow { pool }).await? else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(convert::pool(pool)))
+    one(array.call(Action::PoolShow { pool }).await?)
+}
+
+/// Changes thresholds and the limit of over-commitment.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/pools/{pool}",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    request_body = PoolSet,
+    responses((status = 200, body = Pool))
+)]
+pub(super) async fn set(
+    State(array): State<ArrayHandle>,
+    Path(pool): Path<String>,
+    Body(body): Body<PoolSet>,
+) -> Result<Json<Pool>, Fault> {
+    let PoolSet { warn_percent, critical_percent, commitment_limit_percent } = body;
+    let commitment = commitment_limit_percent.map(|percent| match percent {
+        0 => Commitment::Unlimited,
+        percent => Commitment::Percent(percent),
+    });
+    one(array.call(Action::PoolSet(control::PoolSet { pool, warn_percent, critical_percent, commitment })).await?)
+}
+
+/// Makes a pool larger while in use.
+#[utoipa::path(
+    post,
+    path = "/api/v1/pools/{pool}/grow",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    request_body = PoolGrow,
+    responses((status = 200, body = Pool))
+)]
+pub(super) async fn grow(
+    State(array): State<ArrayHandle>,
+    Path(pool): Path<String>,
+    Body(body): Body<PoolGrow>,
+) -> Result<Json<Pool>, Fault> {
+    let growth = match body {
+        PoolGrow { size_bytes: Some(size_bytes), device: None } => Growth::Size(size_bytes),
+        PoolGrow { size_bytes: None, device: Some(device) } => Growth::Device(device.into()),
+        _ => {
+            let detail = "a pool grows by size_bytes or by device: give one of the two".to_owned();
+            return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
+        }
+    };
+    one(array.call(Action::PoolGrow { pool, growth }).await?)
+}
+
+/// Starts a job that reads and verifies everything that is stored.
+#[utoipa::path(
+    post,
+    path = "/api/v1/pools/{pool}/scrub",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    request_body = JobStart,
+    responses(
+        (status = 202, description = "Started", body = Job),
+        (status = 200, description = "One runs already", body = Job)
+    )
+)]
+pub(super) async fn scrub(
+    State(array): State<ArrayHandle>,
+    Path(pool): Path<String>,
+    Body(JobStart { share_percent }): Body<JobStart>,
+) -> Result<Response, Fault> {
+    jobs::start(&array, Action::PoolScrub { pool, share_percent }).await
+}
+
+/// Starts a job that checks map, reference counts and counters while the pool is in use.
+#[utoipa::path(
+    post,
+    path = "/api/v1/pools/{pool}/check",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    request_body = JobStart,
+    responses(
+        (status = 202, description = "Started", body = Job),
+        (status = 200, description = "One runs already", body = Job)
+    )
+)]
+pub(super) async fn check(
+    State(array): State<ArrayHandle>,
+    Path(pool): Path<String>,
+    Body(JobStart { share_percent }): Body<JobStart>,
+) -> Result<Response, Fault> {
+    jobs::start(&array, Action::PoolCheck { pool, share_percent }).await
+}
+
+/// Starts a job that gives back blocks of zeros stored in all volumes.
+#[utoipa::path(
+    post,
+    path = "/api/v1/pools/{pool}/reclaim",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    request_body = JobStart,
+    responses(
+        (status = 202, description = "Started", body = Job),
+        (status = 200, description = "One runs already", body = Job)
+    )
+)]
+pub(super) async fn reclaim(
+    State(array): State<ArrayHandle>,
+    Path(pool): Path<String>,
+    Body(JobStart { share_percent }): Body<JobStart>,
+) -> Result<Response, Fault> {
+    jobs::start(&array, Action::PoolReclaim { pool, share_percent }).await
+}
+
+fn one(reply: Reply) -> Result<Json<Pool>, Fault> {
+    match reply {
+        Reply::Pool(pool) => Ok(Json(convert::pool(*pool))),
+        _ => Err(Fault::UnexpectedReply),
+    }
 }

@@ -50,7 +50,12 @@ fn control_status(error: &ControlError) -> StatusCode {
         ControlError::AmbiguousName { .. }
         | ControlError::Exists { .. }
         | ControlError::InUse { .. }
+        | ControlError::RollbackInUse { .. }
         | ControlError::HasSnapshots { .. }
+        | ControlError::NotThick { .. }
+        | ControlError::CannotGrow { .. }
+        | ControlError::PoolBusy { .. }
+        | ControlError::JobEnded { .. }
         | ControlError::LunTaken { .. }
         | ControlError::AlreadyGranted { .. }
         | ControlError::NoFreeLun { .. }
@@ -61,8 +66,12 @@ fn control_status(error: &ControlError) -> StatusCode {
         | ControlError::InvalidLun { .. }
         | ControlError::InvalidSize { .. }
         | ControlError::SizeMissing { .. }
+        | ControlError::BadReservation { .. }
+        | ControlError::InvalidSetting(_)
         | ControlError::WouldShrink { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        ControlError::NoSpace { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        ControlError::NoSpace { .. }
+        | ControlError::NoRoomForReservation { .. }
+        | ControlError::OverCommitted { .. } => StatusCode::INSUFFICIENT_STORAGE,
         ControlError::PoolStopped { .. } | ControlError::Damaged { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         ControlError::NotRunning | ControlError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         ControlError::TimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
@@ -99,10 +108,19 @@ impl Fault {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", detail, None)
             }
         };
-        let (users, available_bytes) = match self {
-            Self::Control(ControlError::NoSpace { available_bytes }) => (Vec::new(), Some(*available_bytes)),
-            Self::Control(error) => (error.users().iter().map(user).collect(), None),
-            _ => (Vec::new(), None),
+        let users = match self {
+            Self::Control(error) => error.users().iter().map(user).collect(),
+            _ => Vec::new(),
+        };
+        let (needed_bytes, available_bytes) = match self {
+            Self::Control(ControlError::NoSpace { available_bytes }) => (None, Some(*available_bytes)),
+            Self::Control(ControlError::NoRoomForReservation { needed_bytes, available_bytes }) => {
+                (Some(*needed_bytes), Some(*available_bytes))
+            }
+            Self::Control(ControlError::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, .. }) => {
+                (Some(*needed_bytes), Some(limit_bytes.saturating_sub(*provisioned_bytes)))
+            }
+            _ => (None, None),
         };
         Problem {
             kind: format!("urn:windlass:problem:{code}"),
@@ -112,7 +130,7 @@ impl Fault {
             code: code.to_owned(),
             help,
             users,
-            needed_bytes: None,
+            needed_bytes,
             available_bytes,
         }
     }
@@ -125,7 +143,8 @@ fn user(user: &control::User) -> User {
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let problem = self.problem();
-        if problem.status >= 500 {
+        // That there is no space is for the administrator who asked, and no failure of the array.
+        if problem.status >= 500 && problem.status != StatusCode::INSUFFICIENT_STORAGE.as_u16() {
             tracing::error!(code = problem.code, detail = problem.detail, "request failed");
         }
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -4,11 +4,11 @@ use crate::ArrayHandle;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use api::{List, Snapshot, SnapshotCreate};
+use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use control::{Action, Reply};
 
 /// Every snapshot, by volume and name.
@@ -51,6 +51,27 @@ pub(super) async fn create(
 ) -> Result<Response, Fault> {
     let (snapshot, created) = one(array.call(Action::SnapshotCreate { volume, name: body.name }).await?)?;
     Ok(made(created, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
+}
+
+/// Takes snapshots of several volumes at one instant. The same request twice takes them once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/snapshots",
+    tag = "snapshots",
+    request_body = SnapshotGroupCreate,
+    responses(
+        (status = 201, description = "Taken", body = List<Snapshot>),
+        (status = 200, description = "They were there, taken at one instant", body = List<Snapshot>)
+    )
+)]
+pub(super) async fn create_group(
+    State(array): State<ArrayHandle>,
+    Body(SnapshotGroupCreate { volumes, name }): Body<SnapshotGroupCreate>,
+) -> Result<Response, Fault> {
+    let reply = array.call(Action::SnapshotGroup { volumes, name }).await?;
+    let Reply::Group { views, created } = reply else { return Err(Fault::UnexpectedReply) };
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>() })).into_response())
 }
 
 /// One snapshot.

@@ -260,8 +260,119 @@ async fn metrics_name_what_there_is() {
         r#"windlass_queue_depth{volume="v1"} 2"#,
         r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
         r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
+        r#"windlass_job_running{kind="scrub"} 0"#,
+        r#"windlass_alert_active{alert="pool-full",severity="critical"} 0"#,
+        r#"windlass_volume_unique_bytes{volume="v1"} 0"#,
+        r#"windlass_pool_shared_bytes{pool="p0"} 0"#,
         "# EOF",
     ] {
         assert!(text.lines().any(|found| found == line), "no line {line} in\n{text}");
     }
+}
+
+/// Asks for a job until it has ended.
+async fn ended(app: &Router, id: &Value) -> Value {
+    loop {
+        let (status, job) = send(app, "GET", &format!("/api/v1/jobs/{}", id.as_str().unwrap()), None).await;
+        assert_eq!(status, 200);
+        if job["state"] != "running" {
+            return job;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_started_shown_and_cancelled() {
+    let app = app();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 30 })).await;
+    for (path, kind) in [
+        ("/api/v1/volumes/v1/reclaim", "reclaim"),
+        ("/api/v1/pools/p0/reclaim", "reclaim"),
+        ("/api/v1/pools/p0/scrub", "scrub"),
+        ("/api/v1/pools/p0/check", "check"),
+    ] {
+        let (status, job) = post(&app, path, json!({ "share_percent": 100 })).await;
+        assert_eq!((status.as_u16(), &job["kind"]), (202, &json!(kind)), "{path}");
+        let job = ended(&app, &job["id"]).await;
+        assert_eq!(job["state"], "done", "{job}");
+        assert!(job[kind].is_object(), "{job}");
+        let (status, problem) =
+            send(&app, "DELETE", &format!("/api/v1/jobs/{}", job["id"].as_str().unwrap()), None).await;
+        assert_eq!((status.as_u16(), &problem["code"]), (409, &json!("job-ended")));
+    }
+    let (_, jobs) = send(&app, "GET", "/api/v1/jobs", None).await;
+    assert_eq!(jobs["items"].as_array().unwrap().len(), 4);
+    let (_, pool) = send(&app, "GET", "/api/v1/pools/p0", None).await;
+    assert_eq!((&pool["scrub"]["bad_blocks"], &pool["check"]["count"]), (&json!(0), &json!(0)));
+    assert_eq!(post(&app, "/api/v1/pools/p0/scrub", json!({ "share_percent": 0 })).await.0, 422);
+    assert_eq!(post(&app, "/api/v1/pools/p9/scrub", json!({})).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_pool_has_limits_and_grows() {
+    let app = app();
+    let set = json!({ "commitment_limit_percent": 100, "warn_percent": 50 });
+    let (status, pool) = send(&app, "PATCH", "/api/v1/pools/p0", Some(set)).await;
+    assert_eq!(
+        (status.as_u16(), &pool["warn_percent"], &pool["commitment_limit_percent"]),
+        (200, &json!(50), &json!(100))
+    );
+    let create = json!({ "name": "v1", "size_bytes": 65_u64 << 30 });
+    let (status, problem) = post(&app, "/api/v1/volumes", create).await;
+    assert_eq!((status.as_u16(), &problem["code"]), (507, &json!("over-commitment")));
+    assert_eq!((&problem["needed_bytes"], &problem["available_bytes"]), (&json!(65_u64 << 30), &json!(64_u64 << 30)));
+    let (status, pool) = post(&app, "/api/v1/pools/p0/grow", json!({ "size_bytes": 80_u64 << 30 })).await;
+    assert_eq!((status.as_u16(), &pool["size_bytes"]), (200, &json!(80_u64 << 30)));
+    let (status, problem) = post(&app, "/api/v1/pools/p0/grow", json!({ "size_bytes": 512 })).await;
+    assert_eq!((status.as_u16(), &problem["code"]), (409, &json!("cannot-grow")));
+    assert_eq!(post(&app, "/api/v1/pools/p0/grow", json!({})).await.0, 422);
+    let thick = json!({ "name": "v1", "size_bytes": 1 << 30, "reserve": "thick", "overwrite_reserve_percent": 10 });
+    let (status, volume) = post(&app, "/api/v1/volumes", thick).await;
+    assert_eq!(
+        (status.as_u16(), &volume["reserve"], &volume["promised_bytes"]),
+        (201, &json!("thick"), &json!(1 << 30))
+    );
+    let off = json!({ "reserve": "thin", "zero_detection": false, "warn_percent": 75 });
+    let (_, volume) = send(&app, "PATCH", "/api/v1/volumes/v1", Some(off)).await;
+    assert_eq!(
+        (&volume["reserve"], &volume["zero_detection"], &volume["warn_percent"]),
+        (&json!("thin"), &json!(false), &json!(75))
+    );
+    let (_, volume) = send(&app, "PATCH", "/api/v1/volumes/v1", Some(json!({ "warn_percent": 0 }))).await;
+    assert_eq!(volume.get("warn_percent"), None);
+    let (_, events) = send(&app, "GET", "/api/v1/events?limit=1000", None).await;
+    let codes: Vec<&str> =
+        events["items"].as_array().unwrap().iter().filter_map(|event| event["code"].as_str()).collect();
+    assert_eq!(
+        codes,
+        ["array-started", "pool-changed", "pool-grown", "volume-created", "volume-changed", "volume-changed"]
+    );
+    let since = events["items"][2]["id"].to_string();
+    let (_, later) = send(&app, "GET", &format!("/api/v1/events?since={since}&limit=1"), None).await;
+    assert_eq!(later["items"][0]["code"], "volume-created");
+    let (_, alerts) = send(&app, "GET", "/api/v1/alerts", None).await;
+    assert_eq!(alerts["items"], json!([]));
+}
+
+#[tokio::test]
+async fn snapshots_are_taken_together_returned_to_and_shown_as_a_tree() {
+    let app = app();
+    for name in ["v1", "v2"] {
+        post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 20 })).await;
+    }
+    let group = json!({ "volumes": ["v1", "v2"], "name": "nightly" });
+    let (status, taken) = post(&app, "/api/v1/snapshots", group.clone()).await;
+    assert_eq!((status.as_u16(), &taken["items"][1]["volume"]), (201, &json!("v2")));
+    assert_eq!(taken["items"][0]["group_id"], taken["items"][1]["group_id"]);
+    assert_eq!(post(&app, "/api/v1/snapshots", group).await.0, 200);
+    post(&app, "/api/v1/volumes", json!({ "name": "c", "source": "v1@nightly" })).await;
+    let (_, tree) = send(&app, "GET", "/api/v1/volumes/v1/tree", None).await;
+    let names: Vec<&str> = tree["items"].as_array().unwrap().iter().filter_map(|node| node["name"].as_str()).collect();
+    assert_eq!(names, ["v1", "v1@nightly", "c"]);
+    let rollback = json!({ "snapshot": "nightly", "keep": "before" });
+    assert_eq!(post(&app, "/api/v1/volumes/v1/rollback", rollback).await.0, 200);
+    assert_eq!(send(&app, "GET", "/api/v1/snapshots/v1@before", None).await.0, 200);
+    let (_, space) = send(&app, "GET", "/api/v1/volumes/v1/space", None).await;
+    assert_eq!((&space["snapshot_bytes"], space["unmapped"]["kept"].as_array().unwrap().len()), (&json!(0), 2));
 }

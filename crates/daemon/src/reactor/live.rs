@@ -91,6 +91,12 @@ impl Live for LiveArray {
                 target.remove_logical_unit(VolumeId(object.0));
             }
             Change::VolumeResized { object, .. } => target.resized(VolumeId(object.0)),
+            // Whoever sees it learns that its capacity may have changed; that the content did, no unit attention says.
+            Change::VolumeRolledBack { object, .. } => {
+                target.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
+            }
+            // Told to administrators; initiators are not told yet (THIN PROVISIONING SOFT THRESHOLD REACHED, SBC-3 §4.7.3.8).
+            Change::ThresholdReached { .. } => {}
             Change::WriteCacheChanged { object, .. } => target.mode_parameters_changed(VolumeId(object.0)),
             Change::AccessGranted { .. }
             | Change::AccessRevoked { .. }
@@ -211,6 +217,11 @@ impl Live for LiveArray {
                 })
             })
             .collect()
+    }
+
+    fn commands(&self) -> u64 {
+        let members = self.reactor.registry.members();
+        members.iter().map(|member| member.commands.get()).fold(0, u64::saturating_add)
     }
 
     fn pool_stopped(&self) -> Option<String> {

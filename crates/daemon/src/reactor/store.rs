@@ -81,6 +81,14 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
     }
     tracing::info!(pool = %name, disk = store.disk().description(), "pool opened");
+    if !blank && configuration.pool_size_is_given && bytes != configuration.pool_size_bytes {
+        let [size, given] = [bytes, configuration.pool_size_bytes].map(api::size::format);
+        if bytes < configuration.pool_size_bytes {
+            tracing::warn!(pool = %name, size, given, "the pool keeps its size: the size given is for a new pool; enlarge this one with  windlass pool grow");
+        } else {
+            tracing::info!(pool = %name, size, given, "the pool is larger than the size given for a new one");
+        }
+    }
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
     // The rest of the bound is for connections, the management plane and the program itself.

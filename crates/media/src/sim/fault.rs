@@ -34,6 +34,8 @@ pub enum FaultEffect {
     Error,
     /// The request takes effect and fails nevertheless.
     ErrorAfterEffect,
+    /// A write fails without effect since the file system under the file is full; elsewhere as `Error`.
+    NoSpace,
     /// A write, discard or flush succeeds without effect: a lost write, a lying flush.
     Lost,
     /// A write succeeds, but its data lands this many blocks away.

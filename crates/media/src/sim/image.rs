@@ -143,6 +143,13 @@ impl Image {
         self.slots.values().filter(|slot| slot.current.is_some()).count()
     }
 
+    pub(super) fn stored(&self) -> Vec<u64> {
+        let stored = self.slots.iter().filter(|(_, slot)| slot.current.is_some());
+        let mut blocks: Vec<u64> = stored.map(|(block, _)| *block).collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
     pub(super) fn read(&self, block: u64, into: &mut [u8]) {
         match self.slots.get(&block) {
             Some(slot) => show(&slot.current, into),

@@ -1,0 +1,180 @@
+//! What the medium lost: blocks that fail their checksum, with the volumes, LBAs and snapshots they belong to.
+//!
+//! A bad block is told once, whoever finds it: a host's read, or a scrub. A scrub that comes to its end knows what is bad now, so the alert
+//! follows it: a block that was overwritten since is well again.
+
+use crate::events::{Draft, Severity};
+use crate::{AlertView, BadRange, Control, Directory, ScrubRecord, SnapshotRecord, VolumeRecord};
+use jiff::Timestamp;
+use pool::{BlockId, Catalog, Incident, ObjectId, Place};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ranges that a result lists: they have to fit in a document of 64 KiB.
+pub const MAX_BAD_RANGES: usize = 64;
+/// Snapshots that one range lists.
+const MAX_SNAPSHOTS: usize = 8;
+/// Bad blocks and sentences of which is known that they were told.
+const MAX_KNOWN: usize = 4096;
+/// Ranges told at once, each with an event of its own.
+const MAX_EVENTS: usize = 16;
+/// Bytes of a block of the pool.
+const BLOCK_BYTES: u64 = 4096;
+/// Bytes of a block of a volume.
+const LBA_BYTES: u64 = 512;
+
+/// What is known to be bad.
+#[derive(Default)]
+pub(crate) struct Integrity {
+    blocks: RefCell<BTreeSet<BlockId>>,
+    damaged: RefCell<BTreeSet<String>>,
+    /// Blocks that the last scrub found.
+    scrubbed: Cell<u64>,
+    since: Cell<Option<Timestamp>>,
+}
+
+impl Integrity {
+    /// A scrub came to its end.
+    pub fn scrubbed(&self, scrub: &ScrubRecord) {
+        if scrub.bad_blocks == 0 {
+            self.blocks.borrow_mut().clear();
+        }
+        if scrub.damaged.is_empty() {
+            self.damaged.borrow_mut().clear();
+        }
+        self.scrubbed.set(scrub.bad_blocks);
+        let clean = scrub.bad_blocks == 0 && scrub.damaged.is_empty();
+        self.since.set((!clean).then(|| self.since.get().unwrap_or(scrub.finished)));
+    }
+
+    /// What needs attention.
+    pub fn alert(&self, pool: &str) -> Option<AlertView> {
+        let known = u64::try_from(self.blocks.borrow().len()).unwrap_or(u64::MAX);
+        let blocks = known.max(self.scrubbed.get());
+        let damaged = self.damaged.borrow().len();
+        let message = match (blocks, damaged) {
+            (0, 0) => return None,
+            (0, _) => "metadata of the pool cannot be read".to_owned(),
+            (1, 0) => "1 block of 4 KiB cannot be read".to_owned(),
+            (_, 0) => format!("{blocks} blocks of 4 KiB cannot be read"),
+            _ => format!("{blocks} blocks of 4 KiB and metadata of the pool cannot be read"),
+        };
+        Some(AlertView {
+            code: "bad-blocks",
+            severity: Severity::Critical,
+            subject: pool.to_owned(),
+            since: self.since.get().unwrap_or(Timestamp::UNIX_EPOCH),
+            message,
+            help: "see where:  windlass event list; overwrite or restore what is lost, then:  windlass pool scrub",
+        })
+    }
+}
+
+impl<C: Catalog + 'static> Control<C> {
+    /// Tells what the pool noticed since the last look.
+    pub(crate) async fn take_incidents(&self) {
+        let mut places = Vec::new();
+        for incident in self.catalog.take_incidents() {
+            match incident {
+                Incident::BadBlock(place) => places.push(place),
+                Incident::Metadata(sentence) => self.report_damage(&sentence),
+            }
+        }
+        if !places.is_empty() {
+            self.report_bad(places).await;
+        }
+    }
+
+    /// Raises an event for each stretch of bad blocks that was not told yet.
+    pub(crate) async fn report_bad(&self, places: Vec<Place>) {
+        let new: Vec<Place> = {
+            let mut known = self.integrity.blocks.borrow_mut();
+            places.into_iter().filter(|place| known.len() < MAX_KNOWN && known.insert(place.block)).collect()
+        };
+        if new.is_empty() {
+            return;
+        }
+        if self.integrity.since.get().is_none() {
+            self.integrity.since.set(Some(self.environment.now()));
+        }
+        let blocks = new.iter().map(|place| place.block).collect();
+        // When the maps cannot be walked, the place where it was noticed is what is known.
+        let places = self.catalog.places_of(blocks).await.ok().filter(|places| !places.is_empty()).unwrap_or(new);
+        let ranges = bad_ranges(&self.directory(), &places);
+        for range in ranges.iter().take(MAX_EVENTS) {
+            self.raise(Draft::new(Severity::Critical, "bad-block", range.volume.clone(), sentence(range)));
+        }
+        if ranges.len() > MAX_EVENTS {
+            let more = format!("{} more stretches cannot be read; a scrub lists them", ranges.len() - MAX_EVENTS);
+            self.raise(Draft::new(Severity::Critical, "bad-block", self.pool_name.clone(), more));
+        }
+    }
+
+    /// Raises an event for metadata that cannot be read, once for each sentence.
+    pub(crate) fn report_damage(&self, sentence: &str) {
+        let new = {
+            let mut known = self.integrity.damaged.borrow_mut();
+            known.len() < MAX_KNOWN && known.insert(sentence.to_owned())
+        };
+        if new {
+            if self.integrity.since.get().is_none() {
+                self.integrity.since.set(Some(self.environment.now()));
+            }
+            self.raise(Draft::new(Severity::Critical, "metadata-damaged", self.pool_name.clone(), sentence));
+        }
+    }
+}
+
+/// `LBA 8 to 15 of v1 cannot be read, nor in its snapshots monday and tuesday`.
+fn sentence(range: &BadRange) -> String {
+    let last = range.lba.saturating_add(range.blocks.saturating_sub(1));
+    let snapshots = range.snapshots.join(", ");
+    let plural = if range.snapshots.len() == 1 { "" } else { "s" };
+    let place = match (range.in_volume, range.snapshots.is_empty()) {
+        (true, true) => "cannot be read".to_owned(),
+        (true, false) => format!("cannot be read, nor in snapshot{plural} {snapshots}"),
+        (false, _) => format!("cannot be read in snapshot{plural} {snapshots}"),
+    };
+    format!("LBA {} to {last} of {} {place}", range.lba, range.volume)
+}
+
+/// Names for places: by volume and LBA, with the snapshots that have the same there; neighbours together.
+pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
+    let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
+        directory.snapshots.values().map(|snapshot| (snapshot.object, snapshot)).collect();
+    let volumes: BTreeMap<ObjectId, &VolumeRecord> =
+        directory.volumes.values().map(|volume| (volume.object, volume)).collect();
+    let mut found: BTreeMap<(String, u64), (bool, BTreeSet<String>)> = BTreeMap::new();
+    for place in places {
+        let snapshot = snapshots.get(&place.object);
+        let volume = match snapshot {
+            Some(snapshot) => directory.volumes.get(&snapshot.volume),
+            None => volumes.get(&place.object).copied(),
+        };
+        let volume = volume.map_or_else(|| format!("object {}", place.object.0), |volume| volume.name.clone());
+        let (in_volume, snapshots) = found.entry((volume, place.offset_bytes)).or_default();
+        match snapshot {
+            Some(snapshot) => {
+                snapshots.insert(snapshot.name.clone());
+            }
+            None => *in_volume = true,
+        }
+    }
+    let mut ranges: Vec<BadRange> = Vec::new();
+    for ((volume, offset_bytes), (in_volume, snapshots)) in found {
+        let (lba, blocks) = (offset_bytes / LBA_BYTES, BLOCK_BYTES / LBA_BYTES);
+        let snapshots: Vec<String> = snapshots.into_iter().take(MAX_SNAPSHOTS).collect();
+        match ranges.last_mut() {
+            Some(last)
+                if last.volume == volume
+                    && last.in_volume == in_volume
+                    && last.snapshots == snapshots
+                    && last.lba.saturating_add(last.blocks) == lba =>
+            {
+                last.blocks = last.blocks.saturating_add(blocks);
+            }
+            _ => ranges.push(BadRange { volume, in_volume, snapshots, lba, blocks }),
+        }
+    }
+    ranges
+}

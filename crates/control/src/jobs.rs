@@ -1,0 +1,654 @@
+//! Jobs: what takes longer than a second and goes on in the background, one step after the other.
+//!
+//! A kind of job is a file below this one: its state, which is what has to be known to go on ([`Work`]), and its step. Between two steps
+//! a job gives way: while hosts are active it takes its share of the time and no more, and otherwise it goes on at once. A job never holds the
+//! right to change, so administration does not wait for it; it copes with volumes that go away. Kinds that can be resumed keep their state as
+//! a document, written now and then, and go on after a restart. What ended is remembered until a restart, the last hundred.
+
+mod check;
+mod reclaim;
+mod scrub;
+
+use crate::environment::new_id;
+use crate::events::{Draft, Severity};
+use crate::record::{Document, load};
+use crate::{CheckRecord, Control, ControlError, Noun, Reply, ScrubRecord};
+use futures_util::StreamExt;
+use futures_util::future::FutureExt;
+use futures_util::stream::FuturesUnordered;
+use jiff::Timestamp;
+use pool::{Catalog, CatalogChange};
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use uuid::Uuid;
+
+pub use reclaim::ReclaimReport;
+
+/// Jobs that ended and are remembered.
+const REMEMBERED: usize = 100;
+/// Time between two writes of a job's state.
+const SAVE_INTERVAL: Duration = Duration::from_secs(10);
+/// Hosts that sent no command for this long are not active.
+const ACTIVE: Duration = Duration::from_millis(500);
+/// Time owed to hosts is given in pieces of at least this: timers are no finer.
+const LEAST_PAUSE: Duration = Duration::from_millis(5);
+/// And of at most this, so that a job can be cancelled.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// A rate is the average over about this long.
+const RATE_WINDOW: Duration = Duration::from_secs(5);
+
+/// Kinds of job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JobKind {
+    /// Gives back blocks of zeros that are stored.
+    Reclaim,
+    /// Reads and verifies all that is stored.
+    Scrub,
+    /// Checks map, reference counts and counters.
+    Check,
+}
+
+impl JobKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reclaim, Self::Scrub, Self::Check];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reclaim => "reclaim",
+            Self::Scrub => "scrub",
+            Self::Check => "check",
+        }
+    }
+
+    /// What its progress is counted in.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Reclaim | Self::Scrub => "bytes",
+            Self::Check => "steps",
+        }
+    }
+}
+
+/// Where a job is in its life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// It works, or waits for its share of the time.
+    Running,
+    /// It came to its end.
+    Done,
+    /// It ended before, for this reason.
+    Failed(String),
+    /// An administrator ended it.
+    Cancelled,
+}
+
+impl JobState {
+    /// The word for it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed(_) => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a job found and did; for a running one, so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobReport {
+    /// Of a reclaim.
+    Reclaim(ReclaimReport),
+    /// Of a scrub.
+    Scrub(ScrubRecord),
+    /// Of a check; absent until it is finished.
+    Check(Option<CheckRecord>),
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// Identity.
+    pub id: Uuid,
+    /// Its kind.
+    pub kind: JobKind,
+    /// Volume or pool, by name.
+    pub subject: String,
+    /// Where it is in its life.
+    pub state: JobState,
+    /// What was done, of `total`, in [`JobKind::unit`].
+    pub done: u64,
+    /// What there is to do, as far as it is known.
+    pub total: u64,
+    /// Units per second at present; absent until that is known, and at the end.
+    pub rate_per_second: Option<u64>,
+    /// Seconds until the end at that rate.
+    pub eta_seconds: Option<u64>,
+    /// Share of time in percent while hosts are active.
+    pub share_percent: u8,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// What it found and did.
+    pub report: JobReport,
+}
+
+/// The state of a job: all that has to be known to go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Work {
+    Reclaim(reclaim::Work),
+    Scrub(scrub::Work),
+    Check(check::Work),
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Progress {
+    done: u64,
+    total: u64,
+}
+
+/// A job that can be resumed, as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobRecord {
+    id: Uuid,
+    started: Timestamp,
+    share_percent: Option<u8>,
+    progress: Progress,
+    work: Work,
+}
+
+impl Document for JobRecord {
+    const PREFIX: &'static str = "job/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
+}
+
+/// A job in memory.
+struct Job {
+    id: Uuid,
+    started: Timestamp,
+    share_percent: Cell<Option<u8>>,
+    cancelled: Cell<bool>,
+    progress: Cell<Progress>,
+    rate: Cell<Rate>,
+    state: RefCell<JobState>,
+    finished: Cell<Option<Timestamp>>,
+    /// As it was after the last step.
+    work: RefCell<Work>,
+}
+
+/// An average of the speed.
+#[derive(Clone, Copy, Default)]
+struct Rate {
+    since: Option<Duration>,
+    done: u64,
+    per_second: Option<u64>,
+}
+
+impl Rate {
+    /// Looks at the clock and the progress; from time to time the average moves.
+    fn update(&mut self, now: Duration, done: u64) {
+        let Some(since) = self.since else {
+            (self.since, self.done) = (Some(now), done);
+            return;
+        };
+        let elapsed = now.saturating_sub(since);
+        if elapsed < Duration::from_secs(1) {
+            return;
+        }
+        let speed = u128::from(done.saturating_sub(self.done)) * 1000 / elapsed.as_millis().max(1);
+        let weight = elapsed.min(RATE_WINDOW).as_millis();
+        let window = RATE_WINDOW.as_millis();
+        let average = match self.per_second {
+            None => speed,
+            Some(before) => (u128::from(before) * (window - weight) + speed * weight) / window,
+        };
+        self.per_second = Some(u64::try_from(average).unwrap_or(u64::MAX));
+        (self.since, self.done) = (Some(now), done);
+    }
+}
+
+/// All jobs.
+pub(crate) struct Jobs {
+    all: RefCell<BTreeMap<Uuid, Rc<Job>>>,
+    /// Jobs that nobody works on yet.
+    waiting: RefCell<Vec<Rc<Job>>>,
+    waker: RefCell<Option<Waker>>,
+    default_share_percent: u8,
+    /// The last look at what hosts do: their commands, and when they last changed.
+    commands: Cell<u64>,
+    active_at: Cell<Option<Duration>>,
+}
+
+impl Jobs {
+    /// Reads the jobs that were interrupted; they go on as soon as [`Control::background`] runs.
+    pub fn load(catalog: &impl Catalog, default_share_percent: u8) -> Result<Self, ControlError> {
+        let jobs = Self {
+            all: RefCell::default(),
+            waiting: RefCell::default(),
+            waker: RefCell::default(),
+            default_share_percent,
+            commands: Cell::new(0),
+            active_at: Cell::new(None),
+        };
+        for JobRecord { id, started, share_percent, progress, mut work } in load(catalog)? {
+            work.resume();
+            jobs.add(Job::new(id, started, share_percent, progress, work));
+        }
+        Ok(jobs)
+    }
+
+    fn add(&self, job: Job) -> Rc<Job> {
+        let job = Rc::new(job);
+        self.all.borrow_mut().insert(job.id, Rc::clone(&job));
+        self.waiting.borrow_mut().push(Rc::clone(&job));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+        job
+    }
+
+    /// Forgets the oldest of those that ended.
+    fn forget(&self) {
+        let mut all = self.all.borrow_mut();
+        let mut ended: Vec<(Option<Timestamp>, Uuid)> =
+            all.values().filter(|job| !job.is_running()).map(|job| (job.finished.get(), job.id)).collect();
+        ended.sort_unstable();
+        for (_, id) in ended.iter().take(ended.len().saturating_sub(REMEMBERED)) {
+            all.remove(id);
+        }
+    }
+
+    /// A job by its id or the beginning or end of it.
+    fn find(&self, name: &str) -> Result<Rc<Job>, ControlError> {
+        let all = self.all.borrow();
+        let wanted = name.to_ascii_lowercase();
+        let mut fitting = all.values().filter(|job| {
+            let id = job.id.to_string();
+            wanted.len() >= 4 && (id.starts_with(&wanted) || id.ends_with(&wanted))
+        });
+        match (fitting.next(), fitting.next()) {
+            (Some(job), None) => Ok(Rc::clone(job)),
+            _ => Err(ControlError::NotFound { noun: Noun::Job, name: name.to_owned() }),
+        }
+    }
+
+    /// Running jobs of each kind.
+    pub fn running(&self) -> Vec<(JobKind, u64)> {
+        let all = self.all.borrow();
+        let count = |kind| all.values().filter(|job| job.is_running() && job.work.borrow().kind() == kind).count();
+        JobKind::ALL.map(|kind| (kind, u64::try_from(count(kind)).unwrap_or(u64::MAX))).to_vec()
+    }
+
+    /// Hosts sent commands a moment ago.
+    fn hosts_are_active(&self, commands: u64, now: Duration) -> bool {
+        if self.commands.replace(commands) != commands {
+            self.active_at.set(Some(now));
+        }
+        self.active_at.get().is_some_and(|at| now.saturating_sub(at) < ACTIVE)
+    }
+}
+
+impl Job {
+    fn new(id: Uuid, started: Timestamp, share_percent: Option<u8>, progress: Progress, work: Work) -> Self {
+        Self {
+            id,
+            started,
+            share_percent: Cell::new(share_percent),
+            cancelled: Cell::new(false),
+            progress: Cell::new(progress),
+            rate: Cell::new(Rate::default()),
+            state: RefCell::new(JobState::Running),
+            finished: Cell::new(None),
+            work: RefCell::new(work),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        *self.state.borrow() == JobState::Running
+    }
+
+    fn record(&self) -> JobRecord {
+        JobRecord {
+            id: self.id,
+            started: self.started,
+            share_percent: self.share_percent.get(),
+            progress: self.progress.get(),
+            work: self.work.borrow().clone(),
+        }
+    }
+}
+
+impl Work {
+    const fn kind(&self) -> JobKind {
+        match self {
+            Self::Reclaim(_) => JobKind::Reclaim,
+            Self::Scrub(_) => JobKind::Scrub,
+            Self::Check(_) => JobKind::Check,
+        }
+    }
+
+    /// One job of a kind and subject runs at a time.
+    fn is_the_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Reclaim(one), Self::Reclaim(other)) => one.volume() == other.volume(),
+            (Self::Scrub(_), Self::Scrub(_)) | (Self::Check(_), Self::Check(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Its state can be kept.
+    const fn is_resumable(&self) -> bool {
+        match self {
+            Self::Reclaim(_) | Self::Scrub(_) => true,
+            Self::Check(_) => false,
+        }
+    }
+
+    /// What has to be done anew after a restart.
+    fn resume(&mut self) {
+        match self {
+            Self::Reclaim(_) | Self::Check(_) => {}
+            Self::Scrub(work) => work.resume(),
+        }
+    }
+}
+
+impl<C: Catalog + 'static> Control<C> {
+    /// Works on jobs and watches thresholds, incidents and the pool's state. Never ends; to be polled from the start on until the array stops.
+    pub async fn background(&self) {
+        let mut running = FuturesUnordered::new();
+        running.push(self.watch().boxed_local());
+        std::future::poll_fn(|context| {
+            self.jobs.waker.replace(Some(context.waker().clone()));
+            let waiting = self.jobs.waiting.take();
+            running.extend(waiting.into_iter().map(|job| self.run_job(job).boxed_local()));
+            while let Poll::Ready(Some(())) = running.poll_next_unpin(context) {}
+            Poll::Pending
+        })
+        .await
+    }
+
+    pub(crate) fn reclaim_volume(&self, volume: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+        let record = self.directory().volume(volume)?.clone();
+        self.start_job(Work::Reclaim(reclaim::Work::of_volume(&record)), share_percent)
+    }
+
+    pub(crate) fn reclaim_pool(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+        self.check_pool_name(pool)?;
+        self.start_job(Work::Reclaim(reclaim::Work::of_all(&*self.catalog)), share_percent)
+    }
+
+    pub(crate) fn scrub(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+        self.check_pool_name(pool)?;
+        self.start_job(Work::Scrub(scrub::Work::new(&*self.catalog, self.environment.now())), share_percent)
+    }
+
+    pub(crate) fn check(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+        self.check_pool_name(pool)?;
+        self.start_job(Work::Check(check::Work::new(self.environment.now())), share_percent)
+    }
+
+    /// Starts a job, or returns the one of its kind and subject that runs.
+    fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+        check_share(share_percent)?;
+        let same = |job: &&Rc<Job>| job.is_running() && job.work.borrow().is_the_same_as(&work);
+        let running = self.jobs.all.borrow().values().find(same).cloned();
+        if let Some(job) = running {
+            return Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false });
+        }
+        let progress = match &work {
+            Work::Reclaim(work) => work.expected(&*self.catalog),
+            Work::Scrub(work) => work.expected(),
+            Work::Check(_) => Progress::default(),
+        };
+        let id = new_id(&*self.environment);
+        let job = self.jobs.add(Job::new(id, self.environment.now(), share_percent, progress, work));
+        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: true })
+    }
+
+    pub(crate) fn job_list(&self) -> Vec<JobView> {
+        self.jobs.all.borrow().values().rev().map(|job| self.job_view(job)).collect()
+    }
+
+    pub(crate) fn job_show(&self, job: &str) -> Result<Reply, ControlError> {
+        let job = self.jobs.find(job)?;
+        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
+    }
+
+    pub(crate) fn job_set(&self, job: &str, share_percent: u8) -> Result<Reply, ControlError> {
+        check_share(Some(share_percent))?;
+        let job = self.running_job(job)?;
+        job.share_percent.set(Some(share_percent));
+        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
+    }
+
+    pub(crate) fn job_cancel(&self, job: &str) -> Result<Reply, ControlError> {
+        let job = self.running_job(job)?;
+        job.cancelled.set(true);
+        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
+    }
+
+    fn running_job(&self, name: &str) -> Result<Rc<Job>, ControlError> {
+        let job = self.jobs.find(name)?;
+        if job.is_running() {
+            return Ok(job);
+        }
+        let state = job.state.borrow().name();
+        Err(ControlError::JobEnded { id: job.id.to_string(), state })
+    }
+
+    fn job_view(&self, job: &Job) -> JobView {
+        let work = job.work.borrow();
+        let Progress { done, total } = job.progress.get();
+        let state = job.state.borrow().clone();
+        let rate_per_second = job.rate.get().per_second.filter(|_| state == JobState::Running);
+        let now = job.finished.get().unwrap_or_else(|| self.environment.now());
+        JobView {
+            id: job.id,
+            kind: work.kind(),
+            subject: self.job_subject(&work),
+            done,
+            total,
+            rate_per_second,
+            eta_seconds: rate_per_second.and_then(|rate| total.saturating_sub(done).checked_div(rate)),
+            share_percent: job.share_percent.get().unwrap_or(self.jobs.default_share_percent),
+            started: job.started,
+            finished: job.finished.get(),
+            report: match &*work {
+                Work::Reclaim(work) => JobReport::Reclaim(work.report()),
+                Work::Scrub(work) => JobReport::Scrub(work.record(now)),
+                Work::Check(work) => JobReport::Check(work.record()),
+            },
+            state,
+        }
+    }
+
+    fn job_subject(&self, work: &Work) -> String {
+        match work {
+            Work::Reclaim(work) => match work.volume() {
+                Some(id) => {
+                    let directory = self.directory();
+                    directory.volumes.get(&id).map_or_else(|| work.name().to_owned(), |volume| volume.name.clone())
+                }
+                None => self.pool_name.clone(),
+            },
+            Work::Scrub(_) | Work::Check(_) => self.pool_name.clone(),
+        }
+    }
+
+    /// Works on a job until it ends.
+    async fn run_job(&self, job: Rc<Job>) {
+        let mut work = job.work.borrow().clone();
+        let mut saved_at = self.environment.monotonic();
+        let mut owed = Duration::ZERO;
+        let mut saved = false;
+        let ended = loop {
+            if job.cancelled.get() {
+                self.abandon(&work);
+                break JobState::Cancelled;
+            }
+            let before = self.environment.monotonic();
+            let mut progress = job.progress.get();
+            let step = match &mut work {
+                Work::Reclaim(work) => work.step(self, &mut progress).await,
+                Work::Scrub(work) => work.step(self, &mut progress).await,
+                Work::Check(work) => work.step(self, &mut progress).await,
+            };
+            progress.total = progress.total.max(progress.done);
+            job.work.replace(work.clone());
+            match step {
+                Ok(true) => {}
+                Ok(false) => {
+                    progress.done = progress.total;
+                    job.progress.set(progress);
+                    break JobState::Done;
+                }
+                Err(error) => {
+                    self.abandon(&work);
+                    break JobState::Failed(error.to_string());
+                }
+            }
+            job.progress.set(progress);
+            let now = self.environment.monotonic();
+            let mut rate = job.rate.get();
+            rate.update(now, progress.done);
+            job.rate.set(rate);
+            if work.is_resumable() && (!saved || now.saturating_sub(saved_at) >= SAVE_INTERVAL) {
+                // What cannot be kept is done once more after a restart.
+                if let Ok(put) = job.record().put() {
+                    let _not_kept = self.catalog.commit(vec![put]).await;
+                }
+                (saved_at, saved) = (now, true);
+            }
+            owed = self.give_way(&job, owed, now.saturating_sub(before)).await;
+        };
+        self.end_job(&job, &work, ended).await;
+    }
+
+    /// Lets hosts have their share of the time. Returns what is still owed to them.
+    async fn give_way(&self, job: &Job, owed: Duration, worked: Duration) -> Duration {
+        let share = u32::from(job.share_percent.get().unwrap_or(self.jobs.default_share_percent).clamp(1, 100));
+        let active = self.jobs.hosts_are_active(self.live.commands(), self.environment.monotonic());
+        let owed = if active { owed + worked * (100 - share) / share } else { Duration::ZERO };
+        if owed < LEAST_PAUSE {
+            yield_now().await;
+            return owed;
+        }
+        let pause = owed.min(LONGEST_PAUSE);
+        self.environment.sleep(pause).await;
+        yield_now().await;
+        // Whatever is above the longest pause is forgiven: a step that waited long was not working all the time.
+        Duration::ZERO
+    }
+
+    /// Lets go of what a job that does not come to its end holds in the pool.
+    fn abandon(&self, work: &Work) {
+        match work {
+            Work::Reclaim(_) | Work::Scrub(_) => {}
+            Work::Check(_) => self.catalog.abandon_check(),
+        }
+    }
+
+    /// Keeps the result, forgets the state.
+    async fn end_job(&self, job: &Job, work: &Work, mut ended: JobState) {
+        let now = self.environment.now();
+        let mut changes: Vec<CatalogChange> = Vec::new();
+        if work.is_resumable() {
+            changes.push(job.record().delete());
+        }
+        let (scrub, check) = match (work, &ended) {
+            (Work::Scrub(work), JobState::Done) => (Some(work.record(now)), None),
+            (Work::Check(work), JobState::Done) => (None, work.record()),
+            _ => (None, None),
+        };
+        let put = scrub.iter().map(Document::put).chain(check.iter().map(Document::put));
+        changes.extend(put.flatten());
+        if !changes.is_empty()
+            && let Err(error) = self.catalog.commit(changes).await
+            && ended == JobState::Done
+        {
+            ended = JobState::Failed(format!("its result could not be kept: {}", self.pool_error(error)));
+        }
+        if let Some(scrub) = scrub {
+            self.integrity.scrubbed(&scrub);
+            self.results.borrow_mut().scrub = Some(scrub);
+        }
+        if let Some(check) = check {
+            self.results.borrow_mut().check = Some(check);
+        }
+        let (kind, subject) = (work.kind().name(), self.job_subject(work));
+        let report = match work {
+            Work::Reclaim(work) => work.summary(),
+            Work::Scrub(work) => work.summary(),
+            Work::Check(work) => work.summary(),
+        };
+        let (severity, code, message) = match &ended {
+            JobState::Done | JobState::Running => (
+                if work.is_clean() { Severity::Info } else { Severity::Critical },
+                "job-done",
+                format!("{kind} of {subject}: {report}"),
+            ),
+            JobState::Cancelled => {
+                (Severity::Info, "job-cancelled", format!("{kind} of {subject} was cancelled: {report}"))
+            }
+            JobState::Failed(reason) => {
+                (Severity::Warning, "job-failed", format!("{kind} of {subject} failed: {reason}"))
+            }
+        };
+        job.state.replace(ended);
+        job.finished.set(Some(now));
+        self.jobs.forget();
+        self.raise(Draft::new(severity, code, subject, message));
+    }
+
+    /// Changes that keep the state of every job that can be resumed, for a stop.
+    pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
+        let all = self.jobs.all.borrow();
+        let resumable = all.values().filter(|job| job.is_running() && job.work.borrow().is_resumable());
+        resumable.filter_map(|job| job.record().put().ok()).collect()
+    }
+}
+
+impl Work {
+    /// The result is nothing to worry about.
+    fn is_clean(&self) -> bool {
+        match self {
+            Self::Reclaim(_) => true,
+            Self::Scrub(work) => work.is_clean(),
+            Self::Check(work) => work.record().is_none_or(|record| record.count == 0),
+        }
+    }
+}
+
+/// A share of the time that makes sense.
+fn check_share(share_percent: Option<u8>) -> Result<(), ControlError> {
+    match share_percent {
+        Some(0 | 101..) => Err(ControlError::InvalidSetting("a share of the time is 1 to 100 percent".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Lets everything else on this thread have a turn.
+pub(crate) async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}

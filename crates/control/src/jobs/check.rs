@@ -1,0 +1,64 @@
+//! Check: map, reference counts and counters of the pool, while it is in use. It holds space back until it ends, so it is not resumed.
+
+use super::Progress;
+use crate::{CheckRecord, Control, ControlError};
+use jiff::Timestamp;
+use pool::Catalog;
+use serde::{Deserialize, Serialize};
+
+/// Findings that are kept in words.
+const LISTED: usize = 20;
+/// Longest of them.
+const MAX_FINDING_CHARACTERS: usize = 300;
+
+/// State of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Work {
+    started: Timestamp,
+    result: Option<CheckRecord>,
+}
+
+impl Work {
+    pub fn new(now: Timestamp) -> Self {
+        Self { started: now, result: None }
+    }
+
+    pub fn record(&self) -> Option<CheckRecord> {
+        self.result.clone()
+    }
+
+    pub fn summary(&self) -> String {
+        match &self.result {
+            None => "no result".to_owned(),
+            Some(CheckRecord { count: 0, objects, pages, .. }) => {
+                format!("clean; {objects} volumes and snapshots, {pages} map pages")
+            }
+            Some(CheckRecord { count, findings, .. }) => {
+                format!("{count} findings, the first: {}", findings.first().map_or("", String::as_str))
+            }
+        }
+    }
+
+    /// One step. False at the end.
+    pub async fn step<C: Catalog + 'static>(
+        &mut self,
+        control: &Control<C>,
+        progress: &mut Progress,
+    ) -> Result<bool, ControlError> {
+        let step = control.catalog.check_step().await.map_err(|error| control.pool_error(error))?;
+        *progress = Progress { done: step.done, total: step.total };
+        let Some(report) = step.report else { return Ok(true) };
+        let short = |finding: &String| finding.chars().take(MAX_FINDING_CHARACTERS).collect();
+        self.result = Some(CheckRecord {
+            started: self.started,
+            finished: control.environment.now(),
+            objects: report.objects,
+            pages: report.pages,
+            blocks: report.blocks,
+            count: report.count,
+            findings: report.findings.iter().take(LISTED).map(short).collect(),
+        });
+        Ok(false)
+    }
+}

@@ -1,0 +1,117 @@
+//! Reclaim: finds blocks of zeros that are stored (written before zero detection was on, or copied) and gives them back.
+
+use super::Progress;
+use crate::record::object_id;
+use crate::{Control, ControlError, VolumeRecord};
+use pool::{Catalog, ObjectId, ObjectKind, PoolError};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// State of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Work {
+    /// Id and name of the one volume; absent: all volumes up to `last`.
+    volume: Option<(Uuid, String)>,
+    /// The volume being looked at.
+    #[serde(with = "object_id")]
+    object: ObjectId,
+    offset_bytes: u64,
+    /// Volumes made later are not looked at.
+    #[serde(with = "object_id")]
+    last: ObjectId,
+    report: ReclaimReport,
+}
+
+/// What a reclaim did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReclaimReport {
+    /// Volumes looked at to their end.
+    pub volumes: u64,
+    /// Stored bytes that were looked at.
+    pub scanned_bytes: u64,
+    /// Bytes of zeros that are not stored any more; free now, unless a snapshot keeps them.
+    pub deallocated_bytes: u64,
+}
+
+impl Work {
+    pub fn of_volume(record: &VolumeRecord) -> Self {
+        let volume = Some((record.id, record.name.clone()));
+        Self { volume, object: record.object, offset_bytes: 0, last: record.object, report: ReclaimReport::default() }
+    }
+
+    pub fn of_all(catalog: &impl Catalog) -> Self {
+        let volumes = volumes(catalog);
+        let first = volumes.first().copied().unwrap_or(ObjectId(1));
+        let last = volumes.last().copied().unwrap_or(ObjectId(0));
+        Self { volume: None, object: first, offset_bytes: 0, last, report: ReclaimReport::default() }
+    }
+
+    /// The one volume it is about.
+    pub fn volume(&self) -> Option<Uuid> {
+        self.volume.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Its name when the job began.
+    pub fn name(&self) -> &str {
+        self.volume.as_ref().map_or("", |(_, name)| name)
+    }
+
+    pub fn expected(&self, catalog: &impl Catalog) -> Progress {
+        let inside = |id: &ObjectId| *id >= self.object && *id <= self.last;
+        let objects = volumes(catalog).into_iter().filter(inside).filter_map(|id| catalog.object(id));
+        Progress { done: 0, total: objects.map(|object| object.mapped_bytes).fold(0, u64::saturating_add) }
+    }
+
+    pub fn report(&self) -> ReclaimReport {
+        self.report
+    }
+
+    pub fn summary(&self) -> String {
+        format!("{} bytes of zeros given back of {} bytes", self.report.deallocated_bytes, self.report.scanned_bytes)
+    }
+
+    /// One step. False at the end.
+    pub async fn step<C: Catalog + 'static>(
+        &mut self,
+        control: &Control<C>,
+        progress: &mut Progress,
+    ) -> Result<bool, ControlError> {
+        if self.object > self.last {
+            return Ok(false);
+        }
+        match control.catalog.reclaim_zeros(self.object, self.offset_bytes).await {
+            Ok(step) => {
+                self.report.scanned_bytes = self.report.scanned_bytes.saturating_add(step.scanned_bytes);
+                self.report.deallocated_bytes = self.report.deallocated_bytes.saturating_add(step.deallocated_bytes);
+                progress.done = progress.done.saturating_add(step.scanned_bytes);
+                if let Some(next) = step.next {
+                    self.offset_bytes = next;
+                    return Ok(true);
+                }
+                self.report.volumes = self.report.volumes.saturating_add(1);
+            }
+            Err(PoolError::NoSuchObject(_)) if self.volume.is_some() => {
+                return Err(ControlError::NotFound { noun: crate::Noun::Volume, name: self.name().to_owned() });
+            }
+            // Deleted meanwhile: there is nothing to give back any more.
+            Err(PoolError::NoSuchObject(_)) => {}
+            Err(error) => return Err(control.pool_error(error)),
+        }
+        self.offset_bytes = 0;
+        let next = volumes(&*control.catalog).into_iter().find(|id| *id > self.object && *id <= self.last);
+        match next {
+            Some(next) => {
+                self.object = next;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}
+
+/// Every volume, by id.
+fn volumes(catalog: &impl Catalog) -> Vec<ObjectId> {
+    catalog.objects().iter().filter(|object| object.kind == ObjectKind::Volume).map(|object| object.id).collect()
+}

@@ -1,0 +1,167 @@
+//! Scrub: reads everything that is stored from the medium and verifies it. What several volumes and snapshots share is read once.
+
+use super::Progress;
+use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
+use crate::record::object_id;
+use crate::{BadRange, Control, ControlError, ScrubRecord};
+use jiff::Timestamp;
+use pool::{BlockId, Catalog, ObjectId, PoolError};
+use serde::{Deserialize, Serialize};
+
+/// Bad blocks that are listed; more are only counted.
+const LISTED_BLOCKS: usize = 1024;
+/// Sentences about metadata that are kept.
+const LISTED_SENTENCES: usize = 20;
+
+/// Longest of them.
+const MAX_SENTENCE_CHARACTERS: usize = 300;
+
+/// State of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Work {
+    started: Timestamp,
+    /// The object being read; the first one that is not before it.
+    #[serde(with = "object_id")]
+    object: ObjectId,
+    offset_bytes: u64,
+    /// Objects made later are not read: all they have is shared or was written during the scrub.
+    #[serde(with = "object_id")]
+    last: ObjectId,
+    expected_bytes: u64,
+    verified_bytes: u64,
+    /// The pool knows nothing of this pass (any more).
+    anew: bool,
+    /// Bad blocks, each once.
+    blocks: Vec<u64>,
+    unlisted: u64,
+    ranges: Vec<BadRange>,
+    damaged: Vec<String>,
+}
+
+impl Work {
+    pub fn new(catalog: &impl Catalog, now: Timestamp) -> Self {
+        let space = catalog.space();
+        let last = catalog.objects().iter().map(|object| object.id).max().unwrap_or(ObjectId(0));
+        Self {
+            started: now,
+            object: ObjectId(0),
+            offset_bytes: 0,
+            last,
+            expected_bytes: space.used_bytes.saturating_sub(space.metadata_bytes),
+            verified_bytes: 0,
+            anew: true,
+            blocks: Vec::new(),
+            unlisted: 0,
+            ranges: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
+
+    pub fn resume(&mut self) {
+        self.anew = true;
+    }
+
+    pub fn expected(&self) -> Progress {
+        Progress { done: 0, total: self.expected_bytes }
+    }
+
+    fn bad_blocks(&self) -> u64 {
+        u64::try_from(self.blocks.len()).unwrap_or(u64::MAX).saturating_add(self.unlisted)
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.bad_blocks() == 0 && self.damaged.is_empty()
+    }
+
+    pub fn record(&self, finished: Timestamp) -> ScrubRecord {
+        ScrubRecord {
+            started: self.started,
+            finished,
+            verified_bytes: self.verified_bytes,
+            bad_blocks: self.bad_blocks(),
+            bad: self.ranges.clone(),
+            damaged: self.damaged.clone(),
+        }
+    }
+
+    pub fn summary(&self) -> String {
+        let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
+        match self.bad_blocks() {
+            0 => format!("{} bytes verified, no bad block{damaged}", self.verified_bytes),
+            1 => format!("{} bytes verified, 1 bad block{damaged}", self.verified_bytes),
+            bad => format!("{} bytes verified, {bad} bad blocks{damaged}", self.verified_bytes),
+        }
+    }
+
+    /// One step. False at the end.
+    pub async fn step<C: Catalog + 'static>(
+        &mut self,
+        control: &Control<C>,
+        progress: &mut Progress,
+    ) -> Result<bool, ControlError> {
+        let present = control.catalog.object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
+        let next = present.or_else(|| {
+            let objects = control.catalog.objects();
+            objects.iter().map(|object| object.id).find(|id| *id > self.object && *id <= self.last)
+        });
+        let Some(object) = next else {
+            self.locate(control).await;
+            return Ok(false);
+        };
+        if object != self.object {
+            (self.object, self.offset_bytes) = (object, 0);
+        }
+        let step = match control.catalog.verify(object, self.offset_bytes, self.anew).await {
+            Ok(step) => step,
+            // Deleted meanwhile.
+            Err(PoolError::NoSuchObject(_)) => {
+                (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
+                return Ok(true);
+            }
+            Err(error) => return Err(control.pool_error(error)),
+        };
+        self.anew = false;
+        self.verified_bytes = self.verified_bytes.saturating_add(step.scanned_bytes);
+        progress.done = progress.done.saturating_add(step.scanned_bytes);
+        for sentence in step.damaged {
+            let sentence: String = sentence.chars().take(MAX_SENTENCE_CHARACTERS).collect();
+            if self.damaged.len() < LISTED_SENTENCES && !self.damaged.contains(&sentence) {
+                control.report_damage(&sentence);
+                self.damaged.push(sentence);
+            }
+        }
+        let mut found = Vec::new();
+        for place in step.bad {
+            if self.blocks.contains(&place.block.0) {
+                continue;
+            }
+            if self.blocks.len() < LISTED_BLOCKS {
+                self.blocks.push(place.block.0);
+                found.push(place);
+            } else {
+                self.unlisted = self.unlisted.saturating_add(1);
+            }
+        }
+        if !found.is_empty() {
+            control.report_bad(found).await;
+        }
+        match step.next {
+            Some(next) => self.offset_bytes = next,
+            None => (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0),
+        }
+        Ok(true)
+    }
+
+    /// Finds out which volumes and snapshots the bad blocks belong to by now.
+    async fn locate<C: Catalog + 'static>(&mut self, control: &Control<C>) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let blocks: Vec<BlockId> = self.blocks.iter().copied().map(BlockId).collect();
+        if let Ok(places) = control.catalog.places_of(blocks).await {
+            self.ranges = bad_ranges(&control.directory(), &places);
+            self.ranges.truncate(MAX_BAD_RANGES);
+        }
+    }
+}

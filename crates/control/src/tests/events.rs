@@ -1,0 +1,72 @@
+use super::Array;
+use crate::{Action, Event, Reply, VolumeCreate};
+use futures_executor::block_on;
+use pool::{Catalog, PoolError};
+
+fn list(array: &Array, since: Option<u64>, limit: usize) -> Vec<Event> {
+    match array.run(Action::EventList { since, limit }).unwrap() {
+        Reply::Events(events) => events,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_change_is_told_once_and_failures_are_not() {
+    let array = Array::new();
+    array.create("v1");
+    let again = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
+    array.run(Action::VolumeCreate(again)).unwrap();
+    array.run(Action::VolumeList).unwrap();
+    array.code(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false });
+    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    let codes: Vec<String> = list(&array, None, 100).into_iter().map(|event| event.code).collect();
+    assert_eq!(codes, ["array-started", "volume-created", "volume-deleted"]);
+}
+
+#[test]
+fn numbers_go_on_after_a_stop_and_with_a_gap_after_a_crash() {
+    let array = Array::new();
+    array.create("v1");
+    let before = list(&array, None, 1)[0].clone();
+    let crashed = Array::over(array.catalog.clone()).unwrap();
+    let started = list(&crashed, None, 1)[0].clone();
+    assert!(started.id > before.id + 1000, "{started:?}");
+    block_on(crashed.control.close());
+    let stopped = list(&crashed, None, 1)[0].id;
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(list(&again, None, 1)[0].id, stopped + 1);
+    let later = list(&again, Some(started.id), 10);
+    assert_eq!(later.iter().map(|event| event.code.as_str()).collect::<Vec<_>>(), ["array-stopped", "array-started"]);
+    assert_eq!(list(&again, Some(started.id), 1)[0].id, stopped);
+}
+
+#[test]
+fn the_newest_fit_in_a_document() {
+    let array = Array::new();
+    for at in 0..400 {
+        let name = format!("{at:0>63}");
+        let action = Action::SnapshotCreate { volume: "v1".to_owned(), name };
+        if at == 0 {
+            array.create("v1");
+        }
+        array.run(action).unwrap();
+    }
+    block_on(array.control.close());
+    let document = array.catalog.document("events").unwrap();
+    assert!(document.len() < 64 << 10, "{}", document.len());
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(list(&again, None, 10_000).len(), 201);
+}
+
+#[test]
+fn a_pool_that_stopped_is_told_once() {
+    let array = Array::new();
+    array.live.stopped.replace(Some("write failed".to_owned()));
+    array.catalog.fail_next.replace(Some(PoolError::Stopped("write failed".to_owned())));
+    block_on(array.control.look());
+    block_on(array.control.look());
+    let stopped = list(&array, None, 100).into_iter().filter(|event| event.code == "pool-stopped").count();
+    assert_eq!(stopped, 1);
+    let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+    assert_eq!(alerts[0].message, "write failed");
+}

@@ -1,0 +1,194 @@
+use super::{Array, run_jobs};
+use crate::{Action, Control, JobReport, JobState, JobView, Reply, Severity};
+use futures_executor::block_on;
+use pool::{BlockId, Catalog, Incident, ObjectId, Place, PoolError};
+use std::time::Duration;
+
+fn job(array: &Array, action: Action) -> (JobView, bool) {
+    match array.run(action).unwrap() {
+        Reply::Job { view, created } => (*view, created),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn scrub() -> Action {
+    Action::PoolScrub { pool: "p0".to_owned(), share_percent: None }
+}
+
+fn reclaim(volume: &str) -> Action {
+    Action::VolumeReclaim { volume: volume.to_owned(), share_percent: None }
+}
+
+fn show(array: &Array, started: &JobView) -> JobView {
+    job(array, Action::JobShow { job: started.id.to_string() }).0
+}
+
+fn events(array: &Array) -> Vec<(String, String)> {
+    let action = Action::EventList { since: None, limit: 1000 };
+    let Reply::Events(events) = array.run(action).unwrap() else { panic!() };
+    events.into_iter().map(|event| (event.code, event.message)).collect()
+}
+
+#[test]
+fn reclaim_gives_zeros_back_and_says_how_much() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.catalog.set_mapped(object, 8 << 20);
+    array.catalog.zeros.borrow_mut().insert((object.0, 0), 4096);
+    array.catalog.zeros.borrow_mut().insert((object.0, 3 << 20), 8192);
+    let (started, created) = job(&array, reclaim("v1"));
+    assert!(created);
+    let (again, created) = job(&array, reclaim("v1"));
+    assert_eq!((again.id, created), (started.id, false));
+    run_jobs(&array.control);
+    let done = show(&array, &started);
+    assert_eq!((done.state, done.subject.as_str()), (JobState::Done, "v1"));
+    let JobReport::Reclaim(report) = done.report else { panic!() };
+    assert_eq!((report.deallocated_bytes, report.volumes), (12288, 1));
+    assert!(done.finished.is_some() && done.done == done.total);
+    assert!(array.catalog.documents("job/").is_empty());
+    assert!(events(&array).iter().any(|(code, message)| code == "job-done" && message.starts_with("reclaim of v1")));
+    let cancel = Action::JobCancel { job: started.id.to_string() };
+    assert_eq!(array.code(cancel), "job-ended");
+    assert_eq!(array.code(Action::JobShow { job: "ffff-none".to_owned() }), "not-found");
+    assert_eq!(array.code(reclaim("v2")), "not-found");
+    let share = |share_percent| Action::VolumeReclaim { volume: "v1".to_owned(), share_percent };
+    assert_eq!(array.code(share(Some(0))), "invalid-setting");
+    assert_eq!(array.code(share(Some(101))), "invalid-setting");
+}
+
+#[test]
+fn reclaim_of_all_volumes_goes_around_those_that_are_deleted() {
+    let array = Array::new();
+    for name in ["v1", "v2", "v3"] {
+        let object = array.create(name).object.id;
+        array.catalog.zeros.borrow_mut().insert((object.0, 0), 4096);
+        array.catalog.set_mapped(object, 4096);
+    }
+    let (started, _) = job(&array, Action::PoolReclaim { pool: "p0".to_owned(), share_percent: None });
+    array.run(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    run_jobs(&array.control);
+    let JobReport::Reclaim(report) = show(&array, &started).report else { panic!() };
+    assert_eq!((report.volumes, report.deallocated_bytes), (2, 8192));
+}
+
+#[test]
+fn a_job_yields_to_hosts_by_its_share() {
+    let array = Array::new();
+    array.create("v1");
+    job(&array, reclaim("v1"));
+    let watched = || array.environment.slept.get();
+    run_jobs(&array.control);
+    let idle = watched();
+    array.live.busy.set(true);
+    job(&array, Action::VolumeReclaim { volume: "v1".to_owned(), share_percent: Some(20) });
+    run_jobs(&array.control);
+    let busy = watched() - idle;
+    // 1024 steps of a millisecond: four times as long for hosts.
+    assert!(busy > Duration::from_secs(4), "{idle:?} {busy:?}");
+}
+
+#[test]
+fn a_cancelled_job_keeps_what_it_did_and_leaves_no_document() {
+    let array = Array::new();
+    array.create("v1");
+    let (started, _) = job(&array, reclaim("v1"));
+    array.run(Action::JobCancel { job: started.id.to_string()[28..].to_owned() }).unwrap();
+    run_jobs(&array.control);
+    assert_eq!(show(&array, &started).state, JobState::Cancelled);
+    assert!(array.catalog.documents("job/").is_empty());
+    let (check, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    run_jobs(&array.control);
+    assert_eq!(show(&array, &check).state, JobState::Done);
+    let Reply::Pool(pool) = array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() else { panic!() };
+    assert_eq!(pool.check.unwrap().count, 0);
+}
+
+/// Polls the background a few times, as a daemon does that is stopped soon.
+fn a_little(control: &Control<impl Catalog + 'static>, rounds: u32) {
+    let mut left = rounds;
+    let some = std::future::poll_fn(|context| {
+        left -= 1;
+        context.waker().wake_by_ref();
+        if left == 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    });
+    block_on(futures_util::future::select(Box::pin(control.background()), Box::pin(some)));
+}
+
+#[test]
+fn a_job_goes_on_where_it_was_after_a_restart() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.catalog.set_mapped(object, 1 << 30);
+    array.catalog.zeros.borrow_mut().insert((object.0, 0), 4096);
+    array.catalog.zeros.borrow_mut().insert((object.0, 1000 << 20), 8192);
+    let (started, _) = job(&array, reclaim("v1"));
+    a_little(&array.control, 20);
+    let before = show(&array, &started);
+    assert!(before.done > 0 && before.done < before.total, "{before:?}");
+    block_on(array.control.close());
+    let again = Array::over(array.catalog.clone()).unwrap();
+    let resumed = show(&again, &started);
+    assert_eq!((resumed.state, resumed.done), (JobState::Running, before.done));
+    run_jobs(&again.control);
+    let JobReport::Reclaim(report) = show(&again, &started).report else { panic!() };
+    assert_eq!((report.deallocated_bytes, report.scanned_bytes), (12288, 1 << 30));
+}
+
+fn bad(object: ObjectId, offset_bytes: u64, block: u64) -> Place {
+    Place { object, offset_bytes, block: BlockId(block) }
+}
+
+#[test]
+fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_clean() {
+    let array = Array::new();
+    let v1 = array.create("v1").object.id;
+    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    let Reply::Snapshots(snapshots) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    let monday = snapshots[0].object.id;
+    let all = [bad(v1, 4096, 7), bad(monday, 4096, 7), bad(v1, 8192, 8), bad(monday, 8192, 8), bad(monday, 1 << 20, 9)];
+    array.catalog.bad.replace(all.to_vec());
+    // A host's read finds the first.
+    array.catalog.incidents.replace(vec![Incident::BadBlock(all[0]), Incident::BadBlock(all[0])]);
+    a_little(&array.control, 3);
+    let told = |array: &Array| -> Vec<String> {
+        events(array).into_iter().filter(|(code, _)| code == "bad-block").map(|(_, message)| message).collect()
+    };
+    assert_eq!(told(&array), ["LBA 8 to 15 of v1 cannot be read, nor in snapshot monday"]);
+    let (started, _) = job(&array, scrub());
+    run_jobs(&array.control);
+    assert_eq!(
+        told(&array)[1..],
+        [
+            "LBA 16 to 23 of v1 cannot be read, nor in snapshot monday",
+            "LBA 2048 to 2055 of v1 cannot be read in snapshot monday"
+        ]
+    );
+    let JobReport::Scrub(report) = show(&array, &started).report else { panic!() };
+    assert_eq!(report.bad_blocks, 3);
+    assert_eq!((report.bad[0].lba, report.bad[0].blocks, report.bad[0].in_volume), (8, 16, true));
+    assert_eq!((report.bad[1].lba, report.bad[1].in_volume, report.bad.len()), (2048, false, 2));
+    let alerts = |array: &Array| match array.run(Action::AlertList).unwrap() {
+        Reply::Alerts(alerts) => alerts,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((alerts(&array)[0].code, alerts(&array)[0].severity), ("bad-blocks", Severity::Critical));
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(alerts(&again)[0].message, "3 blocks of 4 KiB cannot be read");
+    let Reply::Pool(pool) = again.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() else { panic!() };
+    assert_eq!(pool.scrub.unwrap().bad.len(), 2);
+    again.catalog.bad.borrow_mut().clear();
+    job(&again, scrub());
+    run_jobs(&again.control);
+    assert!(alerts(&again).is_empty());
+}
+
+#[test]
+fn a_job_that_cannot_keep_its_result_has_failed() {
+    let array = Array::new();
+    let (started, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    run_jobs(&array.control);
+    let JobState::Failed(reason) = show(&array, &started).state else { panic!() };
+    assert!(reason.starts_with("its result could not be kept"), "{reason}");
+}

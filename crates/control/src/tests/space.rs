@@ -1,0 +1,241 @@
+use super::{Array, volume};
+use crate::{
+    Action, Change, Commitment, ControlError, Level, OffloadRow, PoolSet, PoolState, PoolView, Primitive, RefusalCount,
+    Reply, Reserve, VolumeCreate, VolumeSet,
+};
+use futures_executor::block_on;
+use pool::{Growth, PoolError, Reservation};
+
+const GIB: u64 = 1 << 30;
+
+fn pool(array: &Array) -> PoolView {
+    match array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() {
+        Reply::Pool(view) => *view,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn create(name: &str, gib: u64) -> VolumeCreate {
+    VolumeCreate { name: name.to_owned(), size_bytes: Some(gib * GIB), ..VolumeCreate::default() }
+}
+
+fn set(name: &str) -> VolumeSet {
+    VolumeSet { volume: name.to_owned(), ..VolumeSet::default() }
+}
+
+fn codes(array: &Array) -> Vec<String> {
+    let action = Action::EventList { since: None, limit: 100 };
+    let Reply::Events(events) = array.run(action).unwrap() else { panic!() };
+    events.into_iter().map(|event| event.code).collect()
+}
+
+#[test]
+fn the_pools_sum_is_what_is_used() {
+    let array = Array::new();
+    let v1 = array.create("v1").object.id;
+    array.catalog.set_mapped(v1, 3 << 20);
+    let v2 = array.create("v2").object.id;
+    array.catalog.set_mapped(v2, 5 << 20);
+    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    let pool = pool(&array);
+    let own = pool.unique_bytes.unwrap() + pool.snapshot_bytes.unwrap();
+    assert_eq!(pool.space.used_bytes, pool.space.metadata_bytes + own + pool.shared_bytes.unwrap());
+    assert_eq!((pool.unique_bytes, pool.shared_bytes), (Some(5 << 20), Some(3 << 20)));
+    array.catalog.counting.set(true);
+    array.catalog.set_mapped(array.create("v3").object.id, 4096);
+    let Reply::Pools(pools) = array.run(Action::PoolList).unwrap() else { panic!() };
+    assert_eq!((pools[0].shared_bytes, pools[0].unique_bytes), (None, None));
+}
+
+#[test]
+fn a_thick_volume_has_space_kept_free() {
+    let array = Array::new();
+    let thick = VolumeCreate { reserve: Some(Reserve::Thick), ..create("v1", 4) };
+    let (made, _) = volume(array.run(Action::VolumeCreate(thick.clone())));
+    assert_eq!(made.object.reservation, Some(Reservation { overwrite_percent: 100 }));
+    assert_eq!(pool(&array).available_bytes, pool(&array).space.free_bytes - 4 * GIB);
+    assert!(!volume(array.run(Action::VolumeCreate(thick.clone()))).1);
+    assert_eq!(array.code(Action::VolumeCreate(create("v1", 4))), "exists");
+    let half = VolumeSet { overwrite_reserve_percent: Some(50), ..set("v1") };
+    let (changed, _) = volume(array.run(Action::VolumeSet(half.clone())));
+    assert_eq!(changed.object.reservation, Some(Reservation { overwrite_percent: 50 }));
+    let thin = VolumeSet { reserve: Some(Reserve::Thin), ..set("v1") };
+    assert_eq!(volume(array.run(Action::VolumeSet(thin))).0.object.reservation, None);
+    assert_eq!(array.code(Action::VolumeSet(half)), "not-thick");
+    let too_much = VolumeCreate { overwrite_reserve_percent: Some(101), ..thick };
+    assert_eq!(
+        array.code(Action::VolumeCreate(VolumeCreate { name: "v2".to_owned(), ..too_much })),
+        "invalid-reservation"
+    );
+    let no_room = PoolError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 };
+    array.catalog.fail_next.replace(Some(no_room));
+    let error = array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap_err();
+    assert_eq!(error, ControlError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 });
+    assert_eq!(error.code(), "no-space");
+}
+
+#[test]
+fn a_pool_is_full_when_all_that_is_free_is_promised() {
+    let array = Array::new();
+    let thick = VolumeCreate { reserve: Some(Reserve::Thick), ..create("v1", 4) };
+    volume(array.run(Action::VolumeCreate(thick)));
+    array.catalog.size_bytes.set(4 * GIB + (64 << 20));
+    assert_eq!(pool(&array).state, PoolState::Full);
+    assert!(pool(&array).space.free_bytes >= 4 * GIB);
+}
+
+#[test]
+fn zero_detection_is_a_setting_of_the_volume() {
+    let array = Array::new();
+    let off = VolumeCreate { zero_detection: Some(false), ..create("v1", 1) };
+    assert!(!volume(array.run(Action::VolumeCreate(off))).0.object.zero_detection);
+    let on = VolumeSet { zero_detection: Some(true), ..set("v1") };
+    assert!(volume(array.run(Action::VolumeSet(on))).0.object.zero_detection);
+}
+
+#[test]
+fn over_commitment_has_a_limit() {
+    let array = Array::new();
+    volume(array.run(Action::VolumeCreate(create("v1", 60))));
+    let limit = |commitment| {
+        Action::PoolSet(PoolSet { pool: "p0".to_owned(), commitment: Some(commitment), ..PoolSet::default() })
+    };
+    array.run(limit(Commitment::Percent(200))).unwrap();
+    volume(array.run(Action::VolumeCreate(create("v2", 68))));
+    let error = array.run(Action::VolumeCreate(create("v3", 1))).unwrap_err();
+    let (provisioned_bytes, limit_bytes) = (128 * GIB, 128 * GIB);
+    assert_eq!(error, ControlError::OverCommitted { provisioned_bytes, needed_bytes: GIB, limit_bytes, percent: 200 });
+    let clone = VolumeCreate { source: Some("v1".to_owned()), size_bytes: None, ..create("v3", 0) };
+    assert_eq!(array.code(Action::VolumeCreate(clone)), "over-commitment");
+    let grow = VolumeSet { size_bytes: Some(61 * GIB), ..set("v1") };
+    assert_eq!(array.code(Action::VolumeSet(grow.clone())), "over-commitment");
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(again.code(Action::VolumeSet(grow.clone())), "over-commitment");
+    again.run(limit(Commitment::Unlimited)).unwrap();
+    again.run(Action::VolumeSet(grow)).unwrap();
+    assert_eq!(again.code(limit(Commitment::Percent(0))), "invalid-setting");
+}
+
+#[test]
+fn a_threshold_is_told_once_and_not_again_after_a_restart() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.run(Action::VolumeSet(VolumeSet { warn_percent: Some(Some(50)), ..set("v1") })).unwrap();
+    array.catalog.set_mapped(object, GIB / 2);
+    let look = |array: &Array| block_on(array.control.look());
+    look(&array);
+    look(&array);
+    let told = |array: &Array| codes(array).iter().filter(|code| *code == "threshold-reached").count();
+    assert_eq!(told(&array), 1);
+    let reached = Change::ThresholdReached { object: Some(object), level: Level::Warning };
+    assert_eq!(array.live.published.borrow().iter().filter(|change| **change == reached).count(), 1);
+    let again = Array::over(array.catalog.clone()).unwrap();
+    look(&again);
+    assert_eq!(told(&again), 1);
+    let Reply::Alerts(alerts) = again.run(Action::AlertList).unwrap() else { panic!() };
+    assert_eq!((alerts[0].code, alerts[0].subject.as_str()), ("volume-threshold", "v1"));
+    again.catalog.set_mapped(object, GIB / 10);
+    look(&again);
+    assert!(codes(&again).contains(&"threshold-left".to_owned()));
+    again.catalog.set_mapped(object, GIB);
+    look(&again);
+    assert_eq!(told(&again), 2);
+    again.run(Action::VolumeSet(VolumeSet { warn_percent: Some(None), ..set("v1") })).unwrap();
+    let Reply::Alerts(alerts) = again.run(Action::AlertList).unwrap() else { panic!() };
+    assert!(alerts.is_empty());
+    assert_eq!(
+        array.code(Action::VolumeSet(VolumeSet { warn_percent: Some(Some(0)), ..set("v1") })),
+        "invalid-setting"
+    );
+}
+
+#[test]
+fn the_pool_warns_is_full_and_has_space_again() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    let look = || block_on(array.control.look());
+    array.catalog.size_bytes.set(GIB);
+    array.catalog.set_mapped(object, 820 << 20);
+    look();
+    array.catalog.set_mapped(object, 900 << 20);
+    look();
+    array.catalog.set_mapped(object, GIB);
+    look();
+    look();
+    array.run(Action::PoolGrow { pool: "p0".to_owned(), growth: Growth::Size(64 * GIB) }).unwrap();
+    let told: Vec<String> =
+        codes(&array).into_iter().filter(|code| code.starts_with("threshold") || code.starts_with("pool")).collect();
+    assert_eq!(
+        told,
+        ["threshold-reached", "threshold-reached", "pool-full", "pool-grown", "threshold-left", "pool-space-back"]
+    );
+    let levels: Vec<Level> = array
+        .live
+        .published
+        .borrow()
+        .iter()
+        .filter_map(|change| match change {
+            Change::ThresholdReached { object: None, level } => Some(*level),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(levels, [Level::Warning, Level::Critical]);
+    let limits = |warn, critical| {
+        Action::PoolSet(PoolSet {
+            pool: "p0".to_owned(),
+            warn_percent: warn,
+            critical_percent: critical,
+            commitment: None,
+        })
+    };
+    assert_eq!(array.code(limits(Some(95), None)), "invalid-setting");
+    array.run(limits(Some(95), Some(99))).unwrap();
+    assert_eq!(pool(&array).limits.warn_percent, 95);
+}
+
+#[test]
+fn a_pool_grows_or_says_in_a_sentence_why_not() {
+    let array = Array::new();
+    let grow = |growth| Action::PoolGrow { pool: "p0".to_owned(), growth };
+    let error = array.run(grow(Growth::Size(GIB))).unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        ("cannot-grow", "the pool cannot grow: the pool has 68719476736 bytes already")
+    );
+    assert_eq!(array.code(grow(Growth::Device("sdb".into()))), "cannot-grow");
+    array.run(grow(Growth::Device("/dev/sdb".into()))).unwrap();
+    assert_eq!(pool(&array).space.size_bytes, 72 * GIB);
+    assert_eq!(array.code(Action::PoolGrow { pool: "p9".to_owned(), growth: Growth::Size(GIB) }), "not-found");
+}
+
+#[test]
+fn a_report_tells_where_unmapped_bytes_went() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    array.live.offload.replace(vec![OffloadRow {
+        volume: object,
+        primitive: Primitive::Unmap,
+        commands: 4,
+        ok: 4,
+        refused: 0,
+        miscompares: 0,
+        errors: 0,
+        bytes: 9000,
+        host_bytes_avoided: 0,
+        cloned_bytes: 0,
+        copied_bytes: 0,
+        deallocated_bytes: 8192,
+        unaligned_bytes: 808,
+        latency: crate::Histogram::default(),
+        refusals: Vec::new(),
+        ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
+    }]);
+    let Reply::Space(space) = array.run(Action::VolumeSpace { volume: "v1".to_owned() }).unwrap() else { panic!() };
+    let report = space.unmapped;
+    assert_eq!(
+        (report.commands, report.deallocated_bytes, report.unaligned_bytes, report.below_grain_commands),
+        (4, 8192, 808, 2)
+    );
+    assert_eq!((report.kept[0].snapshot.as_str(), report.kept[0].unique_bytes), ("v1@s", Some(0)));
+}

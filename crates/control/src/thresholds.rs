@@ -1,0 +1,302 @@
+//! Soft thresholds of the pool and of volumes, and the full pool.
+//!
+//! A threshold is crossed once: from then on it is reached until the use has fallen two percent below it. That state is a document, so that a
+//! restart raises no second event. It is looked at every second and after each action.
+
+use crate::events::{Draft, Severity};
+use crate::record::{Document, load};
+use crate::{AlertView, Change, Control, ControlError, Level};
+use jiff::Timestamp;
+use pool::{Catalog, CatalogChange};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
+
+/// A threshold is left when the use is this much below it, in percent.
+const HYSTERESIS_PERCENT: u8 = 2;
+/// With less than this available, writes that need space are refused: they are up to this long.
+pub(crate) const FULL_BYTES: u64 = 1 << 20;
+/// With this available, space is back.
+const BACK_BYTES: u64 = 4 << 20;
+
+/// What can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Mark {
+    /// A threshold of the pool.
+    Pool,
+    /// The end of the pool.
+    PoolFull,
+    /// The threshold of a volume.
+    Volume(Uuid),
+}
+
+/// A mark that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CrossingRecord {
+    mark: Mark,
+    level: Level,
+    since: Timestamp,
+}
+
+impl Document for CrossingRecord {
+    const PREFIX: &'static str = "crossing/";
+    fn key(&self) -> String {
+        match self.mark {
+            Mark::Pool => format!("{}pool", Self::PREFIX),
+            Mark::PoolFull => format!("{}pool-full", Self::PREFIX),
+            Mark::Volume(volume) => format!("{}volume/{volume}", Self::PREFIX),
+        }
+    }
+}
+
+/// Marks that are reached.
+pub(crate) struct Crossings {
+    reached: RefCell<BTreeMap<Mark, CrossingRecord>>,
+    /// Marks whose document is not what `reached` says.
+    unsaved: RefCell<BTreeSet<Mark>>,
+}
+
+impl Crossings {
+    pub fn load(catalog: &impl Catalog) -> Result<Self, ControlError> {
+        let reached = load::<CrossingRecord>(catalog)?.into_iter().map(|record| (record.mark, record)).collect();
+        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default() })
+    }
+
+    fn level(&self, mark: Mark) -> Option<Level> {
+        self.reached.borrow().get(&mark).map(|record| record.level)
+    }
+
+    /// What has to be written.
+    fn changes(&self) -> Result<Vec<CatalogChange>, ControlError> {
+        let reached = self.reached.borrow();
+        let change = |mark: &Mark| match reached.get(mark) {
+            Some(record) => record.put(),
+            None => Ok(CrossingRecord { mark: *mark, level: Level::Warning, since: Timestamp::UNIX_EPOCH }.delete()),
+        };
+        self.unsaved.borrow().iter().map(change).collect()
+    }
+}
+
+/// A share, rounded down; of nothing it is nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> u64 {
+    let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0);
+    u64::try_from(percent).unwrap_or(u64::MAX)
+}
+
+/// True when `part` is at least this share of `whole`.
+fn reaches(part: u64, whole: u64, percent: u8) -> bool {
+    whole > 0 && u128::from(part) * 100 >= u128::from(whole) * u128::from(percent)
+}
+
+/// The threshold that is reached now, when `before` was so far.
+fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)]) -> Option<Level> {
+    let is_reached = |(level, percent): &&(Level, u8)| {
+        let held = before.is_some_and(|before| before >= *level);
+        reaches(part, whole, if held { percent.saturating_sub(HYSTERESIS_PERCENT) } else { *percent })
+    };
+    thresholds.iter().filter(is_reached).map(|(level, _)| *level).max()
+}
+
+impl<C: Catalog + 'static> Control<C> {
+    /// Compares the use of space with every threshold, and tells and keeps what changed. Whatever cannot be kept now is kept later.
+    pub(crate) async fn check_thresholds(&self) {
+        if self.live.pool_stopped().is_some() {
+            return;
+        }
+        self.find_crossings();
+        let marks = self.crossings.unsaved.borrow().clone();
+        if marks.is_empty() {
+            return;
+        }
+        let Ok(mut changes) = self.crossings.changes() else { return };
+        let next = self.events.next();
+        changes.extend(self.events.put(false));
+        if self.catalog.commit(changes).await.is_ok() {
+            self.crossings.unsaved.borrow_mut().retain(|mark| !marks.contains(mark));
+            self.events.saved(&*self.environment, next);
+        }
+    }
+
+    fn find_crossings(&self) {
+        let space = self.catalog.space();
+        let limits = self.limits();
+        let used = space.used_bytes.saturating_add(space.promised_bytes);
+        let pool_thresholds = [(Level::Warning, limits.warn_percent), (Level::Critical, limits.critical_percent)];
+        let before = self.crossings.level(Mark::Pool);
+        let now = level(before, used, space.size_bytes, &pool_thresholds);
+        if now != before {
+            let share = percent(used, space.size_bytes);
+            let message = match now {
+                Some(_) => format!("{share} % of the pool is used or promised"),
+                None => format!("{share} % of the pool is used or promised: below its thresholds again"),
+            };
+            self.cross(Mark::Pool, now, before, self.pool_name.clone(), message, None);
+        }
+        let available = space.free_bytes.saturating_sub(space.promised_bytes);
+        let before = self.crossings.level(Mark::PoolFull);
+        let least = if before.is_some() { BACK_BYTES } else { FULL_BYTES };
+        let now = (available < least).then_some(Level::Critical);
+        if now != before {
+            self.keep(Mark::PoolFull, now);
+            self.raise(match now {
+                Some(_) => Draft::new(
+                    Severity::Critical,
+                    "pool-full",
+                    self.pool_name.clone(),
+                    "the pool is full: writes that need new space fail, except those to thick volumes",
+                ),
+                None => {
+                    Draft::new(Severity::Info, "pool-space-back", self.pool_name.clone(), "the pool has space again")
+                }
+            });
+        }
+        let volumes: Vec<_> = {
+            let directory = self.directory();
+            let of_interest = |volume: &&crate::VolumeRecord| {
+                volume.warn_percent.is_some() || self.crossings.level(Mark::Volume(volume.id)).is_some()
+            };
+            directory.volumes.values().filter(of_interest).cloned().collect()
+        };
+        for volume in volumes {
+            let Some(object) = self.catalog.object(volume.object) else { continue };
+            let mark = Mark::Volume(volume.id);
+            let before = self.crossings.level(mark);
+            let threshold = volume.warn_percent.map(|percent| [(Level::Warning, percent)]);
+            let thresholds = threshold.as_ref().map_or(&[][..], |threshold| threshold);
+            let now = level(before, object.mapped_bytes, object.size_bytes, thresholds);
+            if now != before {
+                let share = percent(object.mapped_bytes, object.size_bytes);
+                let message = match now {
+                    Some(_) => format!("{share} % of volume {} is mapped", volume.name),
+                    None => format!("{share} % of volume {} is mapped: below its threshold again", volume.name),
+                };
+                self.cross(mark, now, before, volume.name, message, Some(volume.object));
+            }
+        }
+        let gone: Vec<Mark> = {
+            let directory = self.directory();
+            let is_gone =
+                |mark: &&Mark| matches!(mark, Mark::Volume(volume) if !directory.volumes.contains_key(volume));
+            self.crossings.reached.borrow().keys().filter(is_gone).copied().collect()
+        };
+        for mark in gone {
+            self.keep(mark, None);
+        }
+    }
+
+    /// Tells of a threshold that was reached or left.
+    fn cross(
+        &self,
+        mark: Mark,
+        now: Option<Level>,
+        before: Option<Level>,
+        subject: String,
+        message: String,
+        object: Option<pool::ObjectId>,
+    ) {
+        self.keep(mark, now);
+        let (severity, code) = match now {
+            Some(Level::Critical) => (Severity::Critical, "threshold-reached"),
+            Some(Level::Warning) if before.is_none() => (Severity::Warning, "threshold-reached"),
+            Some(Level::Warning) | None => (Severity::Info, "threshold-left"),
+        };
+        self.raise(Draft::new(severity, code, subject, message));
+        if let Some(reached) = now.filter(|now| Some(*now) > before) {
+            self.live.publish(&Change::ThresholdReached { object, level: reached }, &self.directory());
+        }
+    }
+
+    fn keep(&self, mark: Mark, now: Option<Level>) {
+        let mut reached = self.crossings.reached.borrow_mut();
+        match now {
+            Some(level) => {
+                let since = self.environment.now();
+                reached.insert(mark, CrossingRecord { mark, level, since });
+            }
+            None => {
+                reached.remove(&mark);
+            }
+        }
+        self.crossings.unsaved.borrow_mut().insert(mark);
+    }
+
+    /// What needs attention about space.
+    pub(crate) fn space_alerts(&self) -> Vec<AlertView> {
+        let space = self.catalog.space();
+        let reached = self.crossings.reached.borrow();
+        let directory = self.directory();
+        let alert = |record: &CrossingRecord| {
+            let severity = match record.level {
+                Level::Warning => Severity::Warning,
+                Level::Critical => Severity::Critical,
+            };
+            let since = record.since;
+            Some(match record.mark {
+                Mark::Pool => AlertView {
+                    code: "pool-threshold",
+                    severity,
+                    subject: self.pool_name.clone(),
+                    since,
+                    message: format!(
+                        "{} % of the pool is used or promised",
+                        percent(space.used_bytes.saturating_add(space.promised_bytes), space.size_bytes)
+                    ),
+                    help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
+                },
+                Mark::PoolFull => AlertView {
+                    code: "pool-full",
+                    severity,
+                    subject: self.pool_name.clone(),
+                    since,
+                    message: "writes that need new space fail".to_owned(),
+                    help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
+                },
+                Mark::Volume(volume) => {
+                    let volume = directory.volumes.get(&volume)?;
+                    let object = self.catalog.object(volume.object)?;
+                    AlertView {
+                        code: "volume-threshold",
+                        severity,
+                        subject: volume.name.clone(),
+                        since,
+                        message: format!(
+                            "{} % of the volume is mapped",
+                            percent(object.mapped_bytes, object.size_bytes)
+                        ),
+                        help: "unmap in the hosts, or:  windlass volume grow",
+                    }
+                }
+            })
+        };
+        reached.values().filter_map(alert).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Level, level, percent};
+
+    #[test]
+    fn a_threshold_is_left_two_percent_below_it() {
+        let thresholds = [(Level::Warning, 80), (Level::Critical, 90)];
+        let (none, warning, critical) = (None, Some(Level::Warning), Some(Level::Critical));
+        for (before, part, now) in [
+            (none, 79, none),
+            (none, 80, warning),
+            (warning, 79, warning),
+            (warning, 78, warning),
+            (warning, 77, none),
+            (none, 95, critical),
+            (critical, 88, critical),
+            (critical, 87, warning),
+            (critical, 10, none),
+        ] {
+            assert_eq!(level(before, part, 100, &thresholds), now, "{before:?} {part}");
+        }
+        assert_eq!(level(none, 5, 0, &thresholds), none);
+        assert_eq!(percent(u64::MAX, u64::MAX), 100);
+    }
+}

@@ -1,0 +1,74 @@
+//! What descends from a volume: its snapshots, clones of either, and so on.
+
+use crate::pools::count;
+use crate::{Control, ControlError, Directory, Reply, SourceRecord, TreeView};
+use pool::{Catalog, ObjectId};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// A volume or snapshot before its space is known.
+struct Node {
+    depth: u64,
+    id: Uuid,
+    parent: Option<Uuid>,
+    snapshot: bool,
+    name: String,
+    object: ObjectId,
+    created: jiff::Timestamp,
+    dependents: u64,
+}
+
+impl<C: Catalog + 'static> Control<C> {
+    pub(crate) async fn snapshot_tree(&self, volume: &str) -> Result<Reply, ControlError> {
+        let nodes = {
+            let directory = self.directory();
+            nodes(&directory, directory.volume(volume)?.id)
+        };
+        let mut patience = self.patience();
+        let mut views = Vec::with_capacity(nodes.len());
+        for Node { depth, id, parent, snapshot, name, object, created, dependents } in nodes {
+            // What was deleted meanwhile is left out.
+            if let Some((object, unique_bytes)) = self.space_of(object, &mut patience).await? {
+                views.push(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created });
+            }
+        }
+        Ok(Reply::Tree(views))
+    }
+}
+
+/// The volume and what descends from it, each after what it comes from, in the order in which they were made.
+fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![(0, None, SourceRecord::Volume(root))];
+    while let Some((depth, parent, source)) = waiting.pop() {
+        let (id, snapshot) = match source {
+            SourceRecord::Volume(id) => (id, false),
+            SourceRecord::Snapshot(id) => (id, true),
+        };
+        // Documents that contradict each other could lead in a circle.
+        if !seen.insert(id) {
+            continue;
+        }
+        let mut children: Vec<(jiff::Timestamp, Uuid, SourceRecord)> = directory
+            .volumes
+            .values()
+            .filter(|volume| volume.source == Some(source))
+            .map(|volume| (volume.created, volume.id, SourceRecord::Volume(volume.id)))
+            .collect();
+        let node = if snapshot {
+            directory.snapshots.get(&id).map(|record| (directory.full_name(record), record.object, record.created))
+        } else {
+            let own = directory.snapshots.values().filter(|snapshot| snapshot.volume == id);
+            children.extend(own.map(|snapshot| (snapshot.created, snapshot.id, SourceRecord::Snapshot(snapshot.id))));
+            directory.volumes.get(&id).map(|record| (record.name.clone(), record.object, record.created))
+        };
+        let Some((name, object, created)) = node else { continue };
+        // The last one that waits comes next.
+        children.sort_unstable_by_key(|(created, id, _)| std::cmp::Reverse((*created, *id)));
+        let dependents = count(children.len());
+        nodes.push(Node { depth, id, parent, snapshot, name, object, created, dependents });
+        waiting.extend(children.into_iter().map(|(_, _, child)| (depth + 1, Some(id), child)));
+    }
+    nodes
+}

@@ -1,0 +1,96 @@
+//! What is looked at every second, and what is told: events and alerts.
+
+use crate::events::{Draft, Severity};
+use crate::jobs::yield_now;
+use crate::{AlertView, Control, Event};
+use pool::Catalog;
+use std::time::Duration;
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+impl<C: Catalog + 'static> Control<C> {
+    /// Looks at thresholds, incidents and the pool, every second.
+    pub(crate) async fn watch(&self) {
+        loop {
+            self.look().await;
+            self.environment.sleep(INTERVAL).await;
+            yield_now().await;
+        }
+    }
+
+    /// One look.
+    pub(crate) async fn look(&self) {
+        if let Some(reason) = self.live.pool_stopped()
+            && !self.stop_told.replace(true)
+        {
+            let reason = crate::error::without_preamble(&reason);
+            let message = format!("the pool stopped after a media error: {reason}");
+            self.raise(Draft::new(Severity::Critical, "pool-stopped", self.pool_name.clone(), message));
+        }
+        self.take_incidents().await;
+        self.check_thresholds().await;
+        if self.events.is_due(&*self.environment) {
+            self.save_events(false).await;
+        }
+    }
+
+    /// Adds an event.
+    pub(crate) fn raise(&self, draft: Draft) {
+        self.events.add(&*self.environment, draft);
+    }
+
+    /// Writes the document of events. When that fails they stay in memory, and the next look tries again.
+    pub(crate) async fn save_events(&self, closed: bool) {
+        let next = self.events.next();
+        let Ok(put) = self.events.put(closed) else { return };
+        let mut changes = vec![put];
+        if closed {
+            changes.extend(self.jobs_to_keep());
+        }
+        if self.catalog.commit(changes).await.is_ok() {
+            self.events.saved(&*self.environment, next);
+        }
+    }
+
+    /// Before the array stops: keeps where jobs stand and what happened. Nothing may be asked of this any more.
+    pub async fn close(&self) {
+        if self.live.pool_stopped().is_none() {
+            self.raise(Draft::new(Severity::Info, "array-stopped", "array", "the array stopped"));
+            self.save_events(true).await;
+        }
+    }
+
+    pub(crate) fn event_list(&self, since: Option<u64>, limit: usize) -> Vec<Event> {
+        self.events.list(since, limit)
+    }
+
+    /// What needs attention now, the worst first.
+    pub(crate) fn alerts(&self) -> Vec<AlertView> {
+        let mut alerts = self.space_alerts();
+        alerts.extend(self.integrity.alert(&self.pool_name));
+        let results = self.results.borrow();
+        if let Some(check) = results.check.as_ref().filter(|check| check.count > 0) {
+            alerts.push(AlertView {
+                code: "check-findings",
+                severity: Severity::Critical,
+                subject: self.pool_name.clone(),
+                since: check.finished,
+                message: format!("the last check has {} findings", check.count),
+                help: "see them:  windlass pool show; stop the array and look closer:  windlass pool check FILE",
+            });
+        }
+        if let Some(reason) = self.live.pool_stopped() {
+            alerts.push(AlertView {
+                code: "pool-stopped",
+                severity: Severity::Critical,
+                subject: self.pool_name.clone(),
+                since: self.started,
+                message: crate::error::without_preamble(&reason),
+                help: "mend the medium and restart the array; nothing acknowledged is lost",
+            });
+        }
+        alerts.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
+        alerts
+    }
+}

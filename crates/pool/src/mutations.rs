@@ -1,0 +1,145 @@
+//! Rules of the engine that a simulation can leave out, to prove that it would notice; and allocations that it can make fail.
+//!
+//! All of it exists only with the cargo feature `mutations`, which nothing but the simulator turns on. Without it every question asked here is a
+//! constant `false`, and the engine compiles to what it would be without the question. The switch belongs to a thread: a simulated pool lives
+//! on one, and recovery consults it before there is a pool that could hold it.
+
+/// A rule that is left out. The rules are those of the engine's design: pin, order, reserve, finish, release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    /// Blocks freed in an epoch are allocatable at once, before the checkpoint that no longer names them.
+    Pin,
+    /// A small write is destaged to its place before its record is durable.
+    LogBeforeDestage,
+    /// A large write takes effect without waiting until its data is at its place and flushed.
+    DataBeforeLog,
+    /// Whether a block is overwritten in place is decided before the path to it is unshared.
+    ClassAfterUnsharing,
+    /// Replay allocates without sparing the blocks that records not yet replayed name.
+    Reserve,
+    /// A checkpoint flips the root without having destaged what the log before its replay point holds.
+    Finish,
+    /// The flip releases blocks freed during the checkpoint although the checkpoint names them.
+    ReleaseNamed,
+    /// The flip releases blocks that were allocated and freed during the checkpoint, although records after its replay point name them.
+    ReleaseUnnamed,
+}
+
+impl Mutation {
+    /// Every rule.
+    pub const ALL: [Self; 8] = [
+        Self::Pin,
+        Self::LogBeforeDestage,
+        Self::DataBeforeLog,
+        Self::ClassAfterUnsharing,
+        Self::Reserve,
+        Self::Finish,
+        Self::ReleaseNamed,
+        Self::ReleaseUnnamed,
+    ];
+
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pin => "pin",
+            Self::LogBeforeDestage => "log-before-destage",
+            Self::DataBeforeLog => "data-before-log",
+            Self::ClassAfterUnsharing => "class-after-unsharing",
+            Self::Reserve => "reserve",
+            Self::Finish => "finish",
+            Self::ReleaseNamed => "release-named",
+            Self::ReleaseUnnamed => "release-unnamed",
+        }
+    }
+
+    /// What is left out, in a sentence.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Pin => "blocks freed are allocatable at once, not after the next checkpoint",
+            Self::LogBeforeDestage => "content is destaged to its place before its log record is durable",
+            Self::DataBeforeLog => "a large write is logged before its data is at its place and flushed",
+            Self::ClassAfterUnsharing => "overwriting in place is decided before the path is unshared",
+            Self::Reserve => "replay allocates blocks that records not yet replayed name",
+            Self::Finish => "a checkpoint flips the root without destaging what its replay point leaves behind",
+            Self::ReleaseNamed => "the flip releases blocks freed in flight that the checkpoint names",
+            Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
+        }
+    }
+}
+
+#[cfg(feature = "mutations")]
+mod switch {
+    use super::Mutation;
+    use std::cell::{Cell, RefCell};
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static MUTATION: Cell<Option<Mutation>> = const { Cell::new(None) };
+        static ROOM: Cell<Option<(u64, bool)>> = const { Cell::new(None) };
+        static SINCE_FREEZE: RefCell<BTreeSet<u64>> = const { RefCell::new(BTreeSet::new()) };
+    }
+
+    /// Leaves out a rule in every pool of this thread from now on; `None` ends it.
+    pub fn set_mutation(mutation: Option<Mutation>) {
+        MUTATION.set(mutation);
+        SINCE_FREEZE.take();
+    }
+
+    /// Makes the search for free blocks fail once `after` more have succeeded: one time, or for good. `None` ends it.
+    pub fn fail_allocation(plan: Option<(u64, bool)>) {
+        ROOM.set(plan);
+    }
+
+    pub(crate) fn leaves_out(rule: Mutation) -> bool {
+        MUTATION.get() == Some(rule)
+    }
+
+    /// True when this search for free blocks shall find none.
+    pub(crate) fn allocation_fails() -> bool {
+        match ROOM.get() {
+            None => false,
+            Some((0, for_good)) => {
+                ROOM.set(for_good.then_some((0, true)));
+                true
+            }
+            Some((after, for_good)) => {
+                ROOM.set(Some((after - 1, for_good)));
+                false
+            }
+        }
+    }
+
+    /// A block got its first reference.
+    pub(crate) fn note_allocated(address: u64) {
+        if leaves_out(Mutation::ReleaseUnnamed) {
+            SINCE_FREEZE.with_borrow_mut(|blocks| blocks.insert(address));
+        }
+    }
+
+    /// Blocks that got a first reference since the last call.
+    pub(crate) fn take_allocated() -> BTreeSet<u64> {
+        SINCE_FREEZE.take()
+    }
+}
+
+#[cfg(feature = "mutations")]
+pub(crate) use switch::{allocation_fails, leaves_out, note_allocated, take_allocated};
+#[cfg(feature = "mutations")]
+pub use switch::{fail_allocation, set_mutation};
+
+#[cfg(not(feature = "mutations"))]
+mod nothing {
+    use super::Mutation;
+
+    #[inline(always)]
+    pub(crate) const fn leaves_out(_: Mutation) -> bool {
+        false
+    }
+    #[inline(always)]
+    pub(crate) const fn allocation_fails() -> bool {
+        false
+    }
+}
+
+#[cfg(not(feature = "mutations"))]
+pub(crate) use nothing::{allocation_fails, leaves_out};

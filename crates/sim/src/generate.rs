@@ -1,0 +1,304 @@
+//! Draws the steps of a run. What is drawn depends on the content so far, so that operations meet; once drawn, a step is fixed.
+
+use crate::model::{BLOCK_SECTORS, Model};
+use crate::random::Random;
+use crate::step::{Catalog, Inside, Pattern, Request, Step, Strike};
+use crate::world::{Faults, Kind, World};
+use media::{FaultEffect, FaultOperation};
+
+/// Draws steps.
+pub(crate) struct Generator {
+    random: Random,
+    next_tag: u32,
+    next_id: u64,
+}
+
+/// Ids below this belong to the pool itself.
+pub(crate) const FIRST_OBJECT: u64 = 16;
+
+impl Generator {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT }
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.random.below(n)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+
+    fn tag(&mut self) -> u32 {
+        self.next_tag += 1;
+        self.next_tag
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// The next step of a run with this content.
+    pub(crate) fn next(&mut self, world: &World, model: &Model, in_flight: usize) -> Step {
+        if in_flight > 24 {
+            return Step::Complete { count: 8, background: 1 };
+        }
+        let kind = world.draw(&mut self.random);
+        self.step(kind, world, model)
+    }
+
+    /// The pool has stopped: nothing but opening it again helps.
+    pub(crate) fn after_stop(&mut self) -> Step {
+        if self.one_in(2) { Step::Heal } else { Step::Crash { inside: Vec::new() } }
+    }
+
+    fn step(&mut self, kind: Kind, world: &World, model: &Model) -> Step {
+        match kind {
+            Kind::Pump => Step::Pump { background: self.of(&[0, 0, 1, 4]) },
+            Kind::Complete => {
+                Step::Complete { count: self.of(&[1, 1, 1, 2, 4, 12]), background: self.of(&[0, 0, 1, 8]) }
+            }
+            Kind::Checkpoint => Step::Checkpoint,
+            Kind::Drain => Step::Drain,
+            Kind::Crash => {
+                let mut inside = Vec::new();
+                while inside.len() < 3 && self.one_in(6) {
+                    let (writes, flushes) = (self.below(60), self.below(4));
+                    inside.push(Inside { writes, flushes, checkpoint: !self.one_in(4) });
+                }
+                Step::Crash { inside }
+            }
+            Kind::Fault => Step::Fault(self.strike(world)),
+            Kind::Rot => Step::Rot { nth: self.below(4096), bits: self.of(&[1, 2, 8]) },
+            Kind::Heal => Step::Heal,
+            _ => Step::Submit(self.request(kind, world, model)),
+        }
+    }
+
+    /// Faults that leave the disk as it should be, or that do not: both are drawn, the run knows which it has seen.
+    fn strike(&mut self, world: &World) -> Strike {
+        if world.faults == Faults::Lies {
+            let (after, sticky) = (self.of(&[0, 0, 1, 3]), self.one_in(2));
+            return Strike { operation: FaultOperation::Flush, effect: FaultEffect::Lost, after, sticky, blocks: None };
+        }
+        let operation = self.of(&[
+            FaultOperation::Read,
+            FaultOperation::Read,
+            FaultOperation::Write,
+            FaultOperation::Write,
+            FaultOperation::Flush,
+        ]);
+        let distance = self.of(&[1, 8, 300, -1, -64]);
+        let errors = [FaultEffect::Error, FaultEffect::ErrorAfterEffect, FaultEffect::NoSpace];
+        let damage = world.faults == Faults::Damage;
+        let effect = match operation {
+            FaultOperation::Read => FaultEffect::Error,
+            FaultOperation::Write if damage => {
+                self.of(&[FaultEffect::Lost, FaultEffect::Misdirected { blocks: distance }])
+            }
+            FaultOperation::Write => self.of(&errors),
+            _ if damage => FaultEffect::Lost,
+            _ => self.of(&errors[..2]),
+        };
+        let silent = matches!(effect, FaultEffect::Lost | FaultEffect::Misdirected { .. });
+        let data = (2048u64, world.disk_blocks);
+        let blocks = match (operation, self.below(4)) {
+            (FaultOperation::Flush, _) | (_, 0) => None,
+            (_, 1) => Some((256, 256 + world.log_bytes / 4096)),
+            (_, 2) => Some(data),
+            _ => {
+                let from = 4096 + self.below(world.disk_blocks - 4096);
+                Some((from, from + self.of(&[1, 16, 128])))
+            }
+        };
+        let sticky = self.one_in(3) && !(silent && operation == FaultOperation::Write);
+        Strike { operation, effect, after: self.of(&[0, 0, 1, 3, 10, 40]), sticky, blocks }
+    }
+
+    fn object(&mut self, model: &Model) -> Option<(u64, u64)> {
+        let at = self.below(model.objects.len() as u64) as usize;
+        model.objects.iter().nth(at).map(|(id, object)| (*id, object.sectors))
+    }
+
+    /// An object to write to: mostly not a snapshot.
+    fn writable(&mut self, model: &Model) -> Option<(u64, u64)> {
+        let mut found = self.object(model)?;
+        for _ in 0..3 {
+            if self.one_in(20) || model.objects.get(&found.0).is_some_and(|object| !object.snapshot) {
+                break;
+            }
+            found = self.object(model)?;
+        }
+        Some(found)
+    }
+
+    /// A range of sectors within `sectors`, often aligned, often near the start so that operations meet.
+    fn range(&mut self, world: &World, sectors: u64, longest: u64) -> (u64, u64) {
+        let window = match self.below(8) {
+            0 => sectors,
+            1 | 2 => sectors.min(world.window_sectors * 8),
+            _ => sectors.min(world.window_sectors),
+        };
+        let align = self.of(&[1, 8, 8, 8, 2048]);
+        let start = self.below(window) / align * align;
+        let length = 1 + self.below(longest.min(sectors - start));
+        let length = if align > 1 { length.next_multiple_of(BLOCK_SECTORS).min(sectors - start) } else { length };
+        (start, length)
+    }
+
+    fn create(&mut self, world: &World) -> Catalog {
+        let most = world.volume_sectors;
+        let whole = self.of(&[64, most / 4 + 8, most, most]) / 8 * 8;
+        Catalog::Create { id: self.id(), sectors: whole + self.of(&[0, 0, 1, 7, 3]) }
+    }
+
+    fn catalog(&mut self, kind: Kind, world: &World, model: &Model) -> Catalog {
+        let Some((object, sectors)) = self.object(model) else { return self.create(world) };
+        let few = model.objects.len() <= world.objects;
+        match kind {
+            Kind::Create if few => self.create(world),
+            Kind::CloneObject if few => Catalog::Clone { source: object, id: self.id(), snapshot: self.one_in(3) },
+            Kind::Delete | Kind::Create | Kind::CloneObject if !few || self.one_in(3) => Catalog::Delete { id: object },
+            Kind::Resize => {
+                let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
+                let new = 8 + self.below((sectors * 2).min(world.volume_sectors * 2));
+                // Only to whole blocks may a volume shrink; one attempt in ten is refused.
+                let whole = new < sectors && !self.one_in(10);
+                Catalog::Resize { id, sectors: if whole { new / BLOCK_SECTORS * BLOCK_SECTORS } else { new } }
+            }
+            Kind::Rollback => {
+                // Mostly to something that shares with it.
+                let (id, _) = self.writable(model).unwrap_or((object, sectors));
+                let related = model.objects.iter().find(|(_, other)| other.parent == id).map(|(other, _)| *other);
+                let parent =
+                    model.objects.get(&id).map(|object| object.parent).filter(|id| model.objects.contains_key(id));
+                let source = if self.one_in(4) { Some(object) } else { related.or(parent) };
+                Catalog::Rollback { id, source: source.unwrap_or(object) }
+            }
+            Kind::Reserve => {
+                let (id, _) = self.writable(model).unwrap_or((object, sectors));
+                Catalog::Reserve { id, percent: self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]) }
+            }
+            Kind::Document if self.one_in(4) => Catalog::Remove { key: self.below(5) as u8 },
+            Kind::Document => {
+                Catalog::Put { key: self.below(5) as u8, tag: self.tag(), bytes: self.below(9000) as u32 }
+            }
+            _ => Catalog::WriteCache { id: object, enabled: self.one_in(2) },
+        }
+    }
+
+    fn request(&mut self, kind: Kind, world: &World, model: &Model) -> Request {
+        let Some((object, sectors)) = self.object(model) else {
+            return Request::Catalog(vec![self.create(world)]);
+        };
+        let Some((target, target_sectors)) = self.writable(model) else {
+            return Request::Flush;
+        };
+        match kind {
+            Kind::Read => {
+                let longest = self.of(&[8, 64, 256, 600]);
+                let (start, length) = self.range(world, sectors, longest);
+                Request::Read { object, start, length }
+            }
+            Kind::Write | Kind::LargeWrite => {
+                let small = kind == Kind::Write;
+                let longest = if small { self.of(&world.small_sectors) } else { world.large_sectors };
+                let (start, mut length) = self.range(world, target_sectors, longest);
+                if !small {
+                    length = length.max(65).min(target_sectors - start);
+                }
+                let pattern = self.of(&[
+                    Pattern::Data,
+                    Pattern::Data,
+                    Pattern::Data,
+                    Pattern::Data,
+                    Pattern::Mixed,
+                    Pattern::Zeros,
+                ]);
+                Request::Write { object: target, start, length, tag: self.tag(), pattern, forced: self.one_in(8) }
+            }
+            Kind::CompareAndWrite => {
+                let longest = self.of(&[1, 8, 20]);
+                let (start, length) = self.range(world, target_sectors, longest);
+                let (matching, forced) = (!self.one_in(4), self.one_in(8));
+                Request::CompareAndWrite { object: target, start, length, tag: self.tag(), matching, forced }
+            }
+            Kind::Zero => {
+                let mut ranges = Vec::new();
+                for _ in 0..1 + self.below(3) {
+                    let longest = self.of(&[7, 64, 500, 5000, 3_000_000]);
+                    ranges.push(self.range(world, target_sectors, longest));
+                }
+                Request::Zero { object: target, ranges, forced: self.one_in(8) }
+            }
+            Kind::Clone => {
+                let longest = self.of(&[8, 100, 3000, 600_000]);
+                let (from, length) = self.range(world, sectors, longest);
+                let (to, _) = self.range(world, target_sectors, 8);
+                // Source and destination agree modulo a block; the device layer copies what does not.
+                let to = to / BLOCK_SECTORS * BLOCK_SECTORS + from % BLOCK_SECTORS;
+                if to >= target_sectors {
+                    return Request::Flush;
+                }
+                let length = length.min(target_sectors - to);
+                Request::Clone { source: object, from, destination: target, to, length }
+            }
+            Kind::Provisioning => {
+                let (start, _) = self.range(world, sectors, 8);
+                Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
+            }
+            Kind::Unique => Request::Unique { object },
+            Kind::Scan => {
+                let (start, _) = self.range(world, sectors, 8);
+                match self.below(8) {
+                    0 => Request::ReclaimZeros { object: target, start },
+                    1 => Request::Verify { object, start },
+                    2 => Request::PlacesOf { first: 4096 + self.below(world.disk_blocks - 4096) },
+                    3 => Request::Recount { object: target },
+                    _ => Request::CheckStep,
+                }
+            }
+            Kind::Rollback
+            | Kind::Reserve
+            | Kind::Create
+            | Kind::CloneObject
+            | Kind::Delete
+            | Kind::Resize
+            | Kind::WriteCache
+            | Kind::Document => Request::Catalog(vec![self.catalog(kind, world, model)]),
+            Kind::Batch => {
+                // Several at once, deletions in the middle, and now and then one that makes all of them fail.
+                let mut changes = Vec::new();
+                for _ in 0..2 + self.below(4) {
+                    let kind = self.of(&[
+                        Kind::Create,
+                        Kind::CloneObject,
+                        Kind::Delete,
+                        Kind::Document,
+                        Kind::WriteCache,
+                        Kind::Resize,
+                    ]);
+                    let change = self.catalog(kind, world, model);
+                    if let Catalog::Clone { id, .. } = change
+                        && self.one_in(3)
+                    {
+                        changes.extend([
+                            change,
+                            Catalog::Clone { source: id, id: self.id(), snapshot: self.one_in(2) },
+                            Catalog::Delete { id },
+                        ]);
+                    } else {
+                        changes.push(change);
+                    }
+                }
+                Request::Catalog(changes)
+            }
+            _ => Request::Flush,
+        }
+    }
+}

@@ -1,0 +1,842 @@
+//! One run: the real engine on a simulated disk, step by step, with the model beside it.
+//!
+//! The engine tells in which order operations took effect and, when it recovers, up to which record. The model so knows the exact content at
+//! every moment: a read must return the content as of the moment at which it saw the map; after a crash the content must be the prefix of the
+//! effects that the log held, and that prefix must include everything whose reply promised so.
+
+use crate::generate::Generator;
+use crate::model::{
+    BLOCK_SECTORS, CHUNK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value,
+};
+use crate::random::{Random, mix};
+use crate::step::{Catalog, Inside, Numbered, Pattern, Request, Step, Strike};
+use crate::world::World;
+use crate::{Report, Story};
+use block::{BlockError, CompareOutcome};
+use bytes::Bytes;
+use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
+use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
+
+/// Sectors read at once when content is compared.
+const COMPARED_SECTORS: u64 = 1024;
+/// Requests that the disk completes before an operation counts as stuck.
+const PATIENCE: u32 = 8_000;
+
+/// An operation in flight.
+struct InFlight {
+    request: Request,
+    /// What a read saw when it took its picture of the map.
+    expected: Option<Vec<u64>>,
+    /// What a compare-and-write compares with.
+    compare: Vec<u8>,
+    /// The request fitted the content when it was submitted.
+    fitted: bool,
+    /// Catalog changes that had taken effect by then.
+    catalog_effects: u64,
+    /// The reply promises that everything up to this record is durable.
+    promise: Option<u64>,
+}
+
+/// A change that took effect.
+struct Effect {
+    sequence: u64,
+    undo: Vec<Undo>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It may go on.
+    Open,
+    /// The pool was refused after damage, with an error that says so.
+    Refused,
+}
+
+pub(crate) struct Run {
+    pub world: World,
+    pub disk: SimDisk,
+    pub core: Engine,
+    pub model: Model,
+    effects: VecDeque<Effect>,
+    in_flight: BTreeMap<OperationId, InFlight>,
+    /// Every record below this must survive.
+    must_survive: u64,
+    catalog_effects: u64,
+    /// Chunks changed since they were compared last; all of them for an object that is listed.
+    touched: BTreeSet<(u64, u64)>,
+    touched_objects: BTreeSet<u64>,
+    highest_id: u64,
+    incarnation: u64,
+    /// Faults have been planted since the pool was opened: operations may fail.
+    pub troubled: bool,
+    /// What is stored may differ from what was written: reads may fail for good.
+    pub damaged: bool,
+    /// The log may be among what differs: its end may be lost.
+    pub log_damaged: bool,
+    pub end: End,
+    /// The content after each effect since the last crash, with the effect's record, when forks are to be compared with it.
+    history: Option<Vec<(u64, Model)>>,
+    /// The one content that may have become unreadable; `None` when any may.
+    pub blamed: Option<Vec<u8>>,
+    /// Blocks that could not be read: object and first sector.
+    pub unreadable: Vec<(u64, u64)>,
+    pub report: Report,
+    pub story: Story,
+}
+
+impl Run {
+    pub(crate) fn new(world: World, story: Story) -> Result<Self, String> {
+        let disk = SimDisk::new(world.disk());
+        Self::on(disk, world, story)
+    }
+
+    /// On a disk of its own, which is formatted.
+    pub(crate) fn on(disk: SimDisk, world: World, story: Story) -> Result<Self, String> {
+        let uuid = [7; 16];
+        let format =
+            FormatOptions { uuid, log_bytes: world.log_bytes, root: pool::initial_root(uuid), overwrite: false };
+        let media = LocalMedia::format(disk.clone(), format).map_err(|e| format!("format: {e}"))?;
+        let (mut core, _) = Core::open(media, world.engine(1), &mut |_| {}).map_err(|e| format!("open: {e}"))?;
+        core.record_effects();
+        let must_survive = core.next_sequence();
+        Ok(Self {
+            world,
+            disk,
+            core,
+            model: Model::default(),
+            effects: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            must_survive,
+            catalog_effects: 0,
+            touched: BTreeSet::new(),
+            touched_objects: BTreeSet::new(),
+            highest_id: 0,
+            incarnation: 1,
+            troubled: false,
+            damaged: false,
+            log_damaged: false,
+            end: End::Open,
+            history: None,
+            blamed: None,
+            unreadable: Vec::new(),
+            report: Report::default(),
+            story,
+        })
+    }
+
+    /// Remembers from now on what [`Run::fork`] compares with.
+    pub(crate) fn keep_history(&mut self) {
+        self.history = Some(vec![(self.core.next_sequence(), self.model.clone())]);
+    }
+
+    /// Opens the pool on another disk, a state in which this one could be found after a crash now, and compares everything. With `damaged`
+    /// the disk has been tampered with: it may be refused, and the end of the log may be lost. `None` when it was refused.
+    pub(crate) fn fork(&self, disk: SimDisk, damaged: bool) -> Result<Option<Run>, String> {
+        let options = self.world.engine(self.incarnation + 1);
+        let opened = LocalMedia::open(disk.clone())
+            .map_err(|e| format!("superblock: {e}"))
+            .and_then(|media| Core::open(media, options, &mut |_| {}).map_err(|e| e.to_string()));
+        let core = match opened {
+            Ok((mut core, _)) => {
+                core.record_effects();
+                core
+            }
+            Err(_) if damaged => return Ok(None),
+            Err(error) => return Err(format!("recovery: {error}")),
+        };
+        let recovered = core.next_sequence();
+        let least = self.must_survive;
+        if recovered < least && !damaged {
+            return Err(format!("everything below record {least} was acknowledged, but the log ends at {recovered}"));
+        }
+        let history = self.history.as_deref().unwrap_or_default();
+        let Some((_, model)) = history.iter().rev().find(|(sequence, _)| *sequence <= recovered) else {
+            return Err(format!("the log ends at {recovered}, before the last checkpoint"));
+        };
+        let mut run = Run {
+            world: self.world.clone(),
+            disk,
+            core,
+            model: model.clone(),
+            effects: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            must_survive: recovered,
+            catalog_effects: 0,
+            touched: BTreeSet::new(),
+            touched_objects: BTreeSet::new(),
+            highest_id: 0,
+            incarnation: self.incarnation + 1,
+            troubled: damaged,
+            damaged,
+            log_damaged: damaged,
+            end: End::Open,
+            history: None,
+            blamed: self.blamed.clone(),
+            unreadable: Vec::new(),
+            report: Report::default(),
+            story: Story::default(),
+        };
+        run.compare(true, 0)?;
+        Ok(Some(run))
+    }
+
+    /// Draws the next step. A new object's id is the engine's business, but the step must not depend on it when others are left out.
+    pub(crate) fn draw(&self, generator: &mut Generator) -> Step {
+        if self.core.stopped().is_some() {
+            return generator.after_stop();
+        }
+        generator.next(&self.world, &self.model, self.in_flight.len())
+    }
+
+    /// Executes one step. The error says what is wrong.
+    pub(crate) fn execute(&mut self, Numbered { number, step }: &Numbered) -> Result<(), String> {
+        self.disk.reseed(mix(self.world.seed, *number));
+        if self.story.is_on() {
+            self.story.tell(format!("{number:>6}  {step}"));
+        }
+        match step {
+            Step::Submit(request) => self.submit(request)?,
+            Step::Pump { background } => {
+                self.core.pump(usize::from(*background));
+                self.collect()?;
+            }
+            Step::Complete { count, background } => {
+                for _ in 0..*count {
+                    self.disk.wait();
+                    self.core.pump(usize::from(*background));
+                    self.collect()?;
+                }
+            }
+            Step::Checkpoint => self.core.request_checkpoint(),
+            Step::Drain => self.drain()?,
+            Step::Crash { inside } => self.crash(inside, false, *number)?,
+            Step::Fault(strike) => self.strike(strike),
+            Step::Rot { nth, bits } => self.rot(*nth, *bits),
+            Step::Heal => self.disk.clear_faults(),
+        }
+        match self.core.stopped() {
+            Some(reason) if !self.troubled => Err(format!("the pool stopped: {reason}")),
+            _ => Ok(()),
+        }
+    }
+
+    fn strike(&mut self, strike: &Strike) {
+        let Strike { operation, effect, after, sticky, blocks } = strike.clone();
+        self.troubled = true;
+        let silent = matches!(effect, FaultEffect::Lost | FaultEffect::Misdirected { .. });
+        self.damaged |= silent;
+        let log_end = 256 + self.world.log_bytes / 4096 + 1;
+        let everywhere =
+            blocks.is_none_or(|(from, _)| from < log_end) || matches!(effect, FaultEffect::Misdirected { .. });
+        self.log_damaged |= silent && operation == FaultOperation::Write && everywhere;
+        let fault = Fault { operation, blocks: blocks.map(|(from, to)| from..to), skip: after, sticky, effect };
+        self.disk.plant(fault);
+    }
+
+    fn rot(&mut self, nth: u64, bits: u8) {
+        let stored = self.disk.stored();
+        if let Some(block) = stored.get((nth % stored.len().max(1) as u64) as usize) {
+            self.troubled = true;
+            self.damaged = true;
+            self.log_damaged |= (256..256 + self.world.log_bytes / 4096).contains(block);
+            if self.story.is_on() {
+                self.story.tell(format!("        (block {block})"));
+            }
+            self.disk.rot(*block, usize::from(bits));
+        }
+    }
+
+    pub(crate) fn submit(&mut self, request: &Request) -> Result<(), String> {
+        self.report.operations += 1;
+        let (operation, compare) = self.operation(request);
+        let fitted = self.fits(request);
+        let id = self.core.submit(operation);
+        let flight = InFlight {
+            request: request.clone(),
+            expected: None,
+            compare,
+            fitted,
+            catalog_effects: self.catalog_effects,
+            promise: None,
+        };
+        self.in_flight.insert(id, flight);
+        self.collect()
+    }
+
+    /// The engine's form of a request, and what a compare-and-write compares with.
+    fn operation(&self, request: &Request) -> (Operation, Vec<u8>) {
+        let data = |start: u64, length: u64, tag, pattern| {
+            Bytes::from(bytes_of((0..length as usize).map(|i| value(tag, pattern, start + i as u64))))
+        };
+        let operation = match request {
+            Request::Read { object, start, length } => {
+                Operation::Read { object: *object, offset: start * 512, length: *length as usize * 512 }
+            }
+            Request::Write { object, start, length, tag, pattern, forced } => Operation::Write {
+                object: *object,
+                offset: start * 512,
+                data: data(*start, *length, *tag, *pattern),
+                forced: *forced,
+            },
+            Request::CompareAndWrite { object, start, length, tag, matching, forced } => {
+                let mut compare = self.model.values(*object, *start, *length);
+                if !matching && let Some(last) = compare.last_mut() {
+                    *last = value(*tag, Pattern::Data, 7);
+                }
+                let compare = bytes_of(compare.into_iter());
+                let operation = Operation::CompareAndWrite {
+                    object: *object,
+                    offset: start * 512,
+                    compare: Bytes::from(compare.clone()),
+                    data: data(*start, *length, *tag, Pattern::Data),
+                    forced: *forced,
+                };
+                return (operation, compare);
+            }
+            Request::Zero { object, ranges, forced } => Operation::Zero {
+                object: *object,
+                ranges: ranges.iter().map(|(start, length)| (start * 512, length * 512)).collect(),
+                forced: *forced,
+            },
+            Request::Clone { source, from, destination, to, length } => Operation::Clone {
+                source: *source,
+                source_offset: from * 512,
+                destination: *destination,
+                destination_offset: to * 512,
+                length: length * 512,
+            },
+            Request::Flush => Operation::Flush,
+            Request::Provisioning { object, start, limit } => {
+                Operation::Provisioning { object: *object, offset: start * 512, limit: *limit as usize }
+            }
+            Request::Unique { object } => Operation::Unique { objects: vec![*object] },
+            Request::ReclaimZeros { object, start } => {
+                Operation::ReclaimZeros { object: *object, offset: start / BLOCK_SECTORS * 4096 }
+            }
+            Request::Verify { object, start } => {
+                Operation::Verify { object: *object, offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
+            }
+            Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).collect()),
+            Request::CheckStep => Operation::CheckStep,
+            Request::Recount { object } => Operation::Recount { object: *object },
+            Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
+        };
+        (operation, Vec::new())
+    }
+
+    /// Whether nothing but want of space can refuse the request as things are.
+    fn fits(&self, request: &Request) -> bool {
+        let inside = |object: &u64, start: u64, length: u64| {
+            self.model.objects.get(object).is_some_and(|object| start + length <= object.sectors)
+        };
+        let writable = |object: &u64| self.model.objects.get(object).is_some_and(|object| !object.snapshot);
+        match request {
+            Request::Read { object, start, length } => inside(object, *start, *length),
+            Request::Write { object, start, length, .. } | Request::CompareAndWrite { object, start, length, .. } => {
+                writable(object) && inside(object, *start, *length)
+            }
+            Request::Zero { object, ranges, .. } => {
+                writable(object) && ranges.iter().all(|(start, length)| inside(object, *start, *length))
+            }
+            Request::Clone { source, from, destination, to, length } => {
+                writable(destination) && inside(source, *from, *length) && inside(destination, *to, *length)
+            }
+            Request::Flush => true,
+            Request::Provisioning { object, start, .. } => inside(object, *start, 1),
+            Request::Unique { object } | Request::Verify { object, .. } | Request::Recount { object } => {
+                self.model.objects.contains_key(object)
+            }
+            Request::ReclaimZeros { object, .. } => writable(object),
+            Request::PlacesOf { .. } | Request::CheckStep => true,
+            Request::Catalog(changes) => match changes.as_slice() {
+                [Catalog::Clone { source, id, .. }] => {
+                    self.model.objects.contains_key(source) && !self.model.objects.contains_key(id)
+                }
+                [Catalog::Delete { id } | Catalog::WriteCache { id, .. }] => self.model.objects.contains_key(id),
+                [Catalog::Resize { id, sectors }] => self
+                    .model
+                    .objects
+                    .get(id)
+                    .is_some_and(|object| object.sectors <= *sectors || sectors.is_multiple_of(BLOCK_SECTORS)),
+                [Catalog::Create { id, .. }] => !self.model.objects.contains_key(id),
+                [Catalog::Put { .. } | Catalog::Remove { .. }] => true,
+                // What several do to one another is for the engine to judge.
+                _ => false,
+            },
+        }
+    }
+
+    /// Takes what took effect and what finished, in order.
+    pub(crate) fn collect(&mut self) -> Result<(), String> {
+        let mut results = Vec::new();
+        while let Some(result) = self.core.poll_finished() {
+            results.push(result);
+        }
+        for (id, sequence) in self.core.take_effects() {
+            let outcome = results.iter().find(|(found, _)| *found == id).and_then(|(_, result)| result.as_ref().ok());
+            self.took_effect(id, sequence, outcome)?;
+        }
+        for (id, result) in results {
+            let Some(flight) = self.in_flight.remove(&id) else { continue };
+            self.finished(flight, result)?;
+        }
+        Ok(())
+    }
+
+    fn took_effect(&mut self, id: OperationId, sequence: u64, outcome: Option<&Output>) -> Result<(), String> {
+        let Some(flight) = self.in_flight.get_mut(&id) else { return Ok(()) };
+        match &flight.request {
+            Request::Read { object, start, length } => {
+                flight.expected = Some(self.model.values(*object, *start, *length));
+                return Ok(());
+            }
+            Request::CheckStep => {
+                return match outcome {
+                    Some(Output::Check(step)) => match &step.report {
+                        Some(report) if !report.is_clean() && !self.troubled => {
+                            Err(format!("online check: {}", report.findings.join("; ")))
+                        }
+                        _ => Ok(()),
+                    },
+                    _ => Err("a step of a check took effect without a result".into()),
+                };
+            }
+            Request::Unique { .. }
+            | Request::ReclaimZeros { .. }
+            | Request::Verify { .. }
+            | Request::PlacesOf { .. }
+            | Request::Recount { .. } => return Ok(()),
+            Request::Provisioning { object, start, limit } => {
+                return match outcome {
+                    Some(Output::Provisioning(runs)) => check_provisioning(&self.model, *object, *start, *limit, runs),
+                    _ => Err("provisioning took effect without a result".into()),
+                };
+            }
+            Request::CompareAndWrite { object, start, length, .. } => {
+                let there = bytes_of(self.model.values(*object, *start, *length).into_iter());
+                let difference = there.iter().zip(&flight.compare).position(|(a, b)| a != b);
+                let found = match outcome {
+                    Some(Output::Compared(CompareOutcome::Miscompare { offset_bytes })) => Some(*offset_bytes as usize),
+                    _ => None,
+                };
+                if difference != found {
+                    return Err(format!("{}: first difference at {found:?}, should be {difference:?}", flight.request));
+                }
+                if found.is_some() {
+                    return Ok(());
+                }
+            }
+            Request::Catalog(changes) => {
+                self.catalog_effects += 1;
+                for change in changes {
+                    if let Catalog::Create { id, .. } | Catalog::Clone { id, .. } = change {
+                        self.highest_id = self.highest_id.max(*id);
+                    }
+                }
+            }
+            _ => {}
+        }
+        if self.model.reply_promises_durability(&flight.request) {
+            flight.promise = Some(sequence);
+        }
+        let mut undo = Vec::new();
+        self.model.apply(&flight.request, &mut undo);
+        for part in &undo {
+            match part {
+                Undo::Chunk { object, index, .. } => {
+                    self.touched.insert((*object, *index));
+                }
+                Undo::Object { object, .. } => {
+                    self.touched_objects.insert(*object);
+                }
+                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } => {}
+            }
+        }
+        self.effects.push_back(Effect { sequence, undo });
+        if let Some(history) = &mut self.history {
+            history.push((sequence, self.model.clone()));
+        }
+        Ok(())
+    }
+
+    fn finished(&mut self, flight: InFlight, result: Result<Output, Failure>) -> Result<(), String> {
+        let InFlight { request, expected, fitted, catalog_effects, promise, .. } = flight;
+        if let Err(failure) = result {
+            let expected = match &failure {
+                Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull) => {
+                    self.report.full += 1;
+                    // What has been promised space gets it.
+                    let reserved = match &request {
+                        Request::Write { object, .. } | Request::CompareAndWrite { object, .. } => {
+                            self.model.objects.get(object).is_some_and(|object| object.reserved == Some(100))
+                        }
+                        _ => false,
+                    };
+                    !reserved || catalog_effects != self.catalog_effects || self.troubled
+                }
+                Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
+                | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadSize { .. }) => {
+                    // Wrong only if it fitted all the time.
+                    !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
+                }
+                Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
+                Failure::Block(BlockError::ReadFailed { .. }) | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
+                Failure::Pool(PoolError::Stopped(_)) => self.troubled,
+                Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
+                Failure::Pool(PoolError::Busy(_)) => true,
+                Failure::Pool(
+                    PoolError::BadDocument { .. } | PoolError::BadReservation { .. } | PoolError::CannotGrow(_),
+                ) => false,
+            };
+            self.report.failed += u64::from(self.troubled);
+            if self.story.is_on() {
+                self.story.tell(format!("        {request}: failed: {}", words(&failure)));
+            }
+            return if expected { Ok(()) } else { Err(format!("{request}: {}", words(&failure))) };
+        }
+        if let (Ok(Output::Data(data)), Request::Read { object, start, length }) = (&result, &request) {
+            let Some(expected) = expected else { return Err(format!("{request}: returned without a picture")) };
+            if data.len() as u64 != length * 512 {
+                return Err(format!("{request}: returned {} bytes", data.len()));
+            }
+            if let Some(at) = first_difference(&expected, data) {
+                let found = data.get(at * 512..at * 512 + 8).map(hex).unwrap_or_default();
+                return Err(format!(
+                    "{request}: sector {} of object {object} is {found}, should be {:016x}",
+                    start + at as u64,
+                    expected.get(at).copied().unwrap_or_default()
+                ));
+            }
+        }
+        if let Some(sequence) = promise {
+            self.must_survive = self.must_survive.max(sequence);
+            while self.effects.front().is_some_and(|effect| effect.sequence <= self.must_survive) {
+                self.effects.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is in flight.
+    pub(crate) fn drain(&mut self) -> Result<(), String> {
+        for _ in 0..PATIENCE {
+            if self.in_flight.is_empty() {
+                return Ok(());
+            }
+            self.disk.wait();
+            self.core.pump(1);
+            self.collect()?;
+        }
+        let stuck: Vec<_> = self.in_flight.values().map(|flight| flight.request.to_string()).collect();
+        Err(format!("never finishes: {}", stuck.join("; ")))
+    }
+
+    /// Opens the pool on `disk`.
+    fn open(&mut self, disk: &SimDisk) -> Result<(Engine, pool::Opened), String> {
+        self.incarnation += 1;
+        let media = LocalMedia::open(disk.clone()).map_err(|e| format!("superblock: {e}"))?;
+        Core::open(media, self.world.engine(self.incarnation), &mut |_| {}).map_err(|e| e.to_string())
+    }
+
+    /// Cuts the power, recovers (perhaps failing again on the way) and compares.
+    pub(crate) fn crash(&mut self, inside: &[Inside], full: bool, number: u64) -> Result<(), String> {
+        self.report.crashes += 1;
+        self.report.checkpoints += self.core.counters().checkpoints;
+        self.in_flight.clear();
+        let mut disk = self.disk.crash();
+        let mut least = self.must_survive;
+        for Inside { writes, flushes, checkpoint } in inside {
+            for (operation, after) in [(FaultOperation::Write, *writes), (FaultOperation::Flush, *flushes)] {
+                disk.plant(Fault::sticky(operation, FaultEffect::Error).after(after));
+            }
+            if let Ok((mut core, _)) = self.open(&disk) {
+                least = least.max(core.next_sequence());
+                if *checkpoint {
+                    // It fails when the power does.
+                    let _ = core.checkpoint();
+                }
+            }
+            disk.clear_faults();
+            disk = disk.crash();
+            self.report.recovery_crashes += 1;
+        }
+        self.recover(disk, least, full, number)
+    }
+
+    /// Opens the pool on `disk`, of which everything below record `least` must be left, and compares.
+    pub(crate) fn recover(&mut self, disk: SimDisk, least: u64, full: bool, number: u64) -> Result<(), String> {
+        let mut opened = self.open(&disk);
+        if opened.is_err() && self.troubled {
+            // The program ends, what it had asked the disk for comes to its end, and another one is started.
+            disk.clear_faults();
+            settle(&disk);
+            opened = self.open(&disk);
+        }
+        self.disk = disk;
+        let (core, opened) = match opened {
+            Ok(opened) => opened,
+            Err(error) if self.damaged => {
+                self.end = End::Refused;
+                self.report.refused += 1;
+                if self.story.is_on() {
+                    self.story.tell(format!("        refused: {error}"));
+                }
+                return Ok(());
+            }
+            Err(error) => return Err(format!("recovery: {error}")),
+        };
+        self.core = core;
+        self.report.replayed += opened.records;
+        let recovered = self.core.next_sequence();
+        if recovered < least && !self.log_damaged {
+            return Err(format!("everything below record {least} was acknowledged, but the log ends at {recovered}"));
+        }
+        let mut lost = 0;
+        while let Some(effect) = self.effects.pop_back() {
+            if effect.sequence <= recovered {
+                break;
+            }
+            self.model.undo(effect.undo);
+            lost += 1;
+        }
+        self.report.lost += lost;
+        if recovered < self.must_survive {
+            // What was acknowledged is gone with the damaged log, and with it what the model needs to go back there.
+            self.end = End::Refused;
+            return Ok(());
+        }
+        self.effects.clear();
+        self.must_survive = recovered;
+        if self.story.is_on() {
+            let records = opened.records;
+            self.story
+                .tell(format!("        recovered to record {recovered}: {records} replayed, {lost} effects lost"));
+        }
+        self.core.record_effects();
+        // Faults that are still planted go on; without, and without damage, nothing may fail any more.
+        if !self.damaged {
+            self.disk.clear_faults();
+            self.troubled = false;
+        }
+        self.compare(full, number)
+    }
+
+    /// Compares engine and model: everything when `full`, otherwise what changed and a sample of the rest.
+    pub(crate) fn compare(&mut self, full: bool, number: u64) -> Result<(), String> {
+        if self.troubled {
+            self.disk.clear_faults();
+        }
+        let report = self.core.check(full, &mut |_| {});
+        match report {
+            Ok(report) if report.is_clean() || self.damaged => {}
+            Ok(report) => {
+                let findings: Vec<_> = report.findings.iter().take(6).cloned().collect();
+                return Err(format!("check: {} findings: {}", report.count, findings.join("; ")));
+            }
+            Err(_) if self.damaged => {}
+            Err(error) => return Err(format!("check: {error}")),
+        }
+        let ids: Vec<u64> = self.model.objects.keys().copied().collect();
+        if ids != self.core.object_ids() {
+            return Err(format!("objects: recovered {:?}, expected {ids:?}", self.core.object_ids()));
+        }
+        let new = self.core.new_object_id();
+        if ids.last().is_some_and(|last| new <= *last) {
+            return Err(format!("object id {new} is offered although {ids:?} exist"));
+        }
+        let space = self.core.space();
+        if space.used_bytes + space.free_bytes != space.size_bytes || space.promised_bytes > space.free_bytes {
+            return Err(format!("the space does not add up: {space:?}"));
+        }
+        let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
+        let expected: Vec<_> = self.model.documents.iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
+        if documents != expected {
+            return Err("the documents are not what they were".into());
+        }
+        let mut random = Random::new(mix(self.world.seed, number) ^ 0x0063_6865_636b);
+        for id in ids {
+            let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
+            let Some(object) = self.model.objects.get(&id) else { continue };
+            let (size, mapped) = (info.size_bytes / 512, info.mapped_bytes / 4096);
+            let parent = info.parent.map_or(0, |parent| parent.0);
+            let snapshot = info.kind == ObjectKind::Snapshot;
+            let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
+            let found = (size, mapped, info.write_cache, snapshot, parent, reserved);
+            let expected =
+                (object.sectors, object.mapped, object.write_cache, object.snapshot, object.parent, object.reserved);
+            if found != expected {
+                return Err(format!(
+                    "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, reserved) are {found:?}, expected {expected:?}"
+                ));
+            }
+            let whole = full || self.touched_objects.contains(&id);
+            let mut chunks: BTreeSet<u64> = object.chunks().filter(|_| whole || random.below(8) == 0).collect();
+            chunks.extend(self.touched.range((id, 0)..(id + 1, 0)).map(|(_, index)| *index));
+            let sectors = object.sectors;
+            let mut at = None::<(u64, u64)>;
+            for index in chunks {
+                let start = index * CHUNK_SECTORS;
+                let end = (start + CHUNK_SECTORS).min(sectors);
+                at = match at {
+                    Some((from, to)) if to == start && end - from <= COMPARED_SECTORS => Some((from, end)),
+                    Some((from, to)) => {
+                        self.compare_range(id, from, to)?;
+                        Some((start, end))
+                    }
+                    None => Some((start, end)),
+                };
+            }
+            if let Some((from, to)) = at {
+                self.compare_range(id, from, to)?;
+            }
+        }
+        self.touched.clear();
+        self.touched_objects.clear();
+        Ok(())
+    }
+
+    fn compare_range(&mut self, object: u64, from: u64, to: u64) -> Result<(), String> {
+        if from >= to {
+            return Ok(());
+        }
+        let result = self.now(Operation::Read { object, offset: from * 512, length: (to - from) as usize * 512 })?;
+        match result {
+            Ok(Output::Data(data)) => {
+                let expected = self.model.values(object, from, to - from);
+                match first_difference(&expected, &data) {
+                    None => Ok(()),
+                    Some(at) => Err(format!(
+                        "object {object} sector {}: {} instead of {:016x}",
+                        from + at as u64,
+                        data.get(at * 512..at * 512 + 8).map(hex).unwrap_or_default(),
+                        expected.get(at).copied().unwrap_or_default()
+                    )),
+                }
+            }
+            Err(_) if self.damaged => {
+                self.report.failed += 1;
+                // The rest of the range must be what it was.
+                if to - from > BLOCK_SECTORS {
+                    let middle = from + ((to - from) / 2).next_multiple_of(BLOCK_SECTORS);
+                    self.compare_range(object, from, middle.min(to))?;
+                    return self.compare_range(object, middle.min(to), to);
+                }
+                self.unreadable.push((object, from));
+                let expected = bytes_of(self.model.values(object, from, to - from).into_iter());
+                match &self.blamed {
+                    Some(blamed) if !blamed.starts_with(&expected) => {
+                        Err(format!("object {object} sector {from} cannot be read, but another block was damaged"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Ok(other) => Err(format!("a read returned {other:?}")),
+            Err(failure) => Err(format!("read of object {object} sectors {from}+{}: {}", to - from, words(&failure))),
+        }
+    }
+
+    /// Runs one operation of the comparison to its end; nothing else is in flight.
+    pub(crate) fn now(&mut self, operation: Operation) -> Result<Result<Output, Failure>, String> {
+        let id = self.core.submit(operation);
+        for _ in 0..PATIENCE {
+            while let Some((found, result)) = self.core.poll_finished() {
+                if found == id {
+                    self.core.take_effects();
+                    return Ok(result);
+                }
+            }
+            self.disk.wait();
+            self.core.pump(0);
+        }
+        Err("an operation never finishes".into())
+    }
+}
+
+/// Lets the disk complete everything that nobody waits for any more.
+fn settle(disk: &SimDisk) {
+    let mut disk = disk.clone();
+    while disk.outstanding() > 0 {
+        disk.wait();
+        while disk.poll().is_some() {}
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let word: [u8; 8] = bytes.try_into().unwrap_or_default();
+    format!("{:016x}", u64::from_le_bytes(word))
+}
+
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Block(error) => error.to_string(),
+        Failure::Pool(error) => error.to_string(),
+    }
+}
+
+/// The engine's form of a catalog change.
+fn change(change: &Catalog) -> CatalogChange {
+    match change {
+        Catalog::Create { id, sectors } => CatalogChange::CreateVolume { id: ObjectId(*id), size_bytes: sectors * 512 },
+        Catalog::Clone { source, id, snapshot } => CatalogChange::CloneObject {
+            source: ObjectId(*source),
+            id: ObjectId(*id),
+            kind: if *snapshot { ObjectKind::Snapshot } else { ObjectKind::Volume },
+        },
+        Catalog::Delete { id } => CatalogChange::DeleteObject { id: ObjectId(*id) },
+        Catalog::Resize { id, sectors } => CatalogChange::Resize { id: ObjectId(*id), size_bytes: sectors * 512 },
+        Catalog::WriteCache { id, enabled } => CatalogChange::SetWriteCache { id: ObjectId(*id), enabled: *enabled },
+        Catalog::Rollback { id, source } => CatalogChange::Rollback { id: ObjectId(*id), source: ObjectId(*source) },
+        Catalog::Reserve { id, percent } => CatalogChange::SetReservation {
+            id: ObjectId(*id),
+            reservation: percent.map(|overwrite_percent| pool::Reservation { overwrite_percent }),
+        },
+        Catalog::Put { key, tag, bytes } => {
+            CatalogChange::PutDocument { key: document_key(*key), value: Bytes::from(document(*tag, *bytes)) }
+        }
+        Catalog::Remove { key } => CatalogChange::DeleteDocument { key: document_key(*key) },
+    }
+}
+
+/// Checks provisioning runs: consecutive from `start`, at most `limit`, alternating, and true.
+fn check_provisioning(
+    model: &Model,
+    object: u64,
+    start: u64,
+    limit: u64,
+    runs: &[block::ProvisioningExtent],
+) -> Result<(), String> {
+    let Some(of) = model.objects.get(&object) else { return Ok(()) };
+    let mut at = start;
+    let mut last = None;
+    for run in runs {
+        if run.extent.lba.0 != at || run.extent.count == 0 || last == Some(run.mapped) {
+            return Err(format!("provisioning of object {object} from {start}: {runs:?}"));
+        }
+        last = Some(run.mapped);
+        let end = at + run.extent.count;
+        let (first, blocks) = (at / BLOCK_SECTORS, end.div_ceil(BLOCK_SECTORS));
+        let wrong = if run.mapped {
+            (first..blocks).find(|block| !of.is_mapped(*block))
+        } else {
+            let chunks = first / BLOCK_SECTORS..blocks.div_ceil(BLOCK_SECTORS);
+            let stored = of.chunks().filter(|chunk| chunks.contains(chunk));
+            stored
+                .flat_map(|chunk| chunk * 8..chunk * 8 + 8)
+                .find(|block| (first..blocks).contains(block) && of.is_mapped(*block))
+        };
+        if let Some(block) = wrong {
+            return Err(format!(
+                "provisioning of object {object}: block {block} is said to be {}",
+                if run.mapped { "mapped" } else { "unmapped" }
+            ));
+        }
+        at = end;
+    }
+    if runs.is_empty() || runs.len() as u64 > limit.max(1) || at > of.sectors {
+        return Err(format!("provisioning of object {object} from {start}, at most {limit} runs: {runs:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! A run is a list of steps: concrete, printable, and executable with any of them left out. What a step refers to may then not exist; the
+//! engine refuses it and the run goes on.
+
+use std::fmt;
+
+/// What a write fills its sectors with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Content in every sector.
+    Data,
+    /// Zeros.
+    Zeros,
+    /// Blocks of content between blocks of zeros.
+    Mixed,
+}
+
+/// An operation of the engine. Sectors have 512 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Reads.
+    Read { object: u64, start: u64, length: u64 },
+    /// Writes content that belongs to `tag`.
+    Write { object: u64, start: u64, length: u64, tag: u32, pattern: Pattern, forced: bool },
+    /// Compares, with what is there when it is submitted or with something else, and writes.
+    CompareAndWrite { object: u64, start: u64, length: u64, tag: u32, matching: bool, forced: bool },
+    /// Makes ranges zero.
+    Zero { object: u64, ranges: Vec<(u64, u64)>, forced: bool },
+    /// Shares a range.
+    Clone { source: u64, from: u64, destination: u64, to: u64, length: u64 },
+    /// Waits until everything is durable.
+    Flush,
+    /// Asks what is mapped.
+    Provisioning { object: u64, start: u64, limit: u64 },
+    /// Counts the blocks that only this object uses.
+    Unique { object: u64 },
+    /// Changes the catalog, all or nothing.
+    Catalog(Vec<Catalog>),
+    /// Deallocates stored zeros: one step.
+    ReclaimZeros { object: u64, start: u64 },
+    /// Verifies stored content: one step.
+    Verify { object: u64, start: u64 },
+    /// Finds who uses some blocks.
+    PlacesOf { first: u64 },
+    /// One step of a check of the whole pool.
+    CheckStep,
+    /// Counts what a reserved volume shares.
+    Recount { object: u64 },
+}
+
+/// One change of the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Catalog {
+    /// A new volume.
+    Create { id: u64, sectors: u64 },
+    /// A new volume or snapshot that shares everything with `source`.
+    Clone { source: u64, id: u64, snapshot: bool },
+    /// Deletes an object.
+    Delete { id: u64 },
+    /// Changes the size.
+    Resize { id: u64, sectors: u64 },
+    /// Switches the write cache.
+    WriteCache { id: u64, enabled: bool },
+    /// Takes over another object's content and size.
+    Rollback { id: u64, source: u64 },
+    /// Promises space, for so many percent of what is shared, or ends the promise.
+    Reserve { id: u64, percent: Option<u8> },
+    /// Stores a document.
+    Put { key: u8, tag: u32, bytes: u32 },
+    /// Removes a document.
+    Remove { key: u8 },
+}
+
+/// A power failure while the pool is opened after another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// Writes that still succeed.
+    pub writes: u64,
+    /// Flushes that still succeed.
+    pub flushes: u64,
+    /// Take a checkpoint when the pool opened nevertheless.
+    pub checkpoint: bool,
+}
+
+/// A fault of the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strike {
+    /// What it strikes.
+    pub operation: media::FaultOperation,
+    /// What happens.
+    pub effect: media::FaultEffect,
+    /// Requests that pass first.
+    pub after: u64,
+    /// Every request from then on, or one.
+    pub sticky: bool,
+    /// Only requests that touch these blocks.
+    pub blocks: Option<(u64, u64)>,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Submits an operation.
+    Submit(Request),
+    /// Lets the engine go as far as it can; `background` pages may be reclaimed.
+    Pump { background: u8 },
+    /// Completes `count` requests of the disk, one at a time.
+    Complete { count: u8, background: u8 },
+    /// Asks for a checkpoint.
+    Checkpoint,
+    /// Waits until nothing is in flight.
+    Drain,
+    /// Cuts the power, perhaps again during recovery, opens the pool and compares.
+    Crash { inside: Vec<Inside> },
+    /// Plants a fault.
+    Fault(Strike),
+    /// Flips bits of the `nth` stored block.
+    Rot { nth: u64, bits: u8 },
+    /// Removes all faults.
+    Heal,
+}
+
+/// A step with the number it was made with, which decides how the disk behaves from here to the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Its number.
+    pub number: u64,
+    /// The step.
+    pub step: Step,
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let force = |forced: &bool| if *forced { ", forced" } else { "" };
+        match self {
+            Self::Read { object, start, length } => write!(f, "read object {object} sectors {start}+{length}"),
+            Self::Write { object, start, length, tag, pattern, forced } => {
+                let content = match pattern {
+                    Pattern::Data => format!("content {tag}"),
+                    Pattern::Zeros => "zeros".to_owned(),
+                    Pattern::Mixed => format!("content {tag} and zeros"),
+                };
+                write!(f, "write object {object} sectors {start}+{length} {content}{}", force(forced))
+            }
+            Self::CompareAndWrite { object, start, length, tag, matching, forced } => {
+                let compare = if *matching { "what is there" } else { "something else" };
+                let force = force(forced);
+                write!(f, "compare object {object} sectors {start}+{length} with {compare}, write content {tag}{force}")
+            }
+            Self::Zero { object, ranges, forced } => {
+                let ranges: Vec<_> = ranges.iter().map(|(start, length)| format!("{start}+{length}")).collect();
+                write!(f, "zero object {object} sectors {}{}", ranges.join(", "), force(forced))
+            }
+            Self::Clone { source, from, destination, to, length } => {
+                write!(f, "clone object {source} sectors {from}+{length} to object {destination} sector {to}")
+            }
+            Self::Flush => write!(f, "flush"),
+            Self::Provisioning { object, start, limit } => {
+                write!(f, "provisioning of object {object} from sector {start}, {limit} runs")
+            }
+            Self::Unique { object } => write!(f, "unique bytes of object {object}"),
+            Self::ReclaimZeros { object, start } => write!(f, "reclaim zeros of object {object} from sector {start}"),
+            Self::Verify { object, start } => write!(f, "verify object {object} from sector {start}"),
+            Self::PlacesOf { first } => write!(f, "who uses blocks {first} to {}", first + 4),
+            Self::CheckStep => write!(f, "a step of a check"),
+            Self::Recount { object } => write!(f, "recount object {object}"),
+            Self::Catalog(changes) => {
+                let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
+                write!(f, "{}", changes.join("; "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create { id, sectors } => write!(f, "create object {id} of {sectors} sectors"),
+            Self::Clone { source, id, snapshot: true } => write!(f, "snapshot object {source} as object {id}"),
+            Self::Clone { source, id, snapshot: false } => write!(f, "clone object {source} as object {id}"),
+            Self::Delete { id } => write!(f, "delete object {id}"),
+            Self::Resize { id, sectors } => write!(f, "resize object {id} to {sectors} sectors"),
+            Self::WriteCache { id, enabled: true } => write!(f, "write cache of object {id} on"),
+            Self::WriteCache { id, enabled: false } => write!(f, "write cache of object {id} off"),
+            Self::Rollback { id, source } => write!(f, "roll object {id} back to object {source}"),
+            Self::Reserve { id, percent: Some(percent) } => {
+                write!(f, "reserve object {id}, {percent} % of what is shared")
+            }
+            Self::Reserve { id, percent: None } => write!(f, "reserve nothing for object {id}"),
+            Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),
+            Self::Remove { key } => write!(f, "remove document {key}"),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Submit(request) => write!(f, "{request}"),
+            Self::Pump { background: 0 } => write!(f, "run the engine"),
+            Self::Pump { background } => write!(f, "run the engine, reclaim up to {background} pages"),
+            Self::Complete { count, background: 0 } => write!(f, "complete {count} requests of the disk"),
+            Self::Complete { count, background } => {
+                write!(f, "complete {count} requests of the disk, reclaim up to {background} pages after each")
+            }
+            Self::Checkpoint => write!(f, "ask for a checkpoint"),
+            Self::Drain => write!(f, "wait until nothing is in flight"),
+            Self::Crash { inside } => {
+                write!(f, "power failure")?;
+                for Inside { writes, flushes, checkpoint } in inside {
+                    let then = if *checkpoint { ", checkpoint" } else { "" };
+                    write!(f, "; open{then}; again after {writes} writes or {flushes} flushes")?;
+                }
+                Ok(())
+            }
+            Self::Fault(Strike { operation, effect, after, sticky, blocks }) => {
+                let which = if *sticky { "every" } else { "one" };
+                write!(f, "fault: {which} {operation:?} after {after} more: {effect:?}")?;
+                match blocks {
+                    Some((from, to)) => write!(f, ", on blocks {from} to {to}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Rot { nth, bits } => write!(f, "bit rot: {bits} bits of stored block number {nth}"),
+            Self::Heal => write!(f, "no more faults"),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The world of a run: what the disk and the engine are like, and which steps are drawn how often. A seed decides all of it, so that
+//! runs differ in kind and not only in detail: each leaves some operations out and prefers others.
+
+use crate::random::Random;
+use media::SimOptions;
+use pool::Options;
+
+/// Blocks before the first that can hold data: superblocks and log, and the segment with the space map.
+const FIXED_BLOCKS: u64 = 2 * 2048;
+
+/// What can be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    LargeWrite,
+    CompareAndWrite,
+    Zero,
+    Clone,
+    Flush,
+    Provisioning,
+    Unique,
+    Create,
+    CloneObject,
+    Delete,
+    Resize,
+    WriteCache,
+    Document,
+    Batch,
+    Rollback,
+    Reserve,
+    Scan,
+    Pump,
+    Complete,
+    Checkpoint,
+    Crash,
+    Drain,
+    Fault,
+    Rot,
+    Heal,
+}
+
+/// Of about 1 000 steps, how many are of a kind when a run has no preferences.
+const USUAL: &[(Kind, u64)] = &[
+    (Kind::Read, 90),
+    (Kind::Write, 180),
+    (Kind::LargeWrite, 60),
+    (Kind::CompareAndWrite, 35),
+    (Kind::Zero, 50),
+    (Kind::Clone, 70),
+    (Kind::Flush, 12),
+    (Kind::Provisioning, 12),
+    (Kind::Unique, 4),
+    (Kind::Create, 6),
+    (Kind::CloneObject, 18),
+    (Kind::Delete, 12),
+    (Kind::Resize, 10),
+    (Kind::WriteCache, 8),
+    (Kind::Document, 10),
+    (Kind::Batch, 5),
+    (Kind::Rollback, 6),
+    (Kind::Reserve, 5),
+    (Kind::Scan, 10),
+    (Kind::Pump, 120),
+    (Kind::Complete, 220),
+    (Kind::Checkpoint, 16),
+    (Kind::Crash, 12),
+    (Kind::Drain, 4),
+];
+
+/// Which faults a disk has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// None.
+    None,
+    /// Requests fail, with or without effect. What is stored is what was written.
+    Errors,
+    /// Writes are lost or go astray, flushes lie, bits rot.
+    Damage,
+    /// Flushes succeed without effect.
+    Lies,
+}
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub seed: u64,
+    pub disk_blocks: u64,
+    pub log_bytes: u64,
+    pub memory_bytes: usize,
+    /// As in [`SimOptions`].
+    pub delay: u16,
+    /// Largest volume in sectors.
+    pub volume_sectors: u64,
+    /// Most operations meet in the first sectors of a volume.
+    pub window_sectors: u64,
+    pub objects: usize,
+    /// Longest small writes in sectors.
+    pub small_sectors: [u64; 4],
+    /// Longest large write in sectors.
+    pub large_sectors: u64,
+    pub faults: Faults,
+    pub weights: Vec<(Kind, u64)>,
+}
+
+impl World {
+    /// The world of a seed. `crash_every`: how many steps a crash is away on average.
+    pub(crate) fn of(seed: u64, crash_every: Option<u64>) -> Self {
+        let mut random = Random::new(seed ^ 0x0077_6f72_6c64);
+        let sizes = [280, 400, 900, 2047, 2047, 2048 * 2, 2048 * 2, 2048 * 5];
+        let data_blocks = sizes[random.below(8) as usize];
+        let tiny = data_blocks < 1000;
+        let choose = |random: &mut Random, list: &[u64]| list[random.below(list.len() as u64) as usize];
+        let log_bytes = choose(&mut random, &[256 << 10, 256 << 10, 512 << 10, 1 << 20]);
+        let memory_bytes = choose(&mut random, &[256 << 10, 1 << 20, 4 << 20]) as usize;
+        let delay = choose(&mut random, &[0, 64, 200, 256, 256]) as u16;
+        let volume_sectors = match tiny {
+            true => choose(&mut random, &[800, 2100, 5000]),
+            false => choose(&mut random, &[3000, 70_000, 300_000, 2_000_000]),
+        };
+        let window_sectors = choose(&mut random, &[64, 512, 1024, 4096]);
+        let objects = choose(&mut random, &[2, 4, 6]) as usize;
+        let large_sectors = choose(&mut random, &[100, 400, if tiny { 400 } else { 3000 }]);
+        let mut weights: Vec<(Kind, u64)> = USUAL.to_vec();
+        for (kind, weight) in &mut weights {
+            let factor = [0, 2, 4, 4, 4, 8, 20][random.below(7) as usize];
+            // What makes anything happen at all stays.
+            let needed = matches!(kind, Kind::Create | Kind::Complete | Kind::Crash | Kind::Pump);
+            *weight = *weight * factor.max(if needed { 2 } else { 0 }) / 4;
+        }
+        let mut world = Self {
+            seed,
+            disk_blocks: FIXED_BLOCKS + data_blocks + 1,
+            log_bytes,
+            memory_bytes,
+            delay,
+            volume_sectors,
+            window_sectors,
+            objects,
+            small_sectors: [1, 8, 8, 64],
+            large_sectors,
+            faults: Faults::None,
+            weights,
+        };
+        match seed % 8 {
+            0 => world.overwriting(),
+            4 => world.freeing(),
+            _ => {}
+        }
+        let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
+        if let Some(every) = crash_every
+            && let Some(crash) = world.weights.iter_mut().find(|(kind, _)| *kind == Kind::Crash)
+        {
+            crash.1 = (sum / every.max(1)).max(1);
+        }
+        world
+    }
+
+    /// The same world with a disk that has faults.
+    pub(crate) fn with_faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        let sum: u64 = self.weights.iter().map(|(_, weight)| weight).sum();
+        self.weights.push((Kind::Fault, (sum / 60).max(1)));
+        self.weights.push((Kind::Heal, (sum / 60).max(1)));
+        if faults == Faults::Damage {
+            self.weights.push((Kind::Rot, (sum / 150).max(1)));
+        }
+        self
+    }
+
+    /// Prefers what the order rule is about: many blocks overwritten in place and destaged while their frames are on the way.
+    fn overwriting(&mut self) {
+        self.disk_blocks = FIXED_BLOCKS + 2047 + 1;
+        self.log_bytes = 1 << 20;
+        self.memory_bytes = 1 << 20;
+        self.delay = 256;
+        self.volume_sectors = 3000;
+        self.window_sectors = 1024;
+        self.objects = 2;
+        self.small_sectors = [8, 64, 64, 64];
+        self.prefer(&[
+            (Kind::Write, 600),
+            (Kind::Complete, 150),
+            (Kind::Crash, 20),
+            (Kind::Create, 4),
+            (Kind::Checkpoint, 2),
+        ]);
+    }
+
+    /// Prefers what the release rule is about: blocks allocated and freed while a checkpoint is in flight, on a small pool.
+    fn freeing(&mut self) {
+        self.disk_blocks = FIXED_BLOCKS + 280 + 1;
+        self.delay = 256;
+        self.volume_sectors = 800;
+        self.window_sectors = 128;
+        self.objects = 2;
+        self.large_sectors = 100;
+        self.prefer(&[
+            (Kind::Write, 100),
+            (Kind::LargeWrite, 250),
+            (Kind::Zero, 50),
+            (Kind::Complete, 300),
+            (Kind::Checkpoint, 40),
+            (Kind::Crash, 20),
+            (Kind::Create, 4),
+            (Kind::CloneObject, 8),
+            (Kind::Delete, 8),
+        ]);
+    }
+
+    /// Draws these and a little of everything else that is drawn.
+    fn prefer(&mut self, preferred: &[(Kind, u64)]) {
+        for (kind, weight) in &mut self.weights {
+            *weight = match preferred.iter().find(|(found, _)| found == kind) {
+                Some((_, preferred)) => *preferred,
+                None => weight.div_ceil(16),
+            };
+        }
+    }
+
+    /// The smallest pool that still does everything, for going through many cases.
+    pub(crate) fn tiny(seed: u64) -> Self {
+        Self {
+            seed,
+            disk_blocks: FIXED_BLOCKS + 300 + 1,
+            log_bytes: 256 << 10,
+            memory_bytes: 256 << 10,
+            delay: 256,
+            volume_sectors: 2100,
+            window_sectors: 128,
+            objects: 4,
+            small_sectors: [1, 8, 8, 64],
+            large_sectors: 200,
+            faults: Faults::None,
+            weights: USUAL.to_vec(),
+        }
+    }
+
+    pub(crate) fn disk(&self) -> SimOptions {
+        let mut options = SimOptions::new(self.seed ^ 0x5eed, self.disk_blocks);
+        options.delay = self.delay;
+        options
+    }
+
+    pub(crate) fn engine(&self, incarnation: u64) -> Options {
+        // What was freed holds anything at all afterwards, in every other run.
+        Options {
+            memory_bytes: self.memory_bytes,
+            incarnation,
+            destage_batch: 16,
+            discard: self.seed.is_multiple_of(2),
+        }
+    }
+
+    /// Draws a kind.
+    pub(crate) fn draw(&self, random: &mut Random) -> Kind {
+        let sum = self.weights.iter().map(|(_, weight)| weight).sum();
+        let mut at = random.below(sum);
+        for (kind, weight) in &self.weights {
+            if at < *weight {
+                return *kind;
+            }
+            at -= weight;
+        }
+        Kind::Complete
+    }
+}

@@ -1,0 +1,205 @@
+//! Space, jobs, snapshots and events of the whole array as a process, over a real pool and a real session.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use conformance::commands::CommandError;
+use conformance::initiator::{Session, SessionOptions};
+use conformance::sense::Sense;
+use harness::array::{Array, ArrayOptions, free_portal};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+struct Fixture {
+    _directory: TempDir,
+    array: Array,
+}
+
+impl Fixture {
+    fn start() -> Self {
+        let directory = TempDir::new().unwrap();
+        let array = Array::start(ArrayOptions {
+            executable: PathBuf::from(env!("CARGO_BIN_EXE_windlass")),
+            state_directory: directory.path().join("state"),
+            portals: vec![free_portal().unwrap()],
+            pool_size: "512M".into(),
+            arguments: Vec::new(),
+        })
+        .unwrap();
+        Self { _directory: directory, array }
+    }
+
+    fn ok(&self, words: &[&str]) -> String {
+        self.array.command(words).unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        self.array.json(words).unwrap()
+    }
+
+    /// Runs a command that may fail.
+    fn try_run(&self, words: &[&str]) -> Output {
+        let server = self.array.server();
+        Command::new(env!("CARGO_BIN_EXE_windlass")).args(["--server", &server]).args(words).output().unwrap()
+    }
+
+    fn log_in(&self, volume: &str) -> Session {
+        let url = self.array.volume(volume).unwrap().url().parse().unwrap();
+        let mut session = Session::connect(&url, &SessionOptions::default()).unwrap();
+        session.clear_unit_attentions().unwrap();
+        session
+    }
+
+    fn number(&self, words: &[&str], field: &str) -> u64 {
+        let shown = self.json(words);
+        shown[field].as_u64().unwrap_or_else(|| panic!("no {field} in {shown}"))
+    }
+}
+
+/// Data without zeros and without repetitions.
+fn data(seed: u32, bytes: u32) -> Vec<u8> {
+    (0..bytes / 4).flat_map(|word| (word ^ seed.rotate_left(16) | 1).to_le_bytes()).collect()
+}
+
+fn sense(error: CommandError) -> (u8, u8, u8) {
+    match error {
+        CommandError::Status { sense: Some(Sense { key, code, qualifier, .. }), .. } => (key, code, qualifier),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_parts_add_up_and_a_thick_volume_is_promised_its_space() {
+    let fixture = Fixture::start();
+    fixture.array.create_volume("v1", "64M").unwrap();
+    let mut session = fixture.log_in("v1");
+    for mib in 0..8 {
+        session.write16(mib * 2048, data(mib as u32, 1 << 20).into()).unwrap();
+    }
+    fixture.ok(&["snapshot", "create", "v1", "monday"]);
+    session.write16(0, data(99, 1 << 20).into()).unwrap();
+    fixture.ok(&["volume", "clone", "v1@monday", "c1"]);
+    let volume = fixture.json(&["volume", "show", "v1"]);
+    for (field, mib) in [("mapped_bytes", 8), ("unique_bytes", 1), ("shared_bytes", 7), ("snapshot_bytes", 0)] {
+        assert_eq!(volume[field], mib * MIB, "{field} in {volume}");
+    }
+    fixture.ok(&["volume", "delete", "c1"]);
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "snapshot_bytes"), MIB);
+    let pool = fixture.json(&["pool", "show"]);
+    let sum: u64 = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "shared_bytes"]
+        .iter()
+        .map(|field| pool[*field].as_u64().unwrap_or_else(|| panic!("no {field} in {pool}")))
+        .sum();
+    assert_eq!(pool["used_bytes"], sum, "{pool}");
+
+    fixture.ok(&["volume", "create", "thick", "--size", "128M", "--reserve", "thick"]);
+    let promised = fixture.number(&["pool", "show"], "promised_bytes");
+    assert!(promised >= 128 * MIB, "{promised}");
+    let refused = fixture.try_run(&["volume", "create", "thick2", "--size", "2G", "--reserve", "thick"]);
+    assert_eq!(refused.status.code(), Some(6));
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("code: no-space") && words.contains("kept free"), "{words}");
+    fixture.ok(&["volume", "set", "v1", "--reserve", "thick"]);
+    fixture.ok(&["volume", "set", "v1", "--reserve", "thin"]);
+    fixture.ok(&["volume", "set", "thick", "--reserve", "thin"]);
+    assert_eq!(fixture.number(&["pool", "show"], "promised_bytes"), 0);
+}
+
+#[test]
+fn stored_zeros_are_given_back_and_everything_is_verified() {
+    let fixture = Fixture::start();
+    fixture.array.create_volume("v1", "64M").unwrap();
+    fixture.ok(&["volume", "set", "v1", "--zero-detection", "off"]);
+    let mut session = fixture.log_in("v1");
+    session.write16(0, vec![0; 1 << 20].into()).unwrap();
+    session.write16(2048, data(1, 1 << 20).into()).unwrap();
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), 2 * MIB);
+    let job = fixture.json(&["volume", "reclaim", "v1"]);
+    assert_eq!(job["reclaim"]["deallocated_bytes"], MIB, "{job}");
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), MIB);
+    assert_eq!(session.read16(0, 2048).unwrap(), vec![0; 1 << 20]);
+    assert_eq!(session.read16(2048, 2048).unwrap(), data(1, 1 << 20));
+    let job = fixture.json(&["pool", "scrub", "p0"]);
+    assert_eq!((&job["state"], &job["scrub"]["bad_blocks"]), (&"done".into(), &0.into()), "{job}");
+    assert!(job["scrub"]["verified_bytes"].as_u64().unwrap() >= MIB, "{job}");
+    assert_eq!(fixture.json(&["pool", "show"])["scrub"]["bad_blocks"], 0);
+}
+
+#[test]
+fn a_rollback_is_seen_by_the_host() {
+    let fixture = Fixture::start();
+    fixture.array.create_volume("v1", "16M").unwrap();
+    fixture.array.create_volume("v2", "16M").unwrap();
+    let mut session = fixture.log_in("v1");
+    let (old, new) = (data(1, 64 << 10), data(2, 64 << 10));
+    session.write16(0, old.clone().into()).unwrap();
+    fixture.ok(&["snapshot", "create", "--group", "v1", "v2", "--name", "noon"]);
+    session.write16(0, new.clone().into()).unwrap();
+    fixture.ok(&["volume", "grow", "v1", "--size", "32M"]);
+    session.clear_unit_attentions().unwrap();
+    let refused = fixture.try_run(&["volume", "rollback", "v1", "noon"]);
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("session"));
+    fixture.ok(&["volume", "rollback", "v1", "noon", "--force", "--keep", "before"]);
+    let attention = sense(session.test_unit_ready().unwrap_err());
+    assert_eq!(attention, (6, 0x2a, 0x09), "CAPACITY DATA HAS CHANGED");
+    assert_eq!(session.read_capacity().unwrap().blocks * 512, 16 * MIB);
+    assert_eq!(session.read16(0, 128).unwrap(), old);
+    fixture.ok(&["volume", "clone", "v1@before", "copy"]);
+    fixture.ok(&["access", "grant", "copy", "--any"]);
+    let mut copy = fixture.log_in("copy");
+    assert_eq!(copy.read16(0, 128).unwrap(), new);
+    let tree = fixture.json(&["snapshot", "tree", "v1"]);
+    let names: Vec<&str> = tree.as_array().unwrap().iter().filter_map(|node| node["name"].as_str()).collect();
+    assert_eq!(names, ["v1", "v1@noon", "v1@before", "copy"]);
+}
+
+#[test]
+fn a_threshold_is_told_once_over_a_restart() {
+    let mut fixture = Fixture::start();
+    fixture.array.create_volume("v1", "4M").unwrap();
+    fixture.ok(&["volume", "set", "v1", "--warn", "50%"]);
+    let mut session = fixture.log_in("v1");
+    session.write16(0, data(1, 3 << 20).into()).unwrap();
+    let told = |fixture: &Fixture| {
+        let events = fixture.json(&["event", "list", "--limit", "1000"]);
+        let events = events.as_array().unwrap();
+        events.iter().filter(|event| event["code"] == "threshold-reached").count()
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while told(&fixture) == 0 {
+        assert!(Instant::now() < deadline, "{}", fixture.ok(&["event", "list"]));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(session);
+    fixture.array.stop().unwrap();
+    fixture.array.restart().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(told(&fixture), 1);
+    assert_eq!(fixture.json(&["alert", "list"])[0]["code"], "volume-threshold");
+    fixture.array.kill().unwrap();
+    fixture.array.restart().unwrap();
+    assert_eq!(told(&fixture), 1);
+    let events = fixture.json(&["event", "list", "--limit", "1000"]);
+    let ids: Vec<u64> = events.as_array().unwrap().iter().filter_map(|event| event["id"].as_u64()).collect();
+    assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
+}
+
+/// A name asks the array; what has a slash in it or is there as a file is a file.
+#[test]
+fn a_check_of_a_name_and_of_a_file_are_different_things() {
+    let fixture = Fixture::start();
+    let file = fixture.array.pool_file();
+    let in_use = fixture.try_run(&["pool", "check", file.to_str().unwrap()]);
+    assert_eq!(in_use.status.code(), Some(4), "{in_use:?}");
+    let no_file = fixture.try_run(&["pool", "check", "/nonexistent/p0"]);
+    assert_eq!(no_file.status.code(), Some(3), "{no_file:?}");
+    let no_pool = fixture.try_run(&["pool", "check", "p9"]);
+    assert_eq!(no_pool.status.code(), Some(3));
+    assert!(String::from_utf8(no_pool.stderr).unwrap().contains("there is no pool p9"));
+    let options = fixture.try_run(&["pool", "check", file.to_str().unwrap(), "--no-wait"]);
+    assert_eq!(options.status.code(), Some(2));
+}
