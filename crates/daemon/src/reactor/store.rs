@@ -126,7 +126,7 @@ fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
     }
     if free_bytes < bytes {
         let (size, free) = (api::size::format(bytes), api::size::format(free_bytes));
-        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool stops");
+        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool takes no new data until there is space again");
     }
     Ok(())
 }
