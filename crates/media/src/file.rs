@@ -80,6 +80,8 @@ pub struct FileDisk {
     helper: Option<Threads>,
     /// For a sparse file: first writes that wait.
     holes: Option<Holes>,
+    /// Discards of a sparse file that are on their way: ticket, first block, number.
+    discards: Vec<(Ticket, u64, u64)>,
     ready: VecDeque<Completion>,
     engine_name: &'static str,
     uring_refused: Option<std::io::Error>,
@@ -138,7 +140,17 @@ impl FileDisk {
             },
         };
         let holes = Holes::new(&backing);
-        Ok(Self { engine, helper: None, holes, ready: VecDeque::new(), engine_name, uring_refused, wake, backing })
+        Ok(Self {
+            engine,
+            helper: None,
+            holes,
+            discards: Vec::new(),
+            ready: VecDeque::new(),
+            engine_name,
+            uring_refused,
+            wake,
+            backing,
+        })
     }
 
     /// True when `open` made the file, or gave an empty one its size.
@@ -215,6 +227,7 @@ impl FileDisk {
     fn poll_engine(&mut self) -> Option<Completion> {
         loop {
             let completion = self.engine.poll()?;
+            self.note_discarded(completion.ticket);
             let Some(holes) = self.holes.as_mut().filter(|_| Holes::is_fill(completion.ticket)) else {
                 return Some(completion);
             };
@@ -225,6 +238,15 @@ impl FileDisk {
                 self.engine.start(fill);
             }
             self.engine.submit();
+        }
+    }
+
+    /// A request completed: when it was a discard of a sparse file, the holes in it are known again.
+    fn note_discarded(&mut self, ticket: Ticket) {
+        let Some(at) = self.discards.iter().position(|(found, ..)| *found == ticket) else { return };
+        let (_, block, blocks) = self.discards.swap_remove(at);
+        if let Some(holes) = &mut self.holes {
+            holes.discarded(block, blocks);
         }
     }
 
@@ -314,6 +336,9 @@ impl Disk for FileDisk {
             return self.refuse(ticket, error);
         }
         let operation = Operation::Discard { block, blocks };
+        if self.holes.is_some() {
+            self.discards.push((ticket, block, blocks));
+        }
         if !(self.backing.block_device() && self.engine_name == "io_uring") {
             return self.start(Request { ticket, operation });
         }

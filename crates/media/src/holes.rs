@@ -62,6 +62,16 @@ impl Holes {
         }
     }
 
+    /// A discard of these blocks ended: chunks that lie in it as a whole are holes again, to be filled at the next small write. Nothing else is on
+    /// its way to them, or the discard would have been of no use.
+    pub(crate) fn discarded(&mut self, block: u64, blocks: u64) {
+        for chunk in block.div_ceil(CHUNK_BLOCKS)..(block + blocks) / CHUNK_BLOCKS {
+            if self.state(chunk) == Chunk::Settled {
+                self.set(chunk, Chunk::Unknown);
+            }
+        }
+    }
+
     /// Writes that wait for a fill.
     pub(crate) fn held(&self) -> usize {
         self.held_count

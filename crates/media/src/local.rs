@@ -142,6 +142,11 @@ impl<D: Disk> LocalMedia<D> {
     /// Opens the pool on `disk`. Blocks. Refuses, with a sentence in [`MediaError::BadRoot`], what is blank or not a pool, is damaged beyond
     /// its copies, has a newer format or unknown features, or is larger than the disk.
     pub fn open(mut disk: D) -> Result<Self, MediaError> {
+        match disk.block_count() {
+            0 => return Err(MediaError::BadRoot("the file is empty: it holds no pool".to_owned())),
+            1 => return Err(MediaError::BadRoot("this is not a pool: it is too small to hold one".to_owned())),
+            _ => {}
+        }
         let copies = read_copies(&mut disk);
         let states = copies.each_ref().map(|(_, state)| state.clone());
         let contents = in_force(&states).map_err(MediaError::BadRoot)?.clone();
@@ -429,7 +434,7 @@ impl<D: Disk> LocalMedia<D> {
 fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
     let read = |disk: &mut D, index, block| match format::read_now(disk, block) {
         Ok(found) => (block, CopyState::examine(&found, index, block)),
-        Err(error) => (block, CopyState::Damaged(error.to_string())),
+        Err(error) => (block, CopyState::Unreadable(error.to_string())),
     };
     let unknown = || (0, CopyState::PlaceUnknown);
     let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];

@@ -254,8 +254,10 @@ pub(crate) enum CopyState {
     Blank,
     /// No superblock: the magic number is missing.
     Foreign,
-    /// A superblock that cannot be used, or a block that cannot be read, and why.
+    /// A superblock that cannot be used, and why.
     Damaged(String),
+    /// A block that cannot be read, and why: what it holds may be seen another time.
+    Unreadable(String),
     /// No intact copy tells where this one is.
     PlaceUnknown,
 }
@@ -367,6 +369,15 @@ pub(crate) fn in_force(copies: &[CopyState; COPIES]) -> Result<&Contents, String
         same.count() >= 2
     });
     if let Some(contents) = agreed.max_by_key(|contents| contents.version) {
+        // A crash inside a swap may have left two copies of the new root. If one of them cannot be read just now, going on with the old root would
+        // write over what the new one needs, and that would be in force again when both are read.
+        let newer = copies.iter().filter_map(CopyState::contents).any(|other| other.version > contents.version);
+        if newer && let Some(unread) = copies.iter().find(|copy| matches!(copy, CopyState::Unreadable(_))) {
+            return Err(format!(
+                "the pool cannot be opened now: one superblock copy has a newer root than two others, and one that may confirm it is {}",
+                describe(unread)
+            ));
+        }
         return Ok(contents);
     }
     let mut found = copies.iter().filter(|copy| **copy != CopyState::PlaceUnknown);
@@ -392,6 +403,7 @@ pub(crate) fn describe(copy: &CopyState) -> String {
         CopyState::Blank => "blank".to_owned(),
         CopyState::Foreign => "other data".to_owned(),
         CopyState::Damaged(reason) => format!("damaged: {reason}"),
+        CopyState::Unreadable(reason) => format!("unreadable: {reason}"),
         CopyState::PlaceUnknown => "not found, as its place depends on the others".to_owned(),
     }
 }
@@ -466,6 +478,10 @@ mod tests {
     fn the_highest_version_of_two_copies_is_in_force() {
         let damaged = || CopyState::Damaged(String::new());
         let version = |copies: [CopyState; 4]| in_force(&copies).map(|found| (found.version, found.root.clone()));
+        let unread = || CopyState::Unreadable(String::new());
+        assert!(version([unread(), intact(8, b"c"), intact(7, b"b"), intact(7, b"b")]).is_err());
+        assert!(version([damaged(), intact(8, b"c"), intact(7, b"b"), intact(7, b"b")]).is_ok());
+        assert!(version([unread(), intact(7, b"b"), intact(7, b"b"), intact(7, b"b")]).is_ok());
         let old = || intact(1, b"old");
         let new = || intact(2, b"new");
         assert_eq!(version([new(), new(), new(), new()]), Ok((2, b"new".to_vec())));

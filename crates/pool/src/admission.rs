@@ -58,6 +58,9 @@ impl<M: Media> Core<M> {
 
     /// Checks that the blocks can be allocated now.
     pub(crate) fn room(&mut self, ask: Ask, progress: &mut Progress) -> Result<(), Step> {
+        if self.starved() && ask.lasting > 0 && !ask.freeing {
+            return Err(Step::Space); // which fails while the file system is full
+        }
         let available = self.space.available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);

@@ -10,15 +10,15 @@ use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
 use crate::interface::Incident;
 use crate::mutations::{Mutation, leaves_out};
 use crate::pace::Pace;
-use crate::page::{Entry, PAGE_BYTES, crc32c};
+use crate::page::{Entry, crc32c};
 use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
+use crate::starved::Rewrite;
 use crate::stream;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use zerocopy::IntoBytes;
 
 /// Writes of a checkpoint with the medium at once.
 const WRITES: usize = 64;
@@ -324,8 +324,8 @@ impl<M: Media> Core<M> {
     fn write_frozen(&mut self) {
         let Some(mut frozen) = self.frozen.take() else { return };
         while frozen.in_flight < WRITES {
-            let (address, buffer) = match frozen.blocks.pop() {
-                Some(write) => write,
+            let rewrite = match frozen.blocks.pop() {
+                Some((address, buffer)) => Rewrite::Blocks(address, buffer),
                 None if frozen.pages.is_empty() => break,
                 None => {
                     // Neighbouring pages go in one request.
@@ -336,16 +336,13 @@ impl<M: Media> Core<M> {
                         }
                         run.extend(frozen.pages.pop());
                     }
-                    let mut buffer = Buffer::zeroed(run.len());
-                    for ((_, page), block) in run.iter().zip(buffer.as_blocks_mut()) {
-                        block.0[..PAGE_BYTES].copy_from_slice(page.as_bytes());
-                    }
-                    (run[0].0, buffer)
+                    Rewrite::Pages(run)
                 }
             };
+            let (address, buffer) = rewrite.request();
             frozen.in_flight += 1;
             self.counters.checkpoint_bytes += buffer.len() as u64;
-            let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks() });
+            let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks(), rewrite });
             self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
         }
         if frozen.in_flight == 0 {

@@ -51,11 +51,13 @@ pub struct Options {
     pub incarnation: u64,
     /// Blocks destaged at once.
     pub destage_batch: usize,
+    /// Give long runs of freed blocks back to the file system or device below. A block that is used again after that costs its allocation there.
+    pub discard: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256 }
+        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false }
     }
 }
 
@@ -463,9 +465,14 @@ pub(crate) enum Io {
     },
     Checkpoint {
         blocks: usize,
+        rewrite: crate::starved::Rewrite,
     },
     CheckpointFlush,
     Swap,
+    Discard {
+        address: u64,
+        blocks: u64,
+    },
 }
 
 /// Counters of what the core did since it was opened.
@@ -485,6 +492,8 @@ pub struct Counters {
     pub checkpoint_bytes: u64,
     /// Map pages and blocks given back by the drop queue.
     pub reclaimed: u64,
+    /// Blocks given back to what is below the pool.
+    pub discarded: u64,
     /// Reads whose checksum did not match at first.
     pub mismatches: u64,
 }
@@ -529,6 +538,8 @@ pub struct Core<M: Media> {
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
     pub(crate) growing: Option<crate::grow::Growing>,
+    pub(crate) starved: crate::starved::Starved,
+    pub(crate) discards_in_flight: usize,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -600,6 +611,8 @@ impl<M: Media> Core<M> {
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
             growing: None,
+            starved: Default::default(),
+            discards_in_flight: 0,
             online_check: None,
             recount_due: false,
             later: Vec::new(),
@@ -762,6 +775,7 @@ impl<M: Media> Core<M> {
     /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
         self.background(background);
+        self.probe_parked();
         self.advance();
         self.evict();
     }
@@ -803,6 +817,7 @@ impl<M: Media> Core<M> {
             self.flush_placed();
             progress |= self.write_frames();
             self.step_growth();
+            self.step_discard();
             self.want_checkpoint();
             self.step_checkpoint();
             self.destage();
@@ -915,6 +930,11 @@ impl<M: Media> Core<M> {
                 } else {
                     self.wait_for_need(id, pending);
                 }
+            }
+            Step::Space | Step::LogFull if self.starved() => {
+                let failure = Self::starved_failure(&pending.operation);
+                self.abandon(&mut pending);
+                self.finished.push_back((id, Err(failure)));
             }
             Step::Space => {
                 self.operations.insert(id, pending);
@@ -1099,6 +1119,7 @@ impl<M: Media> Core<M> {
 
     fn complete(&mut self, completion: Completion) {
         let Some(io) = self.io.remove(&completion.ticket) else { return };
+        self.note_probe(completion.ticket, completion.result.is_ok());
         let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
         if let (true, Err(error)) = (fenced, &completion.result) {
             let reason = error.to_string();
@@ -1196,13 +1217,20 @@ impl<M: Media> Core<M> {
                         self.blocks.end_destage(address, true, frozen_at);
                     }
                 }
+                Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+                    self.park(Io::Destage { addresses, data, retried });
+                }
                 Err(_) if !retried => self.write_destage(data, true),
                 Err(error) => self.stop(format!("a destage write failed: {error}")),
             },
-            Io::Checkpoint { blocks } => match completion.result {
+            Io::Checkpoint { blocks, rewrite } => match completion.result {
                 Ok(_) => self.checkpoint_written(blocks),
+                Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+                    self.park(Io::Checkpoint { blocks, rewrite });
+                }
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
+            Io::Discard { address, blocks } => self.discarded(address, blocks, &completion.result),
             Io::CheckpointFlush => match completion.result {
                 Ok(_) => self.checkpoint_flushed(),
                 Err(error) => self.stop(format!("a flush failed: {error}")),
@@ -1302,6 +1330,12 @@ impl<M: Media> Core<M> {
             progress = true;
         }
         progress
+    }
+
+    /// What waits for log or space tries again.
+    pub(crate) fn wake_waiting(&mut self) {
+        self.ready.extend(std::mem::take(&mut self.log_waiters));
+        self.ready.extend(std::mem::take(&mut self.space_waiters));
     }
 
     /// A checkpoint ended: what waited for log space goes on.

@@ -39,7 +39,8 @@ impl<M: Media> Core<M> {
     /// True when an operation with records of `bytes` bytes may go into the log now.
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
         let paced = self.frozen.as_ref().is_some_and(|frozen| self.log.used() + bytes as u64 > frozen.pace.allowed());
-        self.log.fits(bytes) && !paced
+        // No checkpoint comes to an end while the file system is full: the whole log is there for that.
+        self.log.fits(bytes) && (!paced || self.starved())
     }
 
     /// Lets operations that wait for log space go on, in their order, as far as it reaches.

@@ -337,10 +337,13 @@ impl<M: Media> Core<M> {
         media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
         await_ticket(&mut media, 0)?;
 
-        let space = load_index(&mut media, layout, &root, trouble)?;
+        let mut space = load_index(&mut media, layout, &root, trouble)?;
 
         let capacity = media.log_bytes();
         let log = Log::new(capacity, root.log_position, root.log_position, root.log_sequence, root.log_previous_crc);
+        if options.discard {
+            space.track_discards();
+        }
         let mut core = Self::empty(media, options, root.uuid, space, log);
         core.root_version = version;
         core.epoch = root.epoch + 1;
@@ -544,6 +547,9 @@ impl<M: Media> Core<M> {
             if let Some(reason) = &self.stopped {
                 return Err(PoolError::Stopped(reason.clone()));
             }
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
             if self.counters.checkpoints < target {
                 self.media.wait();
             }
@@ -556,6 +562,9 @@ impl<M: Media> Core<M> {
         // One that is in flight froze an older state.
         while self.frozen.is_some() && self.stopped.is_none() {
             self.pump(0);
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
             self.media.wait();
         }
         self.request_checkpoint();

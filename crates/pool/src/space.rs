@@ -11,7 +11,7 @@ use crate::page::crc32c;
 use crate::root::SlotEntry;
 use media::{BLOCK_BYTES, Buffer};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use zerocopy::IntoBytes;
 
 const WORDS: usize = (SEGMENT_BLOCKS / 64) as usize;
@@ -20,6 +20,11 @@ const N: usize = SEGMENT_BLOCKS as usize;
 pub const STICKY: u16 = u16::MAX;
 /// Allocatable blocks that planning keeps in memory beyond what is asked for, so that allocation finds a good place.
 const MARGIN: u64 = 512;
+
+/// Shortest run of free blocks that is discarded: 1 MiB.
+const DISCARD_BLOCKS: u64 = 256;
+/// Runs noted at most; what is freed beyond that is kept.
+const DISCARDS_NOTED: usize = 16_384;
 
 /// What an allocation is for. Each stream fills segments of its own, so that large writes stay contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +137,9 @@ pub struct SpaceMap {
     future: FxHashMap<u32, Box<Bits>>,
     /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
     lost: FxHashMap<u32, String>,
-    clock: std::collections::VecDeque<u32>,
+    clock: VecDeque<u32>,
+    /// Runs that releases made free, to be discarded; `None` when nobody wants them.
+    discards: Option<VecDeque<(u64, u64)>>,
     /// Zones whose index has to be written although none of their segments changed.
     stale: BTreeSet<u32>,
     /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
@@ -174,7 +181,8 @@ impl SpaceMap {
             held: BTreeSet::new(),
             future: FxHashMap::default(),
             lost: FxHashMap::default(),
-            clock: std::collections::VecDeque::new(),
+            clock: VecDeque::new(),
+            discards: None,
             stale: BTreeSet::new(),
             growing: None,
         };
@@ -724,12 +732,17 @@ impl SpaceMap {
             s.flushing = false;
             let mut freed = 0;
             let mut usable = 0;
+            let mut released: Bits = [0; WORDS];
             for i in 0..WORDS {
                 let word = std::mem::take(&mut s.frozen[i]);
                 freed += word.count_ones();
                 let word = word & !s.allocatable[i] & !future.map_or(0, |f| f[i]);
                 usable += word.count_ones();
                 s.allocatable[i] |= word;
+                released[i] = word;
+            }
+            if let Some(discards) = &mut self.discards {
+                note_runs(discards, &released, self.layout.segment_start(segment));
             }
             s.available += usable;
             self.pinned -= u64::from(freed);
@@ -739,6 +752,58 @@ impl SpaceMap {
                 self.with_space.insert(segment);
             }
         }
+    }
+
+    /// Notes from now on what releases make free, for [`SpaceMap::begin_discard`].
+    pub fn track_discards(&mut self) {
+        self.discards = Some(VecDeque::new());
+    }
+
+    /// A run of free blocks to discard: it cannot be allocated until [`SpaceMap::end_discard`].
+    pub fn begin_discard(&mut self) -> Option<(u64, u64)> {
+        loop {
+            let (address, blocks) = self.discards.as_mut()?.pop_front()?;
+            let Some((segment, from)) = self.layout.locate(address) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            // Some of it may have been allocated since.
+            let free = (from..from + blocks as usize).take_while(|i| bit(&s.allocatable, *i)).count();
+            let rest = blocks - free as u64;
+            if rest > DISCARD_BLOCKS
+                && let Some(discards) = &mut self.discards
+            {
+                discards.push_back((address + free as u64 + 1, rest - 1));
+            }
+            if (free as u64) < DISCARD_BLOCKS {
+                continue;
+            }
+            for i in from..from + free {
+                clear(&mut s.allocatable, i);
+            }
+            s.reserved += 1;
+            s.available -= free as u32;
+            if s.available == 0 {
+                self.with_space.remove(&segment);
+            }
+            self.resident_available -= free as u64;
+            self.total_available -= free as u64;
+            self.pinned += free as u64;
+            return Some((address, free as u64));
+        }
+    }
+
+    /// The discard of a run ended.
+    pub fn end_discard(&mut self, address: u64, blocks: u64) {
+        let Some((segment, from)) = self.layout.locate(address) else { return };
+        let Some(s) = self.resident.get_mut(segment) else { return };
+        for i in from..from + blocks as usize {
+            set(&mut s.allocatable, i);
+        }
+        s.reserved -= 1;
+        s.available += blocks as u32;
+        self.with_space.insert(segment);
+        self.resident_available += blocks;
+        self.total_available += blocks;
+        self.pinned -= blocks;
     }
 
     /// The segment that a growth makes longer: a last one that is short and that data can use.
@@ -849,6 +914,17 @@ impl SpaceMap {
                 self.frozen.push(segment);
             }
         }
+    }
+}
+
+/// Notes the long runs in `released`, whose first block is `start`.
+fn note_runs(discards: &mut VecDeque<(u64, u64)>, released: &Bits, start: u64) {
+    let mut from = 0;
+    while let Some((at, run)) = next_run(released, from, N) {
+        if run as u64 >= DISCARD_BLOCKS && discards.len() < DISCARDS_NOTED {
+            discards.push_back((start + at as u64, run as u64));
+        }
+        from = at + run;
     }
 }
 

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bad_input;
 mod damage;
 mod dump;
 mod fixture;

@@ -17,6 +17,8 @@ mod guard;
 mod minimise;
 mod model;
 mod random;
+#[cfg(test)]
+mod regressions;
 mod run;
 mod step;
 mod world;

@@ -346,10 +346,10 @@ impl Run {
             }
             Request::Flush => true,
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
-            Request::Unique { object }
-            | Request::Verify { object, .. }
-            | Request::ReclaimZeros { object, .. }
-            | Request::Recount { object } => self.model.objects.contains_key(object),
+            Request::Unique { object } | Request::Verify { object, .. } | Request::Recount { object } => {
+                self.model.objects.contains_key(object)
+            }
+            Request::ReclaimZeros { object, .. } => writable(object),
             Request::PlacesOf { .. } | Request::CheckStep => true,
             Request::Catalog(changes) => match changes.as_slice() {
                 [Catalog::Clone { source, id, .. }] => {
@@ -396,7 +396,7 @@ impl Run {
             Request::CheckStep => {
                 return match outcome {
                     Some(Output::Check(step)) => match &step.report {
-                        Some(report) if !report.is_clean() && !self.damaged => {
+                        Some(report) if !report.is_clean() && !self.troubled => {
                             Err(format!("online check: {}", report.findings.join("; ")))
                         }
                         _ => Ok(()),

@@ -1,6 +1,8 @@
 //! `cargo xtask ci`: formatting, lints, tests, documentation, dependencies, the release build, and the release build under the
 //! conformance suite, races, kills and the demo.
 //!
+//! Power cuts of a whole machine (`cargo xtask power-cut`) take minutes and want a guest, and are not among the steps.
+//!
 //! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
 
 use crate::tally::Tally;
@@ -53,6 +55,11 @@ const STEPS: &[Step] = &[
         name: "sim",
         what: "seeded crashes of the simulated array",
         run: || simulate::run(&simulate::Options::short()),
+    },
+    Step {
+        name: "faults",
+        what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
+        run: || simulate::Options::others().iter().map(simulate::run).sum(),
     },
     Step {
         name: "mutants",

@@ -5,6 +5,7 @@ mod ci;
 mod clients;
 mod dependencies;
 mod kill;
+mod power_cut;
 mod race;
 mod simulate;
 mod suite;
@@ -40,6 +41,9 @@ enum Command {
     Race(race::Options),
     /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
     Kill(kill::Options),
+    /// Power cuts of a whole machine under loads that know what was acknowledged; the disk loses what was not flushed.
+    #[command(after_help = power_cut::EXAMPLES)]
+    PowerCut(power_cut::Options),
     /// The benchmark kit; see docs/benchmarks.md.
     Bench(bench::Options),
     /// The real engine on a simulated disk with crashes, one run for each seed; a seed replays exactly.
@@ -70,6 +74,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Clients(options) => clients::run(&windlass()?, options),
         Command::Race(options) => race::run(&windlass()?, options),
         Command::Kill(options) => kill::run(&windlass()?, options),
+        Command::PowerCut(options) => power_cut::run(&windlass()?, options),
         Command::Bench(options) => {
             let outcome = bench::run(&windlass()?, options)?;
             Ok(Tally { passed: outcome.reached, failed: outcome.missed })

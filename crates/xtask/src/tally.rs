@@ -1,6 +1,7 @@
 //! How many checks passed and how many failed.
 
 use std::fmt;
+use std::iter::Sum;
 use std::ops::AddAssign;
 
 /// A count of checks.
@@ -31,6 +32,15 @@ impl Tally {
             }
         }
         sum
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |mut sum, tally| {
+            sum += tally;
+            sum
+        })
     }
 }
 

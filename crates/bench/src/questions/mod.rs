@@ -3,8 +3,10 @@
 mod ats;
 mod clone;
 mod disk;
+mod engine;
 mod instructions;
 mod memory;
+mod reclaim;
 mod restart;
 mod small_io;
 mod xcopy;
@@ -34,12 +36,14 @@ pub(crate) struct Question {
 /// All of them, in the order in which they are asked.
 pub(crate) const ALL: &[Question] = &[
     Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
+    Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
     Question { name: "ats", asks: ats::ASKS, answer: ats::answer },
     Question { name: "xcopy", asks: xcopy::ASKS, answer: xcopy::answer },
     Question { name: "zero", asks: zero::ASKS, answer: zero::answer },
     Question { name: "clone", asks: clone::ASKS, answer: clone::answer },
+    Question { name: "reclaim", asks: reclaim::ASKS, answer: reclaim::answer },
     Question { name: "restart", asks: restart::ASKS, answer: restart::answer },
     Question { name: "memory", asks: memory::ASKS, answer: memory::answer },
 ];

@@ -93,7 +93,7 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
     // The rest of the bound is for connections, the management plane and the program itself.
     let memory_bytes = usize::try_from(configuration.memory_bytes / 2).unwrap_or(usize::MAX);
-    let options = Options { memory_bytes, incarnation: u64::from_le_bytes(random), destage_batch: 256 };
+    let options = Options { memory_bytes, incarnation: u64::from_le_bytes(random), ..Options::default() };
     let mut told = 0;
     let started = std::time::Instant::now();
     let (core, opened) = Core::open(store, options, &mut |bytes| {
@@ -126,7 +126,7 @@ fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
     }
     if free_bytes < bytes {
         let (size, free) = (api::size::format(bytes), api::size::format(free_bytes));
-        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool stops");
+        tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool takes no new data until there is space again");
     }
     Ok(())
 }

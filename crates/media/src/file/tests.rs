@@ -327,6 +327,40 @@ fn the_first_small_write_to_a_hole_fills_its_chunk() {
 }
 
 #[test]
+fn a_chunk_that_was_discarded_is_filled_again() {
+    let allocated = |scratch: &Scratch| std::fs::metadata(&scratch.0).unwrap().blocks() * 512;
+    let chunk_blocks = crate::holes::CHUNK_BLOCKS;
+    for engine in [EngineChoice::Uring, EngineChoice::Threads, EngineChoice::Inline] {
+        let scratch = Scratch::new(&folders()[0]);
+        let Some(mut disk) = open(&scratch, engine, true, 5000) else { continue };
+        if disk.memory() {
+            return println!("skipped: {} is in memory", scratch.0.display());
+        }
+        disk.write(1, 10, filled(1, 1), false);
+        wait_for(&mut disk).result.unwrap();
+        disk.write(2, chunk_blocks + 10, filled(1, 2), false);
+        wait_for(&mut disk).result.unwrap();
+        let before = allocated(&scratch);
+        // Half of one chunk and the whole of another.
+        disk.discard(3, chunk_blocks / 2, chunk_blocks / 2 + chunk_blocks);
+        wait_for(&mut disk).result.unwrap();
+        let freed = before.saturating_sub(allocated(&scratch));
+        if freed == 0 {
+            return println!("skipped: {} punches no holes", scratch.0.display());
+        }
+        disk.write(4, chunk_blocks + 700, filled(1, 3), false);
+        wait_for(&mut disk).result.unwrap();
+        assert!(allocated(&scratch) >= before - chunk_blocks * 2048, "{engine:?}");
+        disk.read(5, chunk_blocks + 699, Buffer::zeroed(2));
+        let Ok(Done::Read(buffer)) = wait_for(&mut disk).result else { panic!("not read") };
+        assert!(buffer[..4096].iter().all(|byte| *byte == 0) && buffer[4096..] == filled(1, 3)[..]);
+        disk.read(6, 10, Buffer::zeroed(1));
+        let Ok(Done::Read(buffer)) = wait_for(&mut disk).result else { panic!("not read") };
+        assert!(buffer[..] == filled(1, 1)[..]);
+    }
+}
+
+#[test]
 fn a_pool_is_made_and_found_again_by_every_engine() {
     each_disk(4096, |disk| {
         let options = FormatOptions { uuid: [7; 16], log_bytes: 1 << 20, root: b"first".to_vec(), overwrite: false };

@@ -381,7 +381,7 @@ fn what_is_not_a_pool_is_refused_with_a_sentence() {
     let disk = SimDisk::new(quiet());
     assert!(LocalMedia::is_blank(&mut disk.clone()).unwrap());
     assert!(refusal(disk.clone()).contains("blank"));
-    assert!(refusal(SimDisk::new(SimOptions::new(1, 0))).contains("two intact"));
+    assert!(refusal(SimDisk::new(SimOptions::new(1, 0))).contains("the file is empty"));
     disk.damage(0, |content| content[1024] = 1);
     assert!(refusal(disk.clone()).contains("not a pool"));
     assert!(!LocalMedia::is_blank(&mut disk.clone()).unwrap());

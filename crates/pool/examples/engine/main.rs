@@ -5,9 +5,9 @@
 //! read FOLDER SECONDS      random 4 KiB reads at depth 32, and the file's own
 //! metadata GIB WRITES      metadata written by random 4 KiB overwrites of so many GiB (in memory)
 //! clones COUNT MIB         space of so many clones that each wrote so many MiB in 4 KiB (in memory)
-//! large FOLDER TIB MAPPED  memory of a pool of so many TiB with so many mapped by copies (a sparse file, best in /dev/shm); opening it
+//! large FOLDER GIB MAPPED  memory of a pool of so many GiB with so many mapped by copies (a sparse file, best in /dev/shm); opening it
 //! crash FOLDER             opening with a GiB of log to replay
-//! delete FOLDER TIB        deleting a volume that is mapped by copies
+//! delete FOLDER GIB        deleting a volume that is mapped by copies
 //! ```
 
 mod memory_disk;
@@ -35,10 +35,10 @@ fn main() -> Result<(), Failed> {
         ["read", folder, seconds] => read(Path::new(folder), seconds.parse()?),
         ["metadata", gib, writes] => metadata(gib.parse()?, writes.parse()?),
         ["clones", count, mib] => clones(count.parse()?, mib.parse()?),
-        ["large", folder, tib, mapped] => large(Path::new(folder), tib.parse()?, mapped.parse()?),
+        ["large", folder, gib, mapped] => large(Path::new(folder), gib.parse()?, mapped.parse()?),
         ["crash", folder] => crash(Path::new(folder)),
-        ["delete", folder, tib] => delete(Path::new(folder), tib.parse()?),
-        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER TIB MAPPED | crash FOLDER | delete FOLDER TIB".into()),
+        ["delete", folder, gib] => delete(Path::new(folder), gib.parse()?),
+        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER GIB MAPPED | crash FOLDER | delete FOLDER GIB".into()),
     }
 }
 
@@ -255,19 +255,19 @@ fn clones(count: u64, mib: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-fn large(folder: &Path, tib: u64, mapped: u64) -> Result<(), Failed> {
+fn large(folder: &Path, gib: u64, mapped: u64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
     let path = folder.path().join("pool");
     let setting = 256 << 20;
     let start = resident_bytes()?;
-    let mut rig = Rig::new(file(&path, tib * TIB)?, setting)?;
+    let mut rig = Rig::new(file(&path, gib * GIB)?, setting)?;
     let seed_bytes = 2 * GIB;
     let seed = rig.create(seed_bytes)?;
     rig.fill(seed, seed_bytes, 3)?;
     let template = rig.create(512 * GIB)?;
     rig.replicate(seed, seed_bytes, template, 512 * GIB)?;
     let mut clones = vec![template];
-    while (clones.len() as u64) * 512 < mapped * 1024 {
+    while (clones.len() as u64) * 512 < mapped {
         clones.push(rig.clone_of(template)?);
     }
     let data = Bytes::from(vec![5; 4096]);
@@ -319,19 +319,19 @@ fn crash(folder: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn delete(folder: &Path, tib: u64) -> Result<(), Failed> {
+fn delete(folder: &Path, gib: u64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
-    let mut rig = Rig::new(file(&folder.path().join("pool"), 8 * tib * TIB)?, 2 << 30)?;
+    let mut rig = Rig::new(file(&folder.path().join("pool"), TIB.max(8 * gib * GIB))?, 2 << 30)?;
     let seed_bytes = 4 * GIB;
     let seed = rig.create(seed_bytes)?;
     rig.fill(seed, seed_bytes, 3)?;
     for (name, seed_part) in [("shared-leaves", seed_bytes), ("own-leaves", seed_bytes - 4 * KIB)] {
-        let volume = rig.create(tib * TIB)?;
+        let volume = rig.create(gib * GIB)?;
         match name {
-            "shared-leaves" => rig.replicate(seed, seed_part, volume, tib * TIB)?,
+            "shared-leaves" => rig.replicate(seed, seed_part, volume, gib * GIB)?,
             // Not aligned with the leaves of the source: every leaf is the volume's own.
             _ => {
-                for offset in (0..tib * TIB).step_by(seed_bytes as usize) {
+                for offset in (0..gib * GIB).step_by(seed_bytes as usize) {
                     for part in (0..seed_bytes).step_by(64 << 20) {
                         rig.submit(Operation::Clone {
                             source: seed,
@@ -355,11 +355,7 @@ fn delete(folder: &Path, tib: u64) -> Result<(), Failed> {
             rig.pump(64)?;
         }
         let took = reclaiming.elapsed();
-        say(
-            &format!("reclaim-{name}"),
-            (tib * 1024) as f64 / took.max(Duration::from_micros(1)).as_secs_f64(),
-            "GiB/s",
-        );
+        say(&format!("reclaim-{name}"), gib as f64 / took.max(Duration::from_micros(1)).as_secs_f64(), "GiB/s");
     }
     Ok(())
 }

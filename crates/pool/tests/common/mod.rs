@@ -162,7 +162,7 @@ impl Rig {
 }
 
 fn options(incarnation: u64) -> Options {
-    Options { memory_bytes: 16 << 20, incarnation, destage_batch: 64 }
+    Options { memory_bytes: 16 << 20, incarnation, destage_batch: 64, ..Options::default() }
 }
 
 /// Numbers that look random, from a seed.

@@ -1,0 +1,204 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::{CatalogChange, Core, Failure, ObjectId, Operation, Options, Output, PoolError, initial_root};
+use block::BlockError;
+use media::{
+    BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Fate, Fence, FormatOptions, LocalMedia, LogStore,
+    Media, MediaError, RootStore, SegmentStore, SimDisk, SimOptions, Ticket,
+};
+use std::cell::Cell;
+use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
+
+const B: u64 = BLOCK_BYTES as u64;
+
+/// A sparse file on a file system that can be full: then only blocks written before can be written.
+struct Thin {
+    inner: LocalMedia<SimDisk>,
+    full: Rc<Cell<bool>>,
+    written: HashSet<u64>,
+    refused: VecDeque<Completion>,
+}
+
+impl SegmentStore for Thin {
+    fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        self.inner.read(ticket, address, buffer);
+    }
+    fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        let blocks = address.0..address.0 + buffer.blocks() as u64;
+        if self.full.get() && blocks.clone().any(|block| !self.written.contains(&block)) {
+            let error = MediaError::NoSpace { operation: "write", address: address.0, blocks: buffer.blocks() as u64 };
+            return self.refused.push_back(Completion { ticket, result: Err(error) });
+        }
+        self.written.extend(blocks);
+        self.inner.write(fence, ticket, address, buffer);
+    }
+    fn flush(&mut self, fence: &Fence, ticket: Ticket) {
+        self.inner.flush(fence, ticket);
+    }
+    fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
+        for block in address.0..address.0 + blocks {
+            self.written.remove(&block);
+        }
+        self.inner.discard(fence, ticket, address, blocks);
+    }
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+    fn block_count(&self) -> u64 {
+        self.inner.block_count()
+    }
+    fn data_start(&self) -> BlockAddress {
+        self.inner.data_start()
+    }
+    fn data_end(&self) -> BlockAddress {
+        self.inner.data_end()
+    }
+}
+
+impl LogStore for Thin {
+    fn log_bytes(&self) -> u64 {
+        self.inner.log_bytes()
+    }
+    fn append(&mut self, fence: &Fence, ticket: Ticket, offset_bytes: u64, frame: Buffer) {
+        self.inner.append(fence, ticket, offset_bytes, frame);
+    }
+    fn read_log(&mut self, ticket: Ticket, offset_bytes: u64, buffer: Buffer) {
+        self.inner.read_log(ticket, offset_bytes, buffer);
+    }
+    fn seal(&mut self, fence: &Fence, ticket: Ticket) {
+        self.inner.seal(fence, ticket);
+    }
+}
+
+impl RootStore for Thin {
+    fn load_root(&mut self, ticket: Ticket) {
+        self.inner.load_root(ticket);
+    }
+    fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]) {
+        self.inner.swap_root(fence, ticket, version, root);
+    }
+}
+
+impl Media for Thin {
+    fn submit(&mut self) {
+        self.inner.submit();
+    }
+    fn poll(&mut self) -> Option<Completion> {
+        self.refused.pop_front().or_else(|| self.inner.poll())
+    }
+    fn wait(&mut self) {
+        if self.refused.is_empty() {
+            self.inner.wait();
+        }
+    }
+}
+
+fn options() -> Options {
+    Options { memory_bytes: 2 << 20, incarnation: 1, ..Options::default() }
+}
+
+fn made(seed: u64) -> (SimDisk, Core<Thin>, Rc<Cell<bool>>) {
+    let disk = SimDisk::new(SimOptions::new(seed, 2048 * 8));
+    let uuid = [7; 16];
+    let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
+    let inner = LocalMedia::format(disk.clone(), format).unwrap();
+    let full = Rc::new(Cell::new(false));
+    let thin = Thin { inner, full: full.clone(), written: HashSet::new(), refused: VecDeque::new() };
+    (disk, Core::open(thin, options(), &mut |_| {}).unwrap().0, full)
+}
+
+fn run<M: Media>(core: &mut Core<M>, operation: Operation) -> Result<Output, Failure> {
+    let id = core.submit(operation);
+    for _ in 0..100_000 {
+        core.pump(1);
+        if let Some(result) = core.take_finished(id) {
+            return result;
+        }
+        core.media.wait();
+    }
+    panic!("an operation never ended");
+}
+
+fn write<M: Media>(core: &mut Core<M>, object: u64, block: u64, count: usize, byte: u8) -> Result<Output, Failure> {
+    let data = vec![byte; BLOCK_BYTES * count].into();
+    run(core, Operation::Write { object, offset: block * B, data, forced: true })
+}
+
+fn holds<M: Media>(core: &mut Core<M>, object: u64, block: u64, byte: u8) {
+    match run(core, Operation::Read { object, offset: block * B, length: BLOCK_BYTES }) {
+        Ok(Output::Data(data)) => assert!(data.iter().all(|found| *found == byte), "block {block}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
+    for seed in 0..8 {
+        let (disk, mut core, full) = made(seed);
+        let id = ObjectId(core.new_object_id());
+        run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
+        write(&mut core, id.0, 0, 256, 1).unwrap();
+        core.checkpoint().unwrap();
+
+        // Acknowledged before anybody notices: the log has room.
+        full.set(true);
+        let mut noticed = None;
+        for block in 0..400u64 {
+            match write(&mut core, id.0, 1000 + block, 1, 2) {
+                Ok(_) => {}
+                Err(Failure::Block(BlockError::PoolFull)) => {
+                    noticed = Some(block);
+                    break;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let acknowledged = noticed.expect("it was noticed");
+        assert!(core.starved() && core.stopped().is_none());
+        assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
+        // Large ones have their own way to notice.
+        assert_eq!(write(&mut core, id.0, 5000, 64, 3), Err(BlockError::PoolFull.into()));
+        // Overwrites, reads, UNMAP go on, until the log is full.
+        let mut overwritten = 0;
+        for block in 0..256 {
+            match write(&mut core, id.0, block, 1, 4) {
+                Ok(_) => overwritten += 1,
+                Err(Failure::Block(BlockError::PoolFull)) => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        holds(&mut core, id.0, 255, if overwritten == 256 { 4 } else { 1 });
+        holds(&mut core, id.0, 1000, 2);
+        assert!(core.stopped().is_none());
+
+        // Killed like this, the next start replays it all.
+        let crashed = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
+        let mut other = Core::open(crashed, options(), &mut |_| {}).unwrap().0;
+        for block in 0..acknowledged {
+            holds(&mut other, id.0, 1000 + block, 2);
+        }
+        assert!(other.check(true, &mut |_| {}).unwrap().is_clean());
+
+        // Space again: it goes on by itself.
+        full.set(false);
+        for _ in 0..1000 {
+            core.pump(1);
+            core.media.wait();
+        }
+        assert!(!core.starved());
+        write(&mut core, id.0, 9000, 20, 5).unwrap();
+        core.checkpoint().unwrap();
+        assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
+        for block in 0..acknowledged {
+            holds(&mut core, id.0, 1000 + block, 2);
+        }
+        for block in 0..overwritten {
+            holds(&mut core, id.0, block, 4);
+        }
+        drop(core);
+        let mut core = Core::open(LocalMedia::open(disk.crash()).unwrap(), options(), &mut |_| {}).unwrap().0;
+        assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
+        holds(&mut core, id.0, 9019, 5);
+    }
+}

@@ -1,0 +1,154 @@
+//! What the simulation has found in the engine, each as the few steps that were left of the run, with its story.
+
+use crate::run::{End, Run};
+use crate::step::{Catalog, Numbered, Pattern, Request, Step, Strike};
+use crate::world::World;
+use crate::{Outcome, Story, drive};
+use media::{FaultEffect, FaultOperation};
+
+fn create(id: u64, sectors: u64) -> Step {
+    catalog(&[Catalog::Create { id, sectors }])
+}
+
+fn catalog(changes: &[Catalog]) -> Step {
+    Step::Submit(Request::Catalog(changes.to_vec()))
+}
+
+fn write(object: u64, start: u64, length: u64) -> Step {
+    Step::Submit(Request::Write { object, start, length, tag: 7, pattern: Pattern::Data, forced: true })
+}
+
+fn crash() -> Step {
+    Step::Crash { inside: Vec::new() }
+}
+
+/// A checkpoint, to its end.
+fn checkpoint() -> [Step; 2] {
+    [Step::Checkpoint, Step::Complete { count: 100, background: 0 }]
+}
+
+fn outcome(world: World, steps: impl IntoIterator<Item = Step>) -> Outcome {
+    let mut steps = (1..).zip(steps).map(|(number, step)| Numbered { number, step });
+    drive(world, true, &mut |_| steps.next())
+}
+
+fn holds(world: World, steps: impl IntoIterator<Item = Step>) {
+    let outcome = outcome(world, steps);
+    if let Some(failure) = outcome.failure {
+        panic!("{}\n{}", failure.message, outcome.story.join("\n"));
+    }
+}
+
+/// A list of catalog changes cloned a volume after it had shrunk it: the path that the shrinking had made its own was remembered as such, and
+/// the next write changed the clone too.
+#[test]
+fn a_clone_in_the_same_commit_as_a_resize_shares() {
+    let changes = [
+        Catalog::Clone { source: 24, id: 28, snapshot: false },
+        Catalog::Resize { id: 24, sectors: 40 },
+        Catalog::Clone { source: 24, id: 29, snapshot: false },
+    ];
+    holds(World::tiny(1), [create(24, 64), write(24, 0, 64), Step::Drain, catalog(&changes), write(24, 0, 8)]);
+}
+
+/// A list of catalog changes shrank a volume that it had cloned before: the plan took the volume's pages for its own, and the pool stopped on a
+/// contradiction of its own making; after a crash it could not be opened.
+#[test]
+fn a_resize_in_the_same_commit_as_a_clone_is_planned() {
+    let mut steps = vec![create(24, 800), write(24, 0, 600), Step::Drain];
+    steps.extend(checkpoint());
+    steps.extend([
+        crash(),
+        catalog(&[Catalog::Clone { source: 24, id: 25, snapshot: true }, Catalog::Resize { id: 24, sectors: 40 }]),
+    ]);
+    holds(World::tiny(1), steps);
+}
+
+/// A list of catalog changes enlarged a volume and shrank it again: only the state before the first change was planned, and the pool stopped.
+#[test]
+fn a_volume_is_resized_once_in_a_commit() {
+    let mut steps = vec![create(24, 8), write(24, 0, 8), Step::Drain];
+    steps.extend(checkpoint());
+    steps.extend([
+        crash(),
+        catalog(&[Catalog::Resize { id: 24, sectors: 27 }, Catalog::Resize { id: 24, sectors: 16 }]),
+    ]);
+    holds(World::tiny(1), steps);
+}
+
+/// With little memory, the pages that an operation had waited for were dropped again before it had all of them.
+#[test]
+fn what_needs_more_than_memory_holds_ends_nevertheless() {
+    let mut world = World::tiny(1);
+    world.disk_blocks += 2048;
+    let mut steps = vec![create(24, 400_000)];
+    for leaf in 0..150 {
+        steps.push(write(24, leaf * 2048, 8));
+        steps.push(Step::Drain);
+    }
+    steps.extend(checkpoint());
+    steps.push(crash());
+    steps.push(Step::Submit(Request::Provisioning { object: 24, start: 0, limit: 400 }));
+    steps.push(Step::Drain);
+    holds(world, steps);
+}
+
+/// A page of the pool itself could not be read. A checkpoint asked for it again and again, without letting anybody else have a turn.
+#[test]
+fn an_unreadable_page_does_not_make_the_engine_spin() {
+    let mut world = World::tiny(1);
+    world.delay = 0;
+    let mut steps = vec![create(24, 64), catalog(&[Catalog::Put { key: 1, tag: 1, bytes: 9000 }]), Step::Drain];
+    steps.extend(checkpoint());
+    for kept in [64, 4096] {
+        // Documents are read at the start, but the pages above them are dropped when others need the memory.
+        steps.extend([crash(), create(25 + kept, 400_000)]);
+        for leaf in 0..60 {
+            steps.extend([write(25 + kept, leaf * 2048, 8), Step::Drain]);
+        }
+        steps.extend(checkpoint());
+        steps.push(Step::Fault(Strike {
+            operation: FaultOperation::Read,
+            effect: FaultEffect::Error,
+            after: 0,
+            sticky: true,
+            blocks: Some((4096, 5000)),
+        }));
+        steps.push(catalog(&[Catalog::Put { key: 1, tag: 2, bytes: 9000 }, Catalog::Delete { id: 24 }]));
+        steps.extend(checkpoint());
+        steps.push(Step::Heal);
+    }
+    holds(world, steps);
+}
+
+/// A disk dropped the superblocks that a flush had covered. The older root led into a log that a later lap had overwritten; that was taken for the
+/// end of the log, and what had been acknowledged since was gone without a word.
+#[test]
+fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
+    for seed in 0..8 {
+        let mut steps = vec![create(24, 128), write(24, 0, 64), Step::Drain];
+        steps.push(Step::Fault(Strike {
+            operation: FaultOperation::Flush,
+            effect: FaultEffect::Lost,
+            after: 0,
+            sticky: true,
+            blocks: None,
+        }));
+        for _ in 0..60 {
+            steps.extend([write(24, 0, 64), Step::Drain]);
+        }
+        steps.push(crash());
+        holds(World::tiny(seed), steps);
+    }
+}
+
+/// What a run without any faults may not end with.
+#[test]
+fn a_healthy_pool_is_not_refused() -> Result<(), String> {
+    let mut run = Run::new(World::tiny(3), Story::default())?;
+    for (number, step) in (1..).zip([create(24, 64), write(24, 0, 64), crash()]) {
+        run.execute(&Numbered { number, step })?;
+    }
+    assert_eq!(run.end, End::Open);
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! The guest: a Linux kernel of Debian and a root file system in memory that holds busybox, windlass, mke2fs, their shared libraries, and
+//! `guest/init`, which is its only service.
+//!
+//! Kernel and busybox are downloaded with apt-get, unpacked and not installed, and kept in `target/power-cut/guest`; remove that directory to
+//! get newer ones. The root file system is made anew for every run, since windlass is another one each time.
+
+mod initramfs;
+
+use anyhow::{Context, Result, bail, ensure};
+use harness::program;
+use initramfs::Archive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The first process of the guest.
+const INIT: &str = include_str!("guest/init");
+/// Debian's package that depends on the newest small kernel of the release.
+const KERNEL_PACKAGE: &str = "linux-image-cloud-amd64";
+const BUSYBOX_PACKAGE: &str = "busybox-static";
+/// Modules that the guest loads, unless they are part of the kernel itself; those they need come before them.
+const MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "virtio_net", "crc32c_generic", "ext4"];
+/// Time for a download or an unpacking.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// What QEMU boots.
+pub(super) struct Guest {
+    /// The kernel.
+    pub(super) kernel: PathBuf,
+    /// The root file system.
+    pub(super) initramfs: PathBuf,
+}
+
+impl Guest {
+    /// Makes the guest that runs `windlass`: what it is made of goes to `cache` unless it is there, the root file system to `directory`.
+    pub(super) fn make(windlass: &Path, cache: &Path, directory: &Path) -> Result<Self> {
+        ensure!(
+            cfg!(target_arch = "x86_64"),
+            "the guest's kernel is one for x86-64, and this machine has another processor"
+        );
+        let parts = cache.join("guest");
+        if !parts.is_dir() {
+            println!("  getting {KERNEL_PACKAGE} and {BUSYBOX_PACKAGE} for the guest, once");
+            let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(cache)?;
+            fetch(unfinished.path()).context("cannot make the guest")?;
+            std::fs::rename(unfinished.path().join("parts"), &parts)?;
+        }
+        let initramfs = directory.join("initramfs");
+        // Without its line tables the program is a quarter as large, and every boot unpacks it.
+        let stripped = directory.join("windlass");
+        let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;
+        program::require(&strip, &[Path::new("-o"), &stripped, windlass], LIMIT)?;
+        let mke2fs = program::find("mke2fs").context("mke2fs is not installed; it is in the package e2fsprogs")?;
+        write_initramfs(&parts, &[("windlass", &stripped), ("mke2fs", &mke2fs)], &initramfs)?;
+        Ok(Self { kernel: parts.join("kernel"), initramfs })
+    }
+}
+
+/// Downloads and unpacks the packages below `directory`, and leaves in its `parts` the kernel, busybox and `modules`.
+fn fetch(directory: &Path) -> Result<()> {
+    let described = output("apt-cache", &["depends", KERNEL_PACKAGE]).unwrap_or_default();
+    let kernel_package = described.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
+    let kernel_package = kernel_package.with_context(|| {
+        format!("apt-cache does not know {KERNEL_PACKAGE}: this needs Debian, and its package lists (as root: apt-get update)")
+    })?;
+    // apt-get downloads to the working directory.
+    let script = format!(
+        "cd \"$1\" && apt-get download -qq {BUSYBOX_PACKAGE} linux-image-{kernel_package} && \
+         for package in *.deb; do dpkg-deb -x \"$package\" unpacked || exit 1; done"
+    );
+    let shell = program::find("sh").context("there is no sh")?;
+    let place = directory.to_str().context("the path of the target directory is not UTF-8")?;
+    program::require(&shell, &["-c", &script, "sh", place], LIMIT)?;
+
+    let unpacked = directory.join("unpacked");
+    let parts = directory.join("parts");
+    std::fs::create_dir_all(parts.join("modules"))?;
+    let busybox = unpacked.join("bin/busybox");
+    std::fs::copy(&busybox, parts.join("busybox")).context("the package of busybox has changed")?;
+    let vmlinuz = unpacked.join(format!("boot/vmlinuz-{kernel_package}"));
+    std::fs::copy(&vmlinuz, parts.join("kernel")).context("the package of the kernel has changed")?;
+    let base = unpacked.to_str().context("the path of the target directory is not UTF-8")?;
+    program::require(&busybox, &["depmod", "-b", base, kernel_package], LIMIT)?;
+    let tree = unpacked.join("lib/modules").join(kernel_package);
+    let read = |name: &str| std::fs::read_to_string(tree.join(name)).with_context(|| format!("no {name}"));
+    let dependencies = Dependencies::parse(&read("modules.dep")?);
+    let built_in = read("modules.builtin")?;
+    let built_in: BTreeSet<_> = built_in.lines().map(module_name).collect();
+    let mut order = Vec::new();
+    for module in MODULES.into_iter().filter(|module| !built_in.contains(*module)) {
+        dependencies.collect(module, &mut order).with_context(|| format!("the kernel has no module {module}"))?;
+    }
+    let mut names = String::new();
+    for path in &order {
+        let name = format!("{}.ko", module_name(path));
+        std::fs::copy(tree.join(path), parts.join("modules").join(&name))
+            .with_context(|| format!("the module {path} is not there"))?;
+        names.push_str(&name);
+        names.push('\n');
+    }
+    Ok(std::fs::write(parts.join("modules/order"), names)?)
+}
+
+/// Name of a module from its path: `virtio_rng` for `kernel/drivers/…/virtio-rng.ko`.
+fn module_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    file.trim_end_matches(".ko").replace('-', "_")
+}
+
+/// Paths of modules and of those each needs, as `depmod` writes them.
+struct Dependencies(BTreeMap<String, (String, Vec<String>)>);
+
+impl Dependencies {
+    fn parse(text: &str) -> Self {
+        let entries = text.lines().filter_map(|line| {
+            let (path, needed) = line.split_once(':')?;
+            let needed = needed.split_ascii_whitespace().map(module_name).collect();
+            Some((module_name(path), (path.to_owned(), needed)))
+        });
+        Self(entries.collect())
+    }
+
+    /// Adds the paths of the module and of all it needs to `order`, each once and after what it needs; `None` when one is not there.
+    fn collect(&self, name: &str, order: &mut Vec<String>) -> Option<()> {
+        let (path, needed) = self.0.get(name)?;
+        if order.contains(path) {
+            return Some(());
+        }
+        for other in needed {
+            self.collect(other, order)?;
+        }
+        if !order.contains(path) {
+            order.push(path.clone());
+        }
+        Some(())
+    }
+}
+
+/// Writes the root file system: init, busybox, modules, and the programs with the shared libraries that they need.
+fn write_initramfs(parts: &Path, programs: &[(&str, &Path)], path: &Path) -> Result<()> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut archive = Archive::new(BufWriter::new(file));
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    archive.file("init", INIT.as_bytes())?;
+    archive.file("bin/busybox", &read(&parts.join("busybox"))?)?;
+    let order = read(&parts.join("modules/order"))?;
+    for name in String::from_utf8_lossy(&order).lines() {
+        archive.file(&format!("modules/{name}"), &read(&parts.join("modules").join(name))?)?;
+    }
+    archive.file("modules/order", &order)?;
+    let mut libraries = BTreeMap::new();
+    for (name, program) in programs {
+        archive.file(&format!("programs/{name}"), &read(program)?)?;
+        let listing = output("ldd", &[program.to_str().context("the path of a program is not UTF-8")?])?;
+        libraries.extend(shared_libraries(&listing)?);
+    }
+    for (place, library) in libraries {
+        archive.file(&place, &read(&library)?)?;
+    }
+    // What mke2fs makes is decided there; without it, it makes something old.
+    let configuration = Path::new("/etc/mke2fs.conf");
+    if configuration.is_file() {
+        archive.file("etc/mke2fs.conf", &read(configuration)?)?;
+    }
+    archive.finish()
+}
+
+/// Where the libraries that `ldd` lists go in the guest, and where they are here. The dynamic loader stays where programs name it.
+fn shared_libraries(listing: &str) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for line in listing.lines().map(str::trim) {
+        let path = match line.split_once(" => ") {
+            Some((name, "not found")) => bail!("the shared library {name} is not there"),
+            Some((_, rest)) => rest.split(" (").next().unwrap_or_default(),
+            None => line.split(" (").next().unwrap_or_default(),
+        };
+        // The kernel's own library has no file, and a static program has none at all.
+        if !path.starts_with('/') {
+            continue;
+        }
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let place = match line.contains(" => ") {
+            true => format!("programs/lib/{name}"),
+            false => path.trim_start_matches('/').to_owned(),
+        };
+        found.push((place, PathBuf::from(path)));
+    }
+    Ok(found)
+}
+
+/// What a program prints.
+fn output(name: &str, arguments: &[&str]) -> Result<String> {
+    let program = program::find(name).with_context(|| format!("{name} is not installed"))?;
+    Ok(program::require(&program, arguments, LIMIT)?.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn modules_come_after_what_they_need() {
+        let dependencies = Dependencies::parse(
+            "k/virtio-ring.ko: k/virtio.ko\nk/virtio.ko:\nk/blk.ko: k/virtio.ko k/virtio-ring.ko\n",
+        );
+        let mut order = Vec::new();
+        dependencies.collect("blk", &mut order).unwrap();
+        dependencies.collect("virtio_ring", &mut order).unwrap();
+        assert_eq!(order, ["k/virtio.ko", "k/virtio-ring.ko", "k/blk.ko"]);
+        assert_eq!(dependencies.collect("none", &mut order), None);
+    }
+
+    #[test]
+    fn libraries_are_found_and_the_loader_stays_in_its_place() {
+        let listing =
+            "\tlinux-vdso.so.1 (0x1)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x2)\n\t/lib64/ld-linux-x86-64.so.2 (0x3)\n";
+        let found = shared_libraries(listing).unwrap();
+        let expected = [
+            ("programs/lib/libc.so.6", "/lib/x/libc.so.6"),
+            ("lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
+        ];
+        assert_eq!(found, expected.map(|(place, path)| (place.to_owned(), PathBuf::from(path))));
+        assert!(shared_libraries("\tlibnone.so => not found\n").is_err());
+    }
+}

@@ -1,0 +1,254 @@
+//! The guest as a QEMU process: started, listened to on its serial console, and cut off.
+
+use super::Interruption;
+use super::guest::Guest;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use harness::program;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What every line of the guest for us starts with.
+const PREFIX: &str = "windlass-guest ";
+/// Memory of the guest.
+const MEMORY_MIB: u32 = 768;
+/// Kernel parameters: the console, an end instead of a restart after a panic, and nothing that slows emulation down.
+const KERNEL_PARAMETERS: &str =
+    "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 random.trust_cpu=on";
+/// A machine whose kernel does not come up in this time under KVM is emulated instead.
+const PROBE_LIMIT: Duration = Duration::from_secs(20);
+
+/// How the guest's processor is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Accelerator {
+    /// KVM where it boots the guest, else TCG.
+    Auto,
+    /// This machine's own processor.
+    Kvm,
+    /// Emulation.
+    Tcg,
+}
+
+/// The disk as QEMU sees it.
+#[derive(Clone, Debug)]
+pub(super) enum DiskSource {
+    /// A file of the host, past its page cache.
+    File(PathBuf),
+    /// The Unix socket of an NBD server.
+    Nbd(PathBuf),
+}
+
+/// What stays the same from boot to boot.
+pub(super) struct Rack {
+    pub(super) guest: Guest,
+    pub(super) accelerator: Accelerator,
+    pub(super) disk: DiskSource,
+    /// Ports of 127.0.0.1 that lead to ports of the guest.
+    pub(super) forwards: Vec<(u16, u16)>,
+    /// For the console and QEMU's own words.
+    pub(super) directory: PathBuf,
+    pub(super) interruption: Interruption,
+}
+
+/// A running guest. Dropping it kills it.
+pub(super) struct Machine {
+    process: Child,
+    console: Receiver<String>,
+    interruption: Interruption,
+    log: PathBuf,
+}
+
+impl Rack {
+    /// The console of all boots.
+    pub(super) fn log(&self) -> PathBuf {
+        self.directory.join("console.log")
+    }
+
+    /// Chooses how the guest runs when that is left to us: KVM is no use on every machine that has it.
+    pub(super) fn choose_accelerator(&mut self) -> Result<()> {
+        if self.accelerator != Accelerator::Auto {
+            return Ok(());
+        }
+        self.accelerator = Accelerator::Tcg;
+        if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+            println!("  this machine has no /dev/kvm for us: the guest is emulated");
+            return Ok(());
+        }
+        self.accelerator = Accelerator::Kvm;
+        let boots = self.boot("task=probe").and_then(|mut machine| machine.wait_for("up", PROBE_LIMIT));
+        self.interruption.check()?;
+        if boots.is_err() {
+            println!("  KVM does not boot the guest here: it is emulated");
+            self.accelerator = Accelerator::Tcg;
+        }
+        Ok(())
+    }
+
+    /// Starts the guest; `parameters` are variables of its first process.
+    pub(super) fn boot(&self, parameters: &str) -> Result<Machine> {
+        let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
+        // The kernel kills QEMU when this process is killed itself, and nothing of us is left to do it.
+        let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
+        let mut command = Command::new(guard);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
+        let (accelerator, processor) = match self.accelerator {
+            Accelerator::Kvm => ("kvm", "host"),
+            Accelerator::Auto | Accelerator::Tcg => ("tcg,thread=multi", "max,la57=off"),
+        };
+        command.args(["-name", "windlass-power-cut", "-accel", accelerator, "-cpu", processor]);
+        command.args(["-machine", "q35,usb=off,smbus=off,sata=off", "-smp", "2", "-m", &MEMORY_MIB.to_string()]);
+        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]);
+        command.args(["-serial", "stdio"]);
+        command.arg("-kernel").arg(&self.guest.kernel).arg("-initrd").arg(&self.guest.initramfs);
+        command.args(["-append", &format!("{KERNEL_PARAMETERS} {parameters}")]);
+        let forwards = self.forwards.iter().map(|(host, guest)| format!(",hostfwd=tcp:127.0.0.1:{host}-:{guest}"));
+        let network = format!("user,id=network,ipv6=off,restrict=on{}", forwards.collect::<String>());
+        command.args(["-netdev", &network, "-device", "virtio-net-pci,netdev=network,romfile="]);
+        command.args(["-blockdev", &self.disk.option()?]);
+        command.args(["-device", "virtio-blk-pci,drive=disk,write-cache=on,config-wce=off,logical_block_size=512"]);
+
+        let log = self.log();
+        let open = |path: &Path| File::options().create(true).append(true).open(path);
+        let mut log_file = open(&log)?;
+        writeln!(log_file, "--- {parameters}")?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log_file.try_clone()?).process_group(0);
+        let mut process = command.spawn().context("cannot start QEMU")?;
+        let stdout = process.stdout.take().context("QEMU has no standard output")?;
+        let (sender, console) = mpsc::channel();
+        thread::spawn(move || {
+            let mut input = BufReader::new(stdout);
+            let mut line = Vec::new();
+            while matches!(input.read_until(b'\n', &mut line), Ok(1..)) {
+                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                // Neither a full disk nor a machine that nobody listens to any more may stop the guest.
+                let _ = writeln!(log_file, "{text}");
+                let _ = sender.send(text);
+                line.clear();
+            }
+        });
+        Ok(Machine { process, console, interruption: self.interruption.clone(), log })
+    }
+}
+
+impl DiskSource {
+    /// The value of `-blockdev` for the node `disk`.
+    fn option(&self) -> Result<String> {
+        let quoted = |path: &Path| {
+            let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
+            Ok::<_, anyhow::Error>(text.replace(',', ",,"))
+        };
+        Ok(match self {
+            Self::File(path) => {
+                let path = quoted(path)?;
+                format!(
+                    "driver=raw,node-name=disk,discard=unmap,cache.direct=on,file.driver=file,file.filename={path},file.cache.direct=on,file.discard=unmap"
+                )
+            }
+            Self::Nbd(path) => {
+                let path = quoted(path)?;
+                format!(
+                    "driver=raw,node-name=disk,discard=unmap,file.driver=nbd,file.server.type=unix,file.server.path={path},file.export=disk,file.discard=unmap"
+                )
+            }
+        })
+    }
+}
+
+impl Machine {
+    /// Waits until the guest says something that starts with `words`; the rest of it. An error when the guest ends or fails before.
+    pub(super) fn wait_for(&mut self, words: &str, limit: Duration) -> Result<String> {
+        let started = Instant::now();
+        loop {
+            self.interruption.check()?;
+            match self.console.recv_timeout(Duration::from_millis(50)) {
+                Ok(line) => {
+                    if let Some(rest) = said(&line).and_then(|said| said.strip_prefix(words)) {
+                        return Ok(rest.to_owned());
+                    }
+                    self.complain(&line)?;
+                }
+                Err(RecvTimeoutError::Timeout) if started.elapsed() < limit => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("the guest did not say {words:?} within {} s\n{}", limit.as_secs(), self.log_end());
+                }
+                Err(RecvTimeoutError::Disconnected) => bail!("the guest ended\n{}", self.log_end()),
+            }
+        }
+    }
+
+    /// An error when the guest has ended or failed.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.interruption.check()?;
+        while let Ok(line) = self.console.try_recv() {
+            self.complain(&line)?;
+        }
+        match self.process.try_wait()? {
+            Some(status) => bail!("QEMU ended by itself ({status})\n{}", self.log_end()),
+            None => Ok(()),
+        }
+    }
+
+    fn complain(&self, line: &str) -> Result<()> {
+        let failed = said(line).is_some_and(|said| said.starts_with("failed: ") || said.starts_with("serve: ended"));
+        if failed || line.contains("Kernel panic") || line.contains("panicked at") {
+            // Its last words may still be on their way.
+            thread::sleep(Duration::from_millis(500));
+            bail!("the guest failed: {line}\n{}", self.log_end());
+        }
+        Ok(())
+    }
+
+    /// Cuts the power.
+    pub(super) fn cut(mut self) -> Result<()> {
+        self.kill().context("cannot kill QEMU")
+    }
+
+    fn kill(&mut self) -> std::io::Result<()> {
+        self.process.kill()?;
+        self.process.wait().map(drop)
+    }
+
+    /// The last lines of the console.
+    pub(super) fn log_end(&self) -> String {
+        let text = std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = text.unwrap_or_default();
+        let lines: Vec<_> = text.lines().collect();
+        lines.iter().skip(lines.len().saturating_sub(15)).map(|line| format!("    {line}\n")).collect()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // Nothing can be done about a process that cannot be killed.
+        let _ = self.kill();
+    }
+}
+
+/// What the guest says to us in a line of the console, which may begin with other things.
+fn said(line: &str) -> Option<&str> {
+    line.split_once(PREFIX).map(|(_, said)| said)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn paths_with_commas_are_one_value() {
+        let option = DiskSource::File("/a,b/disk".into()).option().unwrap();
+        assert!(option.contains("filename=/a,,b/disk,file.cache.direct=on"), "{option}");
+    }
+
+    #[test]
+    fn the_guest_is_understood_after_noise() {
+        assert_eq!(said("\u{1b}[0mwindlass-guest up"), Some("up"));
+        assert_eq!(said("[ 1.0] random: something"), None);
+    }
+}
