@@ -253,6 +253,10 @@ impl Generator {
                 Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
             }
             Kind::Unique => Request::Unique { object },
+            Kind::Grow => Request::Grow { blocks: world.disk_blocks + self.of(&[1, 60, 700, 2048, 5000]) },
+            Kind::ZeroDetection => {
+                Request::Catalog(vec![Catalog::ZeroDetection { id: target, enabled: self.one_in(2) }])
+            }
             Kind::Scan => {
                 let (start, _) = self.range(world, sectors, 8);
                 match self.below(8) {

@@ -131,6 +131,8 @@ pub struct Model {
     pub objects: BTreeMap<u64, Object>,
     /// Documents.
     pub documents: BTreeMap<String, Vec<u8>>,
+    /// Zeros may be stored somewhere: what is mapped is no longer known from the content.
+    pub stores_zeros: bool,
 }
 
 impl Model {
@@ -179,6 +181,7 @@ impl Model {
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
             | Request::CheckStep
+            | Request::Grow { .. }
             | Request::Recount { .. } => {}
         }
     }
@@ -235,6 +238,7 @@ impl Model {
                     object.reserved = *percent;
                 }
             }
+            Catalog::ZeroDetection { enabled, .. } => self.stores_zeros |= !enabled,
             Catalog::Put { key, tag, bytes } => {
                 let key = document_key(*key);
                 let before = self.documents.insert(key.clone(), document(*tag, *bytes));

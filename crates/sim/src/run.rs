@@ -64,6 +64,8 @@ pub(crate) struct Run {
     in_flight: BTreeMap<OperationId, InFlight>,
     /// Every record below this must survive.
     must_survive: u64,
+    /// What the pool has grown to, and must not lose again.
+    grown_bytes: u64,
     catalog_effects: u64,
     /// Chunks changed since they were compared last; all of them for an object that is listed.
     touched: BTreeSet<(u64, u64)>,
@@ -110,6 +112,7 @@ impl Run {
             effects: VecDeque::new(),
             in_flight: BTreeMap::new(),
             must_survive,
+            grown_bytes: 0,
             catalog_effects: 0,
             touched: BTreeSet::new(),
             touched_objects: BTreeSet::new(),
@@ -164,6 +167,7 @@ impl Run {
             effects: VecDeque::new(),
             in_flight: BTreeMap::new(),
             must_survive: recovered,
+            grown_bytes: 0,
             catalog_effects: 0,
             touched: BTreeSet::new(),
             touched_objects: BTreeSet::new(),
@@ -322,6 +326,7 @@ impl Run {
             Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).collect()),
             Request::CheckStep => Operation::CheckStep,
             Request::Recount { object } => Operation::Recount { object: *object },
+            Request::Grow { blocks } => Operation::Grow(pool::Growth::Size(blocks * 4096)),
             Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
         };
         (operation, Vec::new())
@@ -351,11 +356,14 @@ impl Run {
             }
             Request::ReclaimZeros { object, .. } => writable(object),
             Request::PlacesOf { .. } | Request::CheckStep => true,
+            Request::Grow { blocks } => *blocks > self.disk.block_count(),
             Request::Catalog(changes) => match changes.as_slice() {
                 [Catalog::Clone { source, id, .. }] => {
                     self.model.objects.contains_key(source) && !self.model.objects.contains_key(id)
                 }
-                [Catalog::Delete { id } | Catalog::WriteCache { id, .. }] => self.model.objects.contains_key(id),
+                [Catalog::Delete { id } | Catalog::WriteCache { id, .. } | Catalog::ZeroDetection { id, .. }] => {
+                    self.model.objects.contains_key(id)
+                }
                 [Catalog::Resize { id, sectors }] => self
                     .model
                     .objects
@@ -408,6 +416,7 @@ impl Run {
             | Request::ReclaimZeros { .. }
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
+            | Request::Grow { .. }
             | Request::Recount { .. } => return Ok(()),
             Request::Provisioning { object, start, limit } => {
                 return match outcome {
@@ -487,9 +496,9 @@ impl Run {
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
                 Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
                 Failure::Pool(PoolError::Busy(_)) => true,
-                Failure::Pool(
-                    PoolError::BadDocument { .. } | PoolError::BadReservation { .. } | PoolError::CannotGrow(_),
-                ) => false,
+                // One growth at a time, and never to less.
+                Failure::Pool(PoolError::CannotGrow(_)) => matches!(request, Request::Grow { .. }),
+                Failure::Pool(PoolError::BadDocument { .. } | PoolError::BadReservation { .. }) => false,
             };
             self.report.failed += u64::from(self.troubled);
             if self.story.is_on() {
@@ -510,6 +519,9 @@ impl Run {
                     expected.get(at).copied().unwrap_or_default()
                 ));
             }
+        }
+        if let Request::Grow { blocks } = request {
+            self.grown_bytes = self.grown_bytes.max(blocks * 4096);
         }
         if let Some(sequence) = promise {
             self.must_survive = self.must_survive.max(sequence);
@@ -648,7 +660,12 @@ impl Run {
             return Err(format!("object id {new} is offered although {ids:?} exist"));
         }
         let space = self.core.space();
-        if space.used_bytes + space.free_bytes != space.size_bytes || space.promised_bytes > space.free_bytes {
+        // What is kept back for freeing space and for checkpoints is not in `free_bytes`, and stands in for what pages take on their way.
+        let kept_back = (space.size_bytes / 100).max(48 * 4096);
+        if space.used_bytes + space.free_bytes != space.size_bytes
+            || space.promised_bytes > space.free_bytes + kept_back
+            || space.size_bytes < self.grown_bytes
+        {
             return Err(format!("the space does not add up: {space:?}"));
         }
         let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
@@ -660,7 +677,8 @@ impl Run {
         for id in ids {
             let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
             let Some(object) = self.model.objects.get(&id) else { continue };
-            let (size, mapped) = (info.size_bytes / 512, info.mapped_bytes / 4096);
+            let mapped = if self.model.stores_zeros { object.mapped } else { info.mapped_bytes / 4096 };
+            let size = info.size_bytes / 512;
             let parent = info.parent.map_or(0, |parent| parent.0);
             let snapshot = info.kind == ObjectKind::Snapshot;
             let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
@@ -793,6 +811,9 @@ fn change(change: &Catalog) -> CatalogChange {
             id: ObjectId(*id),
             reservation: percent.map(|overwrite_percent| pool::Reservation { overwrite_percent }),
         },
+        Catalog::ZeroDetection { id, enabled } => {
+            CatalogChange::SetZeroDetection { id: ObjectId(*id), enabled: *enabled }
+        }
         Catalog::Put { key, tag, bytes } => {
             CatalogChange::PutDocument { key: document_key(*key), value: Bytes::from(document(*tag, *bytes)) }
         }
@@ -808,7 +829,7 @@ fn check_provisioning(
     limit: u64,
     runs: &[block::ProvisioningExtent],
 ) -> Result<(), String> {
-    let Some(of) = model.objects.get(&object) else { return Ok(()) };
+    let Some(of) = model.objects.get(&object).filter(|_| !model.stores_zeros) else { return Ok(()) };
     let mut at = start;
     let mut last = None;
     for run in runs {

@@ -45,6 +45,8 @@ pub enum Request {
     CheckStep,
     /// Counts what a reserved volume shares.
     Recount { object: u64 },
+    /// Makes the pool as large as so many blocks.
+    Grow { blocks: u64 },
 }
 
 /// One change of the catalog.
@@ -64,6 +66,8 @@ pub enum Catalog {
     Rollback { id: u64, source: u64 },
     /// Promises space, for so many percent of what is shared, or ends the promise.
     Reserve { id: u64, percent: Option<u8> },
+    /// Switches the detection of written zeros.
+    ZeroDetection { id: u64, enabled: bool },
     /// Stores a document.
     Put { key: u8, tag: u32, bytes: u32 },
     /// Removes a document.
@@ -162,6 +166,7 @@ impl fmt::Display for Request {
             Self::Verify { object, start } => write!(f, "verify object {object} from sector {start}"),
             Self::PlacesOf { first } => write!(f, "who uses blocks {first} to {}", first + 4),
             Self::CheckStep => write!(f, "a step of a check"),
+            Self::Grow { blocks } => write!(f, "grow the pool to {blocks} blocks"),
             Self::Recount { object } => write!(f, "recount object {object}"),
             Self::Catalog(changes) => {
                 let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
@@ -186,6 +191,8 @@ impl fmt::Display for Catalog {
                 write!(f, "reserve object {id}, {percent} % of what is shared")
             }
             Self::Reserve { id, percent: None } => write!(f, "reserve nothing for object {id}"),
+            Self::ZeroDetection { id, enabled: true } => write!(f, "zero detection of object {id} on"),
+            Self::ZeroDetection { id, enabled: false } => write!(f, "zero detection of object {id} off"),
             Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),
             Self::Remove { key } => write!(f, "remove document {key}"),
         }

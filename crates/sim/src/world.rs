@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Rollback,
     Reserve,
     Scan,
+    Grow,
+    ZeroDetection,
     Pump,
     Complete,
     Checkpoint,
@@ -61,6 +63,7 @@ const USUAL: &[(Kind, u64)] = &[
     (Kind::Rollback, 6),
     (Kind::Reserve, 5),
     (Kind::Scan, 10),
+    (Kind::Grow, 2),
     (Kind::Pump, 120),
     (Kind::Complete, 220),
     (Kind::Checkpoint, 16),
@@ -142,6 +145,10 @@ impl World {
             faults: Faults::None,
             weights,
         };
+        // What is mapped is known exactly only where zeros are never stored.
+        if seed % 8 == 6 {
+            world.weights.push((Kind::ZeroDetection, 10));
+        }
         match seed % 8 {
             0 => world.overwriting(),
             4 => world.freeing(),
