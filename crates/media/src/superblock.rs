@@ -93,6 +93,28 @@ struct RawSuperblock {
     /// CRC-64/NVME of all bytes before.
     checksum: U64,
 }
+
+/// Fields stand where docs/on-disk-format.md says.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(RawSuperblock, magic) == 0);
+    assert!(offset_of!(RawSuperblock, format_version) == 8);
+    assert!(offset_of!(RawSuperblock, copy_index) == 12);
+    assert!(offset_of!(RawSuperblock, incompatible) == 16);
+    assert!(offset_of!(RawSuperblock, read_only_compatible) == 24);
+    assert!(offset_of!(RawSuperblock, compatible) == 32);
+    assert!(offset_of!(RawSuperblock, pool_uuid) == 40);
+    assert!(offset_of!(RawSuperblock, block_count) == 56);
+    assert!(offset_of!(RawSuperblock, log_first_block) == 64);
+    assert!(offset_of!(RawSuperblock, log_blocks) == 72);
+    assert!(offset_of!(RawSuperblock, root_version) == 80);
+    assert!(offset_of!(RawSuperblock, root_length) == 88);
+    assert!(offset_of!(RawSuperblock, block_bytes) == 92);
+    assert!(offset_of!(RawSuperblock, member_count) == 96);
+    assert!(offset_of!(RawSuperblock, members) == 104);
+    assert!(offset_of!(RawSuperblock, root) == 512);
+    assert!(offset_of!(RawSuperblock, checksum) == 4088);
+};
 const _: () = assert!(size_of::<RawSuperblock>() == BLOCK_BYTES);
 
 /// One file or device of several. 24 bytes.

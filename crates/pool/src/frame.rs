@@ -36,6 +36,23 @@ pub struct FrameHeader {
 
 const _: () = assert!(size_of::<FrameHeader>() == FRAME_HEADER_BYTES);
 
+/// Fields stand where docs/on-disk-format.md says.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(FrameHeader, magic) == 0);
+    assert!(offset_of!(FrameHeader, crc) == 8);
+    assert!(offset_of!(FrameHeader, uuid) == 16);
+    assert!(offset_of!(FrameHeader, incarnation) == 32);
+    assert!(offset_of!(FrameHeader, position) == 40);
+    assert!(offset_of!(FrameHeader, first_sequence) == 48);
+    assert!(offset_of!(FrameHeader, durable_sequence) == 56);
+    assert!(offset_of!(FrameHeader, previous_crc) == 64);
+    assert!(offset_of!(FrameHeader, bytes) == 72);
+    assert!(offset_of!(FrameHeader, records) == 76);
+    assert!(offset_of!(FrameHeader, epoch) == 80);
+    assert!(offset_of!(FrameHeader, reserved) == 88);
+};
+
 /// Bytes of a frame header.
 pub const FRAME_HEADER_BYTES: usize = 128;
 

@@ -130,6 +130,18 @@ pub struct PageHeader {
 
 const _: () = assert!(size_of::<PageHeader>() == 64);
 
+/// Fields stand where docs/on-disk-format.md says.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(PageHeader, magic) == 0);
+    assert!(offset_of!(PageHeader, crc) == 4);
+    assert!(offset_of!(PageHeader, level) == 8);
+    assert!(offset_of!(PageHeader, epoch) == 16);
+    assert!(offset_of!(PageHeader, own_address) == 24);
+    assert!(offset_of!(PageHeader, object_hint) == 32);
+    assert!(offset_of!(PageHeader, mapped) == 40);
+};
+
 /// Fields of a page's header that a dump shows.
 pub struct PageHeaderFields {
     /// CRC in the header.

@@ -25,6 +25,7 @@ pub struct SlotEntry {
 }
 
 const _: () = assert!(size_of::<SlotEntry>() == 8);
+const _: () = assert!(size_of::<TreeRoot>() == 24);
 
 impl SlotEntry {
     /// An entry for a page written to `slot` (0 or 1).
@@ -105,6 +106,28 @@ struct RootHeader {
     reserved: [u8; 63],
 }
 
+/// Fields stand where docs/on-disk-format.md says.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(RootHeader, magic) == 0);
+    assert!(offset_of!(RootHeader, version) == 8);
+    assert!(offset_of!(RootHeader, groups) == 12);
+    assert!(offset_of!(RootHeader, uuid) == 16);
+    assert!(offset_of!(RootHeader, epoch) == 32);
+    assert!(offset_of!(RootHeader, log_position) == 40);
+    assert!(offset_of!(RootHeader, log_sequence) == 48);
+    assert!(offset_of!(RootHeader, log_previous_crc) == 56);
+    assert!(offset_of!(RootHeader, next_object) == 64);
+    assert!(offset_of!(RootHeader, allocated_blocks) == 72);
+    assert!(offset_of!(RootHeader, metadata_blocks) == 80);
+    assert!(offset_of!(RootHeader, data_start) == 88);
+    assert!(offset_of!(RootHeader, data_end) == 96);
+    assert!(offset_of!(RootHeader, objects) == 104);
+    assert!(offset_of!(RootHeader, documents) == 128);
+    assert!(offset_of!(RootHeader, drops) == 152);
+    assert!(offset_of!(RootHeader, clean) == 176);
+};
+const _: () = assert!(size_of::<RootHeader>() == 240);
 const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
 
 /// What a checkpoint leaves behind.
