@@ -59,7 +59,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
     let result = guard::catch(|| {
         half_created(&world, seed)?;
         let mut run = filled(&world, seed)?;
-        let mut random = Random::new(seed ^ 0x0064_616d_6167_65);
+        let mut random = Random::new(seed ^ 0x6461_6d61_6765);
         for block in run.disk.stored() {
             for (class, bytes) in classes(&run.disk, &world, block) {
                 for _ in 0..times {
@@ -92,7 +92,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
 /// A pool with a checkpoint, and records in the log after it.
 fn filled(world: &World, seed: u64) -> Result<Run, String> {
     let mut run = Run::new(world.clone(), Story::default())?;
-    let mut generator = Generator::new(seed ^ 0x0066_696c_6c65_64);
+    let mut generator = Generator::new(seed ^ 0x6669_6c6c_6564);
     let mut number = 0;
     let mut next = |run: &mut Run, step: Step| {
         number += 1;
