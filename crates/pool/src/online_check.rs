@@ -182,6 +182,12 @@ impl<M: Media> Core<M> {
                 }
             }
             match check.phase {
+                Phase::WantPicture | Phase::WantFlip(_) if self.starved() => {
+                    return Step::Fail(Failure::Pool(PoolError::Busy(
+                        "the file system under the pool is full: a check needs a checkpoint, which cannot be written"
+                            .into(),
+                    )));
+                }
                 Phase::WantPicture => {
                     self.checkpoint_wanted = true;
                     return Step::Later;

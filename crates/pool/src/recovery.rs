@@ -95,13 +95,13 @@ pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) 
 const INDEX_PAGES_AT_ONCE: usize = 256;
 
 /// Reads the current versions of index pages, many at once: `entries` says which of them were written, `place` where. `take` gets the number and the content
-/// of each. Returns the numbers and blocks of those that fail their checksum.
+/// of each. Returns the numbers of those that cannot be used, and why.
 fn read_index<M: Media>(
     media: &mut M,
     entries: &[SlotEntry],
     place: impl Fn(u32, u8) -> u64,
     take: &mut dyn FnMut(usize, &[SlotEntry]),
-) -> Vec<(u32, u64)> {
+) -> Vec<(u32, String)> {
     let written: Vec<(usize, u64)> = (entries.iter().enumerate())
         .filter_map(|(number, entry)| Some((number, place(number as u32, entry.slot()?))))
         .collect();
@@ -110,12 +110,21 @@ fn read_index<M: Media>(
         let requests: Vec<(u64, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
         for ((number, block), read) in batch.iter().zip(read_many(media, &requests)) {
             let crc = entries.get(*number).map_or(0, SlotEntry::crc);
-            let good = |read: Result<Buffer, String>| read.ok().filter(|buffer| crc32c(buffer) == crc);
+            let good = |read: Result<Buffer, String>| match read? {
+                buffer if crc32c(&buffer) == crc => Ok(buffer),
+                _ => Err(format!("block {block} fails its checksum")),
+            };
             // Once more: what was wrong may have been the transfer.
-            let page = good(read).or_else(|| read_many(media, &[(*block, 1)]).pop().and_then(good));
-            match page.as_ref().and_then(|page| <[SlotEntry]>::ref_from_bytes(page).ok()) {
-                Some(page) => take(*number, page),
-                None => bad.push((*number as u32, *block)),
+            let page = good(read).or_else(|reason| {
+                let again = read_many(media, &[(*block, 1)]).pop().unwrap_or(Err(reason));
+                good(again)
+            });
+            match page {
+                Ok(page) => match <[SlotEntry]>::ref_from_bytes(&page) {
+                    Ok(entries) => take(*number, entries),
+                    Err(_) => bad.push((*number as u32, format!("block {block} is too short"))),
+                },
+                Err(reason) => bad.push((*number as u32, reason)),
             }
         }
     }
@@ -131,9 +140,9 @@ fn load_index<M: Media>(
     mut trouble: Option<&mut Vec<String>>,
 ) -> Result<SpaceMap, PoolError> {
     let mut stale = Vec::new();
-    let mut judge = |bad: Vec<(u32, u64)>, what: &str, zones_each: u32| {
-        for (number, block) in bad {
-            let sentence = format!("{what} (block {block}) fails its checksum");
+    let mut judge = |bad: Vec<(u32, String)>, what: &str, zones_each: u32| {
+        for (number, reason) in bad {
+            let sentence = format!("{what}: {reason}");
             let Some(trouble) = &mut trouble else { return Err(damaged(sentence)) };
             trouble.push(sentence);
             stale.push(number * zones_each);

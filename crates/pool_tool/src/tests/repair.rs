@@ -66,8 +66,8 @@ fn mends(damage: impl Fn(&mut Fixture), words: &str) {
 #[test]
 fn damaged_counts_and_indexes_are_made_anew() {
     mends(|pool| space_map(pool).2.iter().for_each(|offset| flip(pool, *offset)), "fail their checksum");
-    mends(|pool| space_map(pool).0.iter().for_each(|offset| flip(pool, *offset)), "the space index (block ");
-    mends(|pool| space_map(pool).1.iter().for_each(|offset| flip(pool, *offset)), "the upper space index (block ");
+    mends(|pool| space_map(pool).0.iter().for_each(|offset| flip(pool, *offset)), "the space index: block ");
+    mends(|pool| space_map(pool).1.iter().for_each(|offset| flip(pool, *offset)), "the upper space index: block ");
     mends(
         |pool| {
             let (a, b, c) = space_map(pool);
