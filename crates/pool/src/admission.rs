@@ -4,8 +4,10 @@
 //! been promised to reserved volumes, from everybody else; the reserve for operations that free space (UNMAP, zeros, deletion), from
 //! everything that stores something new. A page that is only moved to a new address passes: its old block comes back at the next checkpoint.
 
-use crate::core::{Core, Operation, Progress, Step};
+use crate::core::Core;
 use crate::interface::{CatalogChange, PoolError};
+use crate::operation::Operation;
+use crate::step::{Progress, Step};
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
 use rustc_hash::FxHashMap;
@@ -98,7 +100,7 @@ impl<M: Media> Core<M> {
         // A plan may count a page several times; what is due is the most that can be needed.
         let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
-        let parted = crate::core::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
+        let parted = crate::object::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised() - parted.promised();
         Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), ..ask }
     }
@@ -121,19 +123,19 @@ impl<M: Media> Core<M> {
 
     /// Blocks that must be promised in addition after these changes.
     pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
-        let mut after: FxHashMap<u64, crate::core::Object> = FxHashMap::default();
-        let known = |after: &FxHashMap<u64, crate::core::Object>, id: u64| {
+        let mut after: FxHashMap<u64, crate::object::Object> = FxHashMap::default();
+        let known = |after: &FxHashMap<u64, crate::object::Object>, id: u64| {
             after.get(&id).cloned().or_else(|| self.objects.get(&id).cloned())
         };
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {
-                    after.insert(id.0, crate::core::Object::new(id.0, *size_bytes));
+                    after.insert(id.0, crate::object::Object::new(id.0, *size_bytes));
                 }
                 CatalogChange::CloneObject { source, id, .. } => {
                     let Some(mut object) = known(&after, source.0) else { continue };
                     object.share(u64::MAX, u64::MAX);
-                    let clone = crate::core::Object { reservation: None, tracked: false, ..object.clone() };
+                    let clone = crate::object::Object { reservation: None, tracked: false, ..object.clone() };
                     after.insert(source.0, object);
                     after.insert(id.0, clone);
                 }
@@ -163,7 +165,7 @@ impl<M: Media> Core<M> {
                 }
                 CatalogChange::DeleteObject { id } => {
                     if let Some(object) = known(&after, id.0) {
-                        after.insert(id.0, crate::core::Object { reservation: None, ..object });
+                        after.insert(id.0, crate::object::Object { reservation: None, ..object });
                     }
                 }
                 CatalogChange::SetWriteCache { .. }
@@ -172,8 +174,8 @@ impl<M: Media> Core<M> {
                 | CatalogChange::DeleteDocument { .. } => {}
             }
         }
-        let before: u64 = after.keys().filter_map(|id| self.objects.get(id)).map(crate::core::Object::promised).sum();
-        let after: u64 = after.values().map(crate::core::Object::promised).sum();
+        let before: u64 = after.keys().filter_map(|id| self.objects.get(id)).map(crate::object::Object::promised).sum();
+        let after: u64 = after.values().map(crate::object::Object::promised).sum();
         after.saturating_sub(before)
     }
 

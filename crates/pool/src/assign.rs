@@ -4,9 +4,10 @@
 //! changed, and the caller stops the pool.
 
 use crate::blocks::Data;
-use crate::core::{Core, FIRST_OBJECT, Object};
+use crate::core::{Core, FIRST_OBJECT};
 use crate::interface::CatalogChange;
 use crate::mutations::{Mutation, leaves_out};
+use crate::object::Object;
 use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
 use crate::space::Stream;

@@ -6,9 +6,11 @@
 
 use crate::assign::Source;
 use crate::blocks::Data;
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, Dropped, Io, OBJECT_TABLE};
+use crate::completion::Io;
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::interface::Incident;
 use crate::mutations::{Mutation, leaves_out};
+use crate::object::Dropped;
 use crate::pace::Pace;
 use crate::page::{Entry, crc32c};
 use crate::root::{Root, TreeRoot};

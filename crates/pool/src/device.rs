@@ -3,11 +3,12 @@
 //! Everything here lives on one thread. Whoever owns the thread calls [`Pool::pump`] after each batch of work and when the medium's wake
 //! descriptor becomes readable; [`Pool::on_work`] is called when an operation was submitted that needs a pump to finish.
 
-use crate::core::{Core, Counters, Failure, Operation, OperationId, Output};
+use crate::core::{Core, Counters};
 use crate::interface::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolError,
     PoolSpace, ScanStep,
 };
+use crate::operation::{Failure, Operation, OperationId, Output};
 use block::{
     BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
     ProvisioningExtent, VolumeId,

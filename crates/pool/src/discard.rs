@@ -7,7 +7,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::core::{Core, Io};
+use crate::completion::Io;
+use crate::core::Core;
 use media::{BlockAddress, Done, Media, MediaError};
 
 /// Discards with the medium at once.

@@ -1,9 +1,10 @@
 //! What lies where, for experts: structures of a closed pool as names and values, without judging more than needed to read them.
 
-use crate::core::{Core, FIRST_OBJECT, Options};
+use crate::core::{Core, FIRST_OBJECT};
 use crate::frame::FRAME_HEADER_BYTES;
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use crate::operation::Options;
 use crate::page::{Page, PageHeaderFields, crc32c};
 use crate::record::{self, Record};
 use crate::recovery::{Scanner, await_ticket, read_blocks};

@@ -3,15 +3,17 @@
 use crate::admission::Ask;
 use crate::assign::{Source, blocks_for, is_user_object};
 use crate::blocks::Data;
-use crate::core::{
-    Core, Failure, INLINE_BYTES, Io, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId,
-    Output, Placed, Progress, Step,
-};
+use crate::completion::Io;
+use crate::core::{Core, INLINE_BYTES};
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
 use crate::mutations::{Mutation, leaves_out};
+use crate::operation::{
+    Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Output,
+};
 use crate::page::crc32c;
 use crate::record::{self, BlockWrite};
 use crate::space::Stream;
+use crate::step::{Placed, Progress, Step};
 use block::{BlockError, CompareOutcome, CopyOutcome, Extent, ProvisioningExtent};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};

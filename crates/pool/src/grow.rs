@@ -8,9 +8,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::core::{Core, Io, Operation, OperationId, Output, Step};
+use crate::completion::Io;
+use crate::core::Core;
 use crate::interface::{Growth, PoolError};
 use crate::layout::{GROUP_ZONES, ZONE_BLOCKS};
+use crate::operation::{Operation, OperationId, Output};
+use crate::step::Step;
 use media::Media;
 
 /// What the medium refuses to exceed is what the root has room for.

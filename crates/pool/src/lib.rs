@@ -9,6 +9,7 @@ mod assign;
 mod blocks;
 mod check;
 mod checkpoint;
+mod completion;
 mod core;
 mod device;
 mod discard;
@@ -23,7 +24,9 @@ mod layout;
 mod log;
 #[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
 mod mutations;
+mod object;
 mod online_check;
+mod operation;
 mod pace;
 mod page;
 mod read;
@@ -34,19 +37,20 @@ mod root;
 mod scan;
 mod space;
 mod starved;
+mod step;
 mod stream;
 mod tree;
 mod walk;
 
-pub use crate::core::{
-    Core, Counters, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
-    Output,
-};
+pub use crate::core::{Core, Counters};
 pub use check::{CheckOptions, CheckProgress, CheckReport};
 pub use device::{Pool, Volume};
 pub use dump::{Shown, show_log, show_root};
 pub use interface::*;
 #[cfg(feature = "mutations")]
 pub use mutations::{Mutation, fail_allocation, set_mutation};
+pub use operation::{
+    Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output,
+};
 pub use rebuild::{RepairError, RepairReport};
 pub use recovery::{Opened, initial_root};

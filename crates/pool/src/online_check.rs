@@ -7,12 +7,16 @@
 //! scarce the held blocks are let go and the pass begins anew.
 
 use crate::check::CheckReport;
-use crate::core::{Core, Dropped, Failure, Io, OperationId, Output, Step, read_result};
+use crate::completion::{Io, read_result};
+use crate::core::Core;
 use crate::interface::{CheckStep, PoolError};
 use crate::layout::SEGMENT_BLOCKS;
+use crate::object::Dropped;
+use crate::operation::{Failure, OperationId, Output};
 use crate::page::{Page, crc32c};
 use crate::root::SlotEntry;
 use crate::space::STICKY;
+use crate::step::Step;
 use crate::tree::Pointer;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
 use rustc_hash::FxHashMap;

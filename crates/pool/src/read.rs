@@ -1,7 +1,10 @@
 //! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
 
-use crate::core::{Core, Io, OperationId, Output, Progress, ReadState, Step, read_result};
+use crate::completion::{Io, read_result};
+use crate::core::Core;
+use crate::operation::{OperationId, Output};
 use crate::page::crc32c;
+use crate::step::{Progress, ReadState, Step};
 use crate::tree::index_in;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};

@@ -7,9 +7,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::core::{Core, Options};
+use crate::core::Core;
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::SEGMENT_BLOCKS;
+use crate::operation::Options;
 use crate::page::{Page, crc32c, page_span};
 use crate::recovery::{Opened, Progress};
 use crate::root::SlotEntry;

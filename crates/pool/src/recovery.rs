@@ -4,12 +4,14 @@
 //! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
 //! another one. These functions block, as tools and start-up may.
 
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, Object, Options};
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
 use crate::frame::{self, FrameInfo};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
 use crate::mutations::{Mutation, leaves_out};
+use crate::object::Object;
+use crate::operation::Options;
 use crate::page::{PAGE_BYTES, crc32c};
 use crate::record::{self, Record};
 use crate::root::{Root, SlotEntry, TreeRoot};

@@ -4,11 +4,14 @@
 //! A scan keeps no pointers. It remembers the next block of an object and descends from the root each time, so whatever changes between two
 //! steps is seen as it then is.
 
-use crate::core::{Core, Failure, Io, Operation, OperationId, Output, Progress, Step, read_result};
+use crate::completion::{Io, read_result};
+use crate::core::Core;
 use crate::interface::{BlockId, Incident, ObjectId, Place, PoolError, ScanStep};
 use crate::layout::SEGMENT_BLOCKS;
+use crate::operation::{Failure, Operation, OperationId, Output};
 use crate::page::{FANOUT, MAX_LEVEL, Page, crc32c, page_span};
 use crate::space::STICKY;
+use crate::step::{Progress, Step};
 use crate::tree::Pointer;
 use block::BlockError;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};

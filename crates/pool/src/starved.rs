@@ -7,8 +7,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::core::{Core, Failure, Io, Operation};
+use crate::completion::Io;
+use crate::core::Core;
 use crate::interface::PoolError;
+use crate::operation::{Failure, Operation};
 use crate::page::{PAGE_BYTES, Page};
 use block::BlockError;
 use media::{BlockAddress, Buffer, Media, Ticket};

@@ -10,8 +10,8 @@
 //! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256 and rounded up (3), repeated
 //! ```
 
-use crate::core::{Dropped, Object};
 use crate::interface::{ObjectKind, Reservation};
+use crate::object::{Dropped, Object};
 use crate::record::Cursor;
 use bytes::Bytes;
 use std::collections::BTreeMap;

@@ -4,7 +4,8 @@
 //! epoch: empty pointers get fresh pages, shared pages are copied (their children gain a reference), clean pages move to a new address.
 //! Counts propagate lazily: a page's count is the number of parents that point to it, not of objects that reach it.
 
-use crate::core::{Cached, Core, Dropped};
+use crate::core::{Cached, Core};
+use crate::object::Dropped;
 use crate::page::{Entry, FANOUT, Page, entry_span, page_span};
 use crate::space::Stream;
 use media::Media;

@@ -1,0 +1,220 @@
+//! What can be asked of the pool, and what comes back.
+
+use crate::interface::{CatalogChange, CheckStep, Growth, Place, PoolError, ScanStep};
+use block::{BlockError, CompareOutcome, CopyOutcome, ProvisioningExtent};
+use bytes::Bytes;
+
+/// Names a submitted operation.
+pub type OperationId = u64;
+
+/// Largest volume: 16 TiB.
+pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
+
+/// Largest document.
+pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
+
+/// Largest single write.
+pub const MAX_WRITE_BYTES: usize = 64 << 20;
+
+/// How the pool uses memory and identifies a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Memory for map pages, counts and data blocks together.
+    pub memory_bytes: usize,
+    /// A random number that no other run of this pool has used.
+    pub incarnation: u64,
+    /// Blocks destaged at once.
+    pub destage_batch: usize,
+    /// Give long runs of freed blocks back to the file system or device below. A block that is used again after that costs its allocation there.
+    pub discard: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false }
+    }
+}
+
+/// An operation. Offsets and lengths are bytes, multiples of 512.
+#[derive(Debug)]
+pub enum Operation {
+    /// Reads.
+    Read {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Length.
+        length: usize,
+    },
+    /// Writes.
+    Write {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Content.
+        data: Bytes,
+        /// Durable before the reply even when the write cache is on.
+        forced: bool,
+    },
+    /// Makes ranges read as zeros and deallocates what they cover.
+    Zero {
+        /// Object.
+        object: u64,
+        /// Start and length of each range.
+        ranges: Vec<(u64, u64)>,
+        /// As for a write.
+        forced: bool,
+    },
+    /// Shares a range; the two offsets agree modulo 4 096.
+    Clone {
+        /// Source object.
+        source: u64,
+        /// Start in the source.
+        source_offset: u64,
+        /// Destination object.
+        destination: u64,
+        /// Start in the destination.
+        destination_offset: u64,
+        /// Length.
+        length: u64,
+    },
+    /// Compares, and writes when equal.
+    CompareAndWrite {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Expected content.
+        compare: Bytes,
+        /// New content.
+        data: Bytes,
+        /// As for a write.
+        forced: bool,
+    },
+    /// Completes when everything executed before it is durable.
+    Flush,
+    /// Provisioning status.
+    Provisioning {
+        /// Object.
+        object: u64,
+        /// Start.
+        offset: u64,
+        /// Most runs to return.
+        limit: usize,
+    },
+    /// Changes the catalog.
+    Catalog(Vec<CatalogChange>),
+    /// Counts the blocks that only these objects use: what deleting all of them frees.
+    Unique {
+        /// Objects.
+        objects: Vec<u64>,
+    },
+    /// Deallocates stored blocks of zeros: one step.
+    ReclaimZeros {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+    },
+    /// Reads and verifies stored content: one step.
+    Verify {
+        /// Object.
+        object: u64,
+        /// Where the step begins.
+        offset: u64,
+        /// Forget which shared pages were verified.
+        anew: bool,
+    },
+    /// Finds every place that is stored in one of these blocks.
+    PlacesOf(Vec<u64>),
+    /// One step of a check of the whole pool.
+    CheckStep,
+    /// Counts how much of a reserved volume is shared.
+    Recount {
+        /// Object.
+        object: u64,
+    },
+    /// Makes the pool larger.
+    Grow(Growth),
+}
+
+/// What a finished operation returns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Nothing.
+    Done,
+    /// Content read.
+    Data(Bytes),
+    /// Result of a compare-and-write.
+    Compared(CompareOutcome),
+    /// What a clone shared and copied.
+    Copied(CopyOutcome),
+    /// Provisioning runs.
+    Provisioning(Vec<ProvisioningExtent>),
+    /// A number of bytes.
+    Bytes(u64),
+    /// A step of a scan.
+    Scanned(Box<ScanStep>),
+    /// Places.
+    Places(Vec<Place>),
+    /// A step of a check.
+    Check(Box<CheckStep>),
+}
+
+/// Why an operation failed. Nothing was changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// As the block device contract says.
+    Block(BlockError),
+    /// As the catalog contract says.
+    Pool(PoolError),
+}
+
+impl From<BlockError> for Failure {
+    fn from(e: BlockError) -> Self {
+        Self::Block(e)
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(e: PoolError) -> Self {
+        Self::Pool(e)
+    }
+}
+
+impl Operation {
+    /// True for what hosts ask for, false for administration and scans.
+    pub(crate) fn is_of_a_host(&self) -> bool {
+        matches!(
+            self,
+            Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Zero { .. }
+                | Self::Clone { .. }
+                | Self::CompareAndWrite { .. }
+                | Self::Flush
+        )
+    }
+}
+
+pub(crate) fn operation_lba(operation: &Operation) -> u64 {
+    let offset = match operation {
+        Operation::Read { offset, .. }
+        | Operation::Write { offset, .. }
+        | Operation::CompareAndWrite { offset, .. }
+        | Operation::Provisioning { offset, .. } => *offset,
+        Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
+        Operation::Clone { source_offset, .. } => *source_offset,
+        Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
+        Operation::Flush
+        | Operation::Catalog(_)
+        | Operation::Unique { .. }
+        | Operation::PlacesOf(_)
+        | Operation::CheckStep
+        | Operation::Recount { .. }
+        | Operation::Grow(_) => 0,
+    };
+    offset / 512
+}
