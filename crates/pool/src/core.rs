@@ -540,6 +540,8 @@ pub struct Core<M: Media> {
     pub(crate) growing: Option<crate::grow::Growing>,
     pub(crate) starved: crate::starved::Starved,
     pub(crate) discards_in_flight: usize,
+    /// A checkpoint is flushed, and flips when the flush of large writes has ended well too.
+    flip_waits: bool,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -613,6 +615,7 @@ impl<M: Media> Core<M> {
             growing: None,
             starved: Default::default(),
             discards_in_flight: 0,
+            flip_waits: false,
             online_check: None,
             recount_due: false,
             later: Vec::new(),
@@ -1126,6 +1129,10 @@ impl<M: Media> Core<M> {
             self.stop(reason);
             return;
         }
+        if self.stopped.is_some() {
+            // What failed may have taken with it what a checkpoint in flight relies on.
+            return;
+        }
         match io {
             Io::Page { address, level, crc, retried } => {
                 let parsed = read_result(completion.result).and_then(|b| Page::parse(&b, address, level, crc));
@@ -1188,6 +1195,9 @@ impl<M: Media> Core<M> {
                 self.placed_flush_in_flight = false;
                 match completion.result {
                     Ok(_) => {
+                        if std::mem::take(&mut self.flip_waits) {
+                            self.checkpoint_flushed();
+                        }
                         for id in operations {
                             self.placed_ready(id);
                         }
@@ -1232,6 +1242,8 @@ impl<M: Media> Core<M> {
             },
             Io::Discard { address, blocks } => self.discarded(address, blocks, &completion.result),
             Io::CheckpointFlush => match completion.result {
+                // Of two flushes at once only one may tell that writes were lost.
+                Ok(_) if self.placed_flush_in_flight => self.flip_waits = true,
                 Ok(_) => self.checkpoint_flushed(),
                 Err(error) => self.stop(format!("a flush failed: {error}")),
             },
