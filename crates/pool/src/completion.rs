@@ -197,6 +197,10 @@ impl<M: Media> Core<M> {
             self.stop(reason);
             return;
         }
+        if self.stopped.is_some() {
+            // What failed may have taken with it what a checkpoint in flight relies on.
+            return;
+        }
         match io {
             Io::Page { address, level, crc, retried } => {
                 let parsed = read_result(completion.result).and_then(|b| Page::parse(&b, address, level, crc));
@@ -259,6 +263,9 @@ impl<M: Media> Core<M> {
                 self.placed_flush_in_flight = false;
                 match completion.result {
                     Ok(_) => {
+                        if std::mem::take(&mut self.flip_waits) {
+                            self.checkpoint_flushed();
+                        }
                         for id in operations {
                             self.placed_ready(id);
                         }
@@ -303,6 +310,8 @@ impl<M: Media> Core<M> {
             },
             Io::Discard { address, blocks } => self.discarded(address, blocks, &completion.result),
             Io::CheckpointFlush => match completion.result {
+                // Of two flushes at once only one may tell that writes were lost.
+                Ok(_) if self.placed_flush_in_flight => self.flip_waits = true,
                 Ok(_) => self.checkpoint_flushed(),
                 Err(error) => self.stop(format!("a flush failed: {error}")),
             },

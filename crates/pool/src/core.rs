@@ -105,6 +105,8 @@ pub struct Core<M: Media> {
     pub(crate) growing: Option<crate::grow::Growing>,
     pub(crate) starved: crate::starved::Starved,
     pub(crate) discards_in_flight: usize,
+    /// A checkpoint is flushed, and flips when the flush of large writes has ended well too.
+    pub(crate) flip_waits: bool,
     pub(crate) online_check: Option<Box<crate::online_check::OnlineCheck>>,
     /// Something was given back since what reserved volumes share was counted.
     pub(crate) recount_due: bool,
@@ -178,6 +180,7 @@ impl<M: Media> Core<M> {
             growing: None,
             starved: Default::default(),
             discards_in_flight: 0,
+            flip_waits: false,
             online_check: None,
             recount_due: false,
             later: Vec::new(),
