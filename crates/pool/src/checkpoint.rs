@@ -112,7 +112,11 @@ impl<M: Media> Core<M> {
         let mut segments = Vec::new();
         if !self.space.prepare(new + self.need.allocations + 16, &mut segments) {
             if segments.is_empty() {
-                self.stop("no space is left for a checkpoint");
+                let needed = new + self.need.allocations + 16;
+                let (kept, left) = (self.checkpoint_blocks(), self.space.available());
+                self.stop(format!(
+                    "no space is left for a checkpoint: {needed} blocks are needed, {kept} were kept back, {left} are left"
+                ));
             }
             self.need.clear();
             self.need.segments = segments;
