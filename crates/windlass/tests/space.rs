@@ -203,3 +203,57 @@ fn a_check_of_a_name_and_of_a_file_are_different_things() {
     let options = fixture.try_run(&["pool", "check", file.to_str().unwrap(), "--no-wait"]);
     assert_eq!(options.status.code(), Some(2));
 }
+
+/// Three volumes on a pool that gets full: the thick one and the one that only overwrites go on, the thin one gets an error until there is
+/// space again.
+#[test]
+fn a_full_pool_stops_only_who_needs_space_and_growing_helps() {
+    let fixture = Fixture::start();
+    fixture.ok(&["volume", "create", "thick", "--size", "64M", "--reserve", "thick"]);
+    fixture.ok(&["access", "grant", "thick", "--any"]);
+    for name in ["over", "thin"] {
+        fixture.array.create_volume(name, "1G").unwrap();
+    }
+    let mut session = fixture.log_in("over");
+    for mib in 0..4 {
+        session.write16(mib * 2048, data(mib as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("thin");
+    let mut mib = 0;
+    let full = loop {
+        assert!(mib < 1024, "a pool of 512 MiB took 1 GiB");
+        match session.write16(mib * 2048, data(1000 + mib as u32, 1 << 20).into()) {
+            Ok(()) => mib += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(sense(full), (7, 0x27, 7), "SPACE ALLOCATION FAILED WRITE PROTECT");
+    drop(session);
+    let mut session = fixture.log_in("thick");
+    for at in 0..64 {
+        session.write16(at * 2048, data(5000 + at as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("over");
+    for mib in 0..4 {
+        session.write16(mib * 2048, data(9000 + mib as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    fixture.ok(&["pool", "grow", "p0", "--size", "1G"]);
+    assert_eq!(fixture.number(&["pool", "show"], "size_bytes"), 1 << 30);
+    let mut session = fixture.log_in("thin");
+    for at in mib..mib + 64 {
+        session.write16(at * 2048, data(1000 + at as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("thick");
+    assert_eq!(session.read16(63 * 2048, 2048).unwrap(), data(5063, 1 << 20));
+    drop(session);
+    fixture.ok(&["pool", "check", "p0"]);
+    let events = fixture.json(&["event", "list", "--limit", "1000"]);
+    let codes: Vec<&str> = events.as_array().unwrap().iter().filter_map(|event| event["code"].as_str()).collect();
+    for code in ["threshold-reached", "pool-grown", "threshold-left"] {
+        assert!(codes.contains(&code), "no {code} in {codes:?}");
+    }
+}
