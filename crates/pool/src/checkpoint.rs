@@ -111,6 +111,11 @@ impl<M: Media> Core<M> {
         }
         let mut segments = Vec::new();
         if !self.space.prepare(new + self.need.allocations + 16, &mut segments) {
+            if segments.is_empty() && self.discards_in_flight > 0 {
+                // They bring blocks back.
+                self.need.clear();
+                return false;
+            }
             if segments.is_empty() {
                 let needed = new + self.need.allocations + 16;
                 let (kept, left) = (self.checkpoint_blocks(), self.space.available());

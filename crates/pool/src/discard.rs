@@ -9,6 +9,7 @@ mod tests;
 
 use crate::completion::Io;
 use crate::core::Core;
+use crate::layout::SEGMENT_BLOCKS;
 use media::{BlockAddress, Done, Media, MediaError};
 
 /// Discards with the medium at once.
@@ -20,9 +21,10 @@ impl<M: Media> Core<M> {
         if !self.options.discard || self.replaying.is_some() {
             return;
         }
-        // Not where every block may be wanted at once.
+        // Not where every block may be wanted at once: what is on its way to the medium is missing until it is back.
+        let kept = self.space.usable() / 10 + self.promised + self.reserve_blocks() + self.checkpoint_blocks();
         while self.discards_in_flight < IN_FLIGHT
-            && self.space.available() > self.space.usable() / 10 + self.promised
+            && self.space.available() > kept + SEGMENT_BLOCKS
             && let Some((address, blocks)) = self.space.begin_discard()
         {
             self.discards_in_flight += 1;
