@@ -26,6 +26,8 @@ pub(crate) struct Ask {
     pub passing: u64,
     /// Blocks that must be promised to reserved volumes in addition.
     pub promise: u64,
+    /// The promise to the volume is not for everything, so it must not be kept at the cost of others.
+    pub partly: bool,
     /// The operation stores nothing new, or frees space.
     pub freeing: bool,
 }
@@ -68,8 +70,8 @@ impl<M: Media> Core<M> {
         let uncovered = ask.lasting.saturating_sub(ask.covered);
         let owed = self.promised.saturating_sub(ask.covered);
         let kept = match (uncovered + ask.promise, ask.freeing) {
-            (0, _) => 0,
-            (_, true) => owed,
+            (0, _) if !ask.partly => 0,
+            (0, _) | (_, true) => owed,
             (_, false) => owed + self.reserve_blocks(),
         };
         let needed = blocks + ask.promise + kept + self.checkpoint_blocks();
@@ -102,12 +104,15 @@ impl<M: Media> Core<M> {
         let fresh = self.need.fresh.min(new);
         let parted = crate::object::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised() - parted.promised();
-        Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), ..ask }
+        let partly = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
+        // What stores nothing works in any case.
+        let partly = partly && new + pages > 0;
+        Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), partly, ..ask }
     }
 
     /// As [`Core::ask_for`], for an operation that frees space.
     pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
-        Ask { freeing: true, ..self.ask_for(object, new) }
+        Ask { freeing: true, partly: false, ..self.ask_for(object, new) }
     }
 
     /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.

@@ -177,9 +177,13 @@ impl<M: Media> Core<M> {
                 self.page_mut(path.page())?.entries[i] = Entry::EMPTY;
                 if level == 0 {
                     delta -= 1;
-                    self.release_block(old.address())?;
+                    let left = self.release_block(old.address())?;
+                    self.fewer_shared(object, u64::from(left > 0))?;
                 } else {
                     delta -= old.mapped() as i64;
+                    if self.space.count(old.address()).is_some_and(|count| count > 1) {
+                        self.fewer_shared(object, old.mapped())?;
+                    }
                     self.drop_tree((old.address(), level - 1, old.crc()), old.mapped());
                 }
             }

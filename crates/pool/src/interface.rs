@@ -21,7 +21,7 @@ pub enum ObjectKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// What a snapshot or clone shares with the volume has to be stored once more when the volume overwrites it. This is the share of it, 0 to
-    /// 100 percent, for which space is kept free; below 100, overwriting shared content may fail.
+    /// 100 percent, for which space is kept free; below 100, writing where content was shared may fail.
     pub overwrite_percent: u8,
 }
 
