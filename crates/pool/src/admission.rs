@@ -37,6 +37,8 @@ pub(crate) struct Ask {
 pub(crate) struct Refused {
     /// Everything it asks for was promised to it.
     entitled: bool,
+    /// Blocks that could be allocated then.
+    available: u64,
     /// What would have to be promised, and is left for it.
     promise: Option<(u64, u64)>,
 }
@@ -78,7 +80,8 @@ impl<M: Media> Core<M> {
         if available < needed || crate::mutations::allocation_fails() {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
-                entitled: ask.covered > 0 && uncovered + ask.promise == 0,
+                entitled: ask.covered > 0 && uncovered + ask.promise == 0 && !ask.partly,
+                available,
                 promise: (ask.promise > 0).then_some((ask.promise, left)),
             });
             return Err(Step::Space);
@@ -212,11 +215,13 @@ impl<M: Media> Core<M> {
     /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
     /// Those whose space was promised go on as long as any is on its way.
     pub(crate) fn fail_or_retry_space(&mut self) {
-        let coming = self.space_is_coming();
+        let (coming, available) = (self.space_is_coming(), self.space.available());
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             let refused = pending.progress.refused;
-            if !(coming && refused.is_some_and(|refused| refused.entitled)) {
+            // More than at the last try: the space that was promised is on its way.
+            let gains = refused.is_some_and(|refused| refused.entitled && available > refused.available);
+            if !(coming && gains) {
                 pending.progress.space_tries += 1;
             }
             if pending.progress.space_tries > TRIES {

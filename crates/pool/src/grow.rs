@@ -30,7 +30,7 @@ enum Stage {
     },
     /// The checkpoint in flight tells.
     Frozen,
-    Finished(Result<(), PoolError>),
+    Finished,
 }
 
 /// A growth under way.
@@ -38,6 +38,10 @@ pub(crate) struct Growing {
     growth: media::Growth,
     operation: OperationId,
     stage: Stage,
+    /// What the operation has still to be told.
+    answer: Option<Result<(), PoolError>>,
+    /// It has been told, or will be when it is next looked at.
+    answered: bool,
     tries: u8,
 }
 
@@ -68,18 +72,18 @@ impl<M: Media> Core<M> {
     pub(crate) fn grow_step(&mut self, id: OperationId, growth: &Growth) -> Step {
         match &mut self.growing {
             None => {
-                self.growing = Some(Growing { growth: growth.into(), operation: id, stage: Stage::Waiting, tries: 0 });
+                let (growth, stage) = (growth.into(), Stage::Waiting);
+                self.growing = Some(Growing { growth, operation: id, stage, answer: None, answered: false, tries: 0 });
                 Step::Io
             }
-            Some(growing) if growing.operation == id => match std::mem::replace(&mut growing.stage, Stage::Waiting) {
-                Stage::Finished(result) => {
-                    self.growing = None;
+            Some(growing) if growing.operation == id => match growing.answer.take() {
+                Some(result) => {
+                    if matches!(growing.stage, Stage::Finished) {
+                        self.growing = None;
+                    }
                     result.map_or_else(|error| Step::Fail(error.into()), |()| Step::Done(Output::Done))
                 }
-                stage => {
-                    growing.stage = stage;
-                    Step::Io
-                }
+                None => Step::Io,
             },
             Some(_) => Step::Fail(PoolError::CannotGrow("it is growing already".into()).into()),
         }
@@ -87,11 +91,26 @@ impl<M: Media> Core<M> {
 
     /// Drives a growth; called by every pump.
     pub(crate) fn step_growth(&mut self) {
+        let starved = self.starved();
         let Some(growing) = &mut self.growing else { return };
+        if starved {
+            match growing.stage {
+                Stage::Waiting => {
+                    let reason = "the file system under the pool is full, and has to take a checkpoint first".into();
+                    return self.end_growth(Err(PoolError::CannotGrow(reason)));
+                }
+                // It can no longer be called off, but nobody waits for it.
+                Stage::Extended { .. } | Stage::Frozen if !growing.answered => {
+                    let reason = "the file system under the pool is full: the pool is larger when it has room again";
+                    return self.answer_growth(Err(PoolError::Busy(reason.into())));
+                }
+                Stage::Extended { .. } | Stage::Frozen | Stage::Finished => {}
+            }
+        }
         match &growing.stage {
             Stage::Waiting if self.frozen.is_none() => {}
             Stage::Extended { .. } => return self.request_checkpoint(),
-            Stage::Waiting | Stage::Frozen | Stage::Finished(_) => return,
+            Stage::Waiting | Stage::Frozen | Stage::Finished => return,
         }
         if let Some(segment) = self.space.short_segment()
             && !self.space.hold(segment)
@@ -139,7 +158,17 @@ impl<M: Media> Core<M> {
 
     fn end_growth(&mut self, result: Result<(), PoolError>) {
         let Some(growing) = &mut self.growing else { return };
-        growing.stage = Stage::Finished(result);
+        growing.stage = Stage::Finished;
+        if growing.answered {
+            self.growing = None;
+        } else {
+            self.answer_growth(result);
+        }
+    }
+
+    fn answer_growth(&mut self, result: Result<(), PoolError>) {
+        let Some(growing) = &mut self.growing else { return };
+        (growing.answer, growing.answered) = (Some(result), true);
         let operation = growing.operation;
         self.make_ready(operation);
     }
