@@ -440,23 +440,27 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
     let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];
     // The geometries that intact copies tell: one, unless the device was formatted anew and a copy of its earlier life survived.
     let mut geometries = Vec::new();
-    let mut learn = |copy: &CopyState| match copy.contents() {
+    let learn = |geometries: &mut Vec<_>, copy: &CopyState| match copy.contents() {
         Some(contents) if !geometries.contains(&contents.geometry) => geometries.push(contents.geometry),
         _ => {}
     };
-    learn(&copies[0].1);
-    learn(&copies[1].1);
+    learn(&mut geometries, &copies[0].1);
+    learn(&mut geometries, &copies[1].1);
     let last = disk.block_count().saturating_sub(1);
     if copies[0].1.contents().is_none() && copies[1].1.contents().is_none() && last > 1 {
         let at_end = read(disk, 3, last);
-        learn(&at_end.1);
+        learn(&mut geometries, &at_end.1);
         copies[3] = at_end;
     }
-    for geometry in geometries {
+    // Copy 2 has the same place in all of them, and after a growth cut short it may be the one that tells where the old copy 3 is.
+    let mut at = 0;
+    while let Some(geometry) = geometries.get(at).copied() {
+        at += 1;
         for index in [2, 3] {
             let block = geometry.copy_blocks()[index];
             if copies[index].1.contents().is_none() && copies[index].0 != block {
                 copies[index] = read(disk, index, block);
+                learn(&mut geometries, &copies[index].1);
             }
         }
     }

@@ -14,6 +14,8 @@ use rustc_hash::FxHashMap;
 
 /// How often an operation that nobody owes space looks for it again, once after each checkpoint.
 const TRIES: u8 = 2;
+/// The same for an operation whose space was promised, while enough of it is freed and waits for a checkpoint.
+const ENTITLED_TRIES: u8 = 100;
 
 /// Blocks that an operation asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,8 +39,8 @@ pub(crate) struct Ask {
 pub(crate) struct Refused {
     /// Everything it asks for was promised to it.
     entitled: bool,
-    /// Blocks that could be allocated then.
-    available: u64,
+    /// Blocks that would have had to be allocatable.
+    needed: u64,
     /// What would have to be promised, and is left for it.
     promise: Option<(u64, u64)>,
 }
@@ -81,7 +83,7 @@ impl<M: Media> Core<M> {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
                 entitled: ask.covered > 0 && uncovered + ask.promise == 0 && !ask.partly,
-                available,
+                needed,
                 promise: (ask.promise > 0).then_some((ask.promise, left)),
             });
             return Err(Step::Space);
@@ -201,9 +203,7 @@ impl<M: Media> Core<M> {
         if !self.drops.is_empty() {
             self.reclaim(256);
         }
-        if let Some(check) = &mut self.online_check {
-            check.spoil();
-        }
+        self.let_go_of_held_space();
         if self.space_is_coming() && self.stopped.is_none() {
             // One in flight ends by itself, and one that cannot start waits for a read.
             return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
@@ -212,19 +212,26 @@ impl<M: Media> Core<M> {
         true
     }
 
+    /// While operations wait for space, a check of the pool must not hold any back.
+    pub(crate) fn let_go_of_held_space(&mut self) {
+        if !self.space_waiters.is_empty()
+            && let Some(check) = &mut self.online_check
+        {
+            check.spoil();
+        }
+    }
+
     /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
-    /// Those whose space was promised go on as long as any is on its way.
+    /// Those whose space was promised go on as long as it is on its way.
     pub(crate) fn fail_or_retry_space(&mut self) {
-        let (coming, available) = (self.space_is_coming(), self.space.available());
+        let coming = self.space.available() + self.space.pinned();
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             let refused = pending.progress.refused;
-            // More than at the last try: the space that was promised is on its way.
-            let gains = refused.is_some_and(|refused| refused.entitled && available > refused.available);
-            if !(coming && gains) {
-                pending.progress.space_tries += 1;
-            }
-            if pending.progress.space_tries > TRIES {
+            pending.progress.space_tries += 1;
+            // What was promised is there, but not released yet.
+            let due = refused.is_some_and(|refused| refused.entitled && coming >= refused.needed);
+            if pending.progress.space_tries > if due { ENTITLED_TRIES } else { TRIES } {
                 pending.failed = Some(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
                     (Operation::Catalog(_), Some((needed, left))) => PoolError::NoRoomForReservation {
                         needed_bytes: needed * BLOCK_BYTES as u64,

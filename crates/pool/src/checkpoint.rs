@@ -452,6 +452,7 @@ impl<M: Media> Core<M> {
         let Some(frozen) = self.frozen.take() else { return };
         self.root_version += 1;
         self.committed_epoch = frozen.epoch;
+        self.let_go_of_held_space();
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
         self.space.release(hold);
         self.growth_done();
