@@ -86,7 +86,8 @@ fn the_new_handshake_refuses_what_it_does_not_know_and_tells_size_and_limits() {
         assert_eq!(answered(&mut stream), (5, EINVAL), "{kind}");
     }
     stream.write_all(&request(0, 2, 0, 0, 0)).unwrap();
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    // The server hangs up; what it had not read then makes that a reset.
+    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     server.cut(Duration::from_secs(10)).unwrap();
 }
 
@@ -115,7 +116,8 @@ fn a_client_that_speaks_nonsense_is_reported() {
     let mut stream = connect(&server, 1, b"");
     take(&mut stream, 10);
     stream.write_all(&[0xFF; 28]).unwrap();
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    // The server hangs up; what it had not read then makes that a reset.
+    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     let error = server.cut(Duration::from_secs(10)).unwrap_err();
     assert!(error.to_string().contains("magic"), "{error}");
 }
