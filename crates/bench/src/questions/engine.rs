@@ -69,7 +69,7 @@ pub(super) fn answer(_windlass: &Path, options: &Options, report: &mut Report) -
     ));
     report.at_least("reads of the engine, beside io_uring alone", found.of("ratio")?.median, 0.9, "×");
 
-    let (gib, count) = if options.small { ("4", "50000") } else { ("100", "3000000") };
+    let (gib, count) = if options.small { ("1", "50000") } else { ("100", "3000000") };
     let found = ask(&["metadata", gib, count])?;
     report
         .fact(format!("{count} random overwrites over {gib} GiB, log of {} MiB", short(found.of("log-size")?.median)));

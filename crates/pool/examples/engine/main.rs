@@ -109,13 +109,14 @@ fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
 
 fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
-    let mut rig = Rig::new(file(&folder.path().join("pool"), 16 * GIB)?, 512 << 20)?;
-    let size = 2 * GIB;
+    // Short runs only show that it works.
+    let (pool, size) = if seconds < 1.0 { (GIB, 64 * MIB) } else { (16 * GIB, 2 * GIB) };
+    let mut rig = Rig::new(file(&folder.path().join("pool"), pool)?, 512 << 20)?;
     let volume = rig.create(size)?;
     rig.fill(volume, size, 3)?;
     rig.core.checkpoint()?;
-    let log_blocks = GIB / 4096;
-    let mut own = written_file(&folder.path().join("own"), GIB)?;
+    let log_blocks = (size / 2) / 4096;
+    let mut own = written_file(&folder.path().join("own"), size / 2)?;
     let data = Bytes::from(vec![5; 4096]);
     let mut numbers = Numbers(88_172_645_463_325_252);
     for _ in 0..3 {
@@ -154,8 +155,8 @@ fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
 
 fn read(folder: &Path, seconds: f64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
-    let mut rig = Rig::new(file(&folder.path().join("pool"), 16 * GIB)?, 128 << 20)?;
-    let size = 4 * GIB;
+    let (pool, size) = if seconds < 1.0 { (GIB, 64 * MIB) } else { (16 * GIB, 4 * GIB) };
+    let mut rig = Rig::new(file(&folder.path().join("pool"), pool)?, 128 << 20)?;
     let volume = rig.create(size)?;
     rig.fill(volume, size, 3)?;
     rig.core.checkpoint()?;
@@ -210,7 +211,7 @@ fn metadata(gib: u64, writes: u64) -> Result<(), Failed> {
 }
 
 fn clones(count: u64, mib: u64) -> Result<(), Failed> {
-    let template_bytes = 16 * GIB;
+    let template_bytes = if count < 100 { GIB } else { 16 * GIB };
     let mut rig = Rig::new(MemoryDisk::new(template_bytes * 2 + 2 * count * mib * MIB), 2 << 30)?;
     let template = rig.create(template_bytes)?;
     rig.fill(template, template_bytes, 3)?;
@@ -261,7 +262,7 @@ fn large(folder: &Path, gib: u64, mapped: u64) -> Result<(), Failed> {
     let setting = 256 << 20;
     let start = resident_bytes()?;
     let mut rig = Rig::new(file(&path, gib * GIB)?, setting)?;
-    let seed_bytes = 2 * GIB;
+    let seed_bytes = GIB / 4;
     let seed = rig.create(seed_bytes)?;
     rig.fill(seed, seed_bytes, 3)?;
     let template = rig.create(512 * GIB)?;
@@ -273,7 +274,7 @@ fn large(folder: &Path, gib: u64, mapped: u64) -> Result<(), Failed> {
     let data = Bytes::from(vec![5; 4096]);
     let mut numbers = Numbers(88_172_645_463_325_252);
     let mut most = 0;
-    for i in 0..300_000 {
+    for i in 0..if gib < 1024 { 20_000 } else { 300_000 } {
         let object = clones[numbers.below(clones.len() as u64) as usize];
         let offset = numbers.below(512 * GIB / 4096) * 4096;
         match i % 2 {
@@ -322,7 +323,7 @@ fn crash(folder: &Path) -> Result<(), Failed> {
 fn delete(folder: &Path, gib: u64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
     let mut rig = Rig::new(file(&folder.path().join("pool"), TIB.max(8 * gib * GIB))?, 2 << 30)?;
-    let seed_bytes = 4 * GIB;
+    let seed_bytes = if gib < 100 { GIB / 4 } else { 4 * GIB };
     let seed = rig.create(seed_bytes)?;
     rig.fill(seed, seed_bytes, 3)?;
     for (name, seed_part) in [("shared-leaves", seed_bytes), ("own-leaves", seed_bytes - 4 * KIB)] {
