@@ -368,13 +368,7 @@ impl<M: Media> Core<M> {
                     self.insert_object(Object::new(id.0, *size_bytes));
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
-                    self.share_all(source.0)?;
-                    let source = self.objects.get(&source.0)?.clone();
-                    if source.root != 0 {
-                        self.space.increment(source.root)?;
-                        // A change before this one in the list may have made paths to it owned.
-                        self.owned.clear();
-                    }
+                    let source = self.share_tree(source.0)?;
                     self.insert_object(Object {
                         id: id.0,
                         kind: *kind,
@@ -424,11 +418,7 @@ impl<M: Media> Core<M> {
                     })?;
                 }
                 CatalogChange::Rollback { id, source } => {
-                    self.share_all(source.0)?;
-                    let source = self.objects.get(&source.0)?.clone();
-                    if source.root != 0 {
-                        self.space.increment(source.root)?;
-                    }
+                    let source = self.share_tree(source.0)?;
                     let old = self.objects.get(&id.0)?.clone();
                     self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
                     self.adjust(id.0, |object| {
@@ -466,13 +456,16 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
-    /// Everything the object has mapped is from now on shared with another.
-    fn share_all(&mut self, id: u64) -> Option<()> {
-        self.note_more_shared(id, u64::MAX, u64::MAX);
-        if self.objects.get(&id)?.tracked {
-            self.adjust(id, |object| object.share(u64::MAX, u64::MAX))?;
+    /// Adds a reference to an object's whole tree, for another object; returns the object as it is then.
+    fn share_tree(&mut self, id: u64) -> Option<Object> {
+        self.more_shared(id, u64::MAX, u64::MAX)?;
+        let object = self.objects.get(&id)?.clone();
+        if object.root != 0 {
+            // A change before this one in the list may have made paths to it owned.
+            self.owned.clear();
+            self.space.increment(object.root)?;
         }
-        Some(())
+        Some(object)
     }
 
     /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.

@@ -334,7 +334,7 @@ impl<M: Media> Core<M> {
                 }
             }
             // A later checkpoint may have written to this place.
-            _ if self.space.index_entry(segment) != Some(entry) => check.spoiled = true,
+            _ if self.space.entry(segment) != entry => check.spoiled = true,
             Ok(_) => check.report.find(format!("reference counts of segment {segment} fail their checksum")),
             Err(reason) => check.report.find(format!("reference counts of segment {segment}: {reason}")),
         }
@@ -350,9 +350,8 @@ impl<M: Media> Core<M> {
         let to = (check.from + check.length).min(layout.segments());
         for segment in check.from..to {
             let counts = if layout.is_metadata(segment) { None } else { self.space.counts(segment) };
-            if counts.is_none()
-                && let Some(entry) = self.space.index_entry(segment).filter(|entry| entry.slot().is_some())
-            {
+            let entry = self.space.entry(segment);
+            if counts.is_none() && entry.slot().is_some() {
                 check.unread.push((segment, entry));
             }
             check.have.push(counts);

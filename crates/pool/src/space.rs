@@ -275,9 +275,9 @@ impl SpaceMap {
         }
     }
 
-    /// Where the counts of a segment were written last.
-    pub fn index_entry(&self, segment: u32) -> Option<SlotEntry> {
-        self.index.get(segment as usize).copied()
+    /// What the index says of a segment: where its counts were written last.
+    pub fn entry(&self, segment: u32) -> SlotEntry {
+        self.index.get(segment as usize).copied().unwrap_or_default()
     }
 
     /// Block to read for `segment`, and the CRC it must have.
@@ -608,11 +608,6 @@ impl SpaceMap {
     /// The counts of a segment in memory.
     pub fn counts(&self, segment: u32) -> Option<Box<[u16; N]>> {
         Some(self.resident.get(segment)?.counts.clone())
-    }
-
-    /// What the index says of a segment.
-    pub fn entry(&self, segment: u32) -> SlotEntry {
-        self.index.get(segment as usize).copied().unwrap_or_default()
     }
 
     /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.

@@ -2,6 +2,7 @@
 //! other questions and on memory. Its own rate of the disk is that of the same requests made directly, in turns with the engine's. Units
 //! and direction stand with each number. Small: a few seconds each, sizes that fit everywhere.
 
+use super::pool_example;
 use crate::Options;
 use crate::report::{Report, Spread, short};
 use crate::targets::memory_directory;
@@ -26,13 +27,7 @@ impl Answers {
 }
 
 pub(super) fn answer(_windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
-    let cargo = program::find("cargo").context("cargo is not there to build the example")?;
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    let build = ["build", "--release", "--quiet", "--package", "pool", "--example", "engine", "--manifest-path"];
-    program::require(&cargo, &[&build[..], &[manifest]].concat(), LIMIT)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), Into::into);
-    let example = target.join("release/examples/engine");
+    let example = pool_example("engine", LIMIT)?;
     let ask = |words: &[&str]| -> Result<Answers> {
         let output = program::require(&example, words, LIMIT)?;
         let lines = output.stdout.lines().map(|line| {

@@ -3,9 +3,10 @@
 //! apart: they depend on the processor, and Valgrind knows only the older instructions for them. Instructions an operation: lower is better.
 //! The same for both sizes; it needs no quiet machine.
 
+use super::pool_example;
 use crate::Options;
 use crate::report::Report;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use harness::program;
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,13 +31,7 @@ pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) 
         report.fact("not counted: valgrind is not installed; on Debian and Ubuntu: apt-get install valgrind".into());
         return Ok(());
     };
-    let cargo = program::find("cargo").context("cargo is not there to build the example")?;
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    let build = ["build", "--release", "--quiet", "--package", "pool", "--example", "instructions", "--manifest-path"];
-    program::require(&cargo, &[&build[..], &[manifest]].concat(), LIMIT)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), Into::into);
-    let example = target.join("release/examples/instructions").display().to_string();
+    let example = pool_example("instructions", LIMIT)?.display().to_string();
     let directory = tempfile::tempdir()?;
     for (kind, what, counts, budget) in KINDS {
         let mut costs = Vec::new();

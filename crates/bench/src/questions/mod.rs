@@ -19,9 +19,11 @@ use crate::load::{self, End, Load};
 use crate::report::Report;
 use crate::targets::Windlass;
 use crate::wire;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use harness::array::Volume;
-use std::path::Path;
+use harness::program;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A benchmark.
 pub(crate) struct Question {
@@ -55,6 +57,17 @@ const MIB: u64 = 1 << 20;
 
 /// One EXTENDED COPY moves this much, as VMware's data mover asks for.
 const SEGMENT_BYTES: u64 = 4 * MIB;
+
+/// Builds an example of the pool and returns its program.
+fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
+    let cargo = program::find("cargo").context("cargo is not there to build the example")?;
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let build = ["build", "--release", "--quiet", "--package", "pool", "--example", name, "--manifest-path", manifest];
+    program::require(&cargo, &build, limit)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), Into::into);
+    Ok(target.join("release/examples").join(name))
+}
 
 /// Makes a volume of `size_bytes` and fills it.
 fn filled_volume(windlass: &Windlass, name: &str, size_bytes: u64) -> Result<(Volume, Session)> {
