@@ -7,7 +7,7 @@
 use crate::core::Core;
 use crate::interface::{CatalogChange, PoolError};
 use crate::operation::Operation;
-use crate::step::{Progress, Step};
+use crate::step::{Placed, Progress, Step};
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
 use rustc_hash::FxHashMap;
@@ -16,6 +16,10 @@ use rustc_hash::FxHashMap;
 const TRIES: u8 = 2;
 /// The same for an operation whose space was promised, while enough of it is freed and waits for a checkpoint.
 const ENTITLED_TRIES: u8 = 100;
+/// Blocks that a checkpoint takes for a changed block of the object table: itself and its path.
+pub(crate) const TABLE_PATH: u64 = 5;
+/// Blocks by which one operation that detaches sub-trees makes the stored drop queue longer at most.
+const DROP_GROWTH: u64 = 8;
 
 /// Blocks that an operation asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +28,10 @@ pub(crate) struct Ask {
     pub lasting: u64,
     /// Those among them that were promised to the volume.
     pub covered: u64,
+    /// Those among the promised that are data, not map pages.
+    pub covered_blocks: u64,
+    /// Blocks that were promised to the volume, but that large writes of its own under way have taken.
+    pub taken: u64,
     /// Blocks for as long as until the next checkpoint.
     pub passing: u64,
     /// Blocks that must be promised to reserved volumes in addition.
@@ -55,13 +63,21 @@ impl<M: Media> Core<M> {
     /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
     pub(crate) fn checkpoint_blocks(&self) -> u64 {
         let slots = crate::stream::SLOTS_PER_BLOCK;
-        let table = (self.dirty_objects.len() as u64).min(self.next_object.div_ceil(slots));
+        // Every object may be changed until then, so that changing one takes nothing from anybody.
+        let table = (self.objects.len() as u64 + self.deleted_objects).min(self.next_object.div_ceil(slots));
         // What shrank is taken out of the map block by block, which needs the pages above it.
         let blocks = ((self.drops.len() + self.parked.len()) as u64 * 16 + self.documents_bytes + self.stored_bytes)
             / BLOCK_BYTES as u64
             + 2;
         // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
-        blocks + (blocks / 256 + 4) * 4 + table * 5 + 32
+        blocks + (blocks / 256 + 4) * 4 + table * TABLE_PATH + 32
+    }
+
+    /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
+    /// accounting of promises is wrong or some of the pool's volumes are promised less than all of what they share.
+    pub fn overdrawn_blocks(&self) -> u64 {
+        let coming = self.space.available() + self.space.pinned();
+        (self.promises.owed + self.checkpoint_blocks()).saturating_sub(coming)
     }
 
     /// Checks that the blocks can be allocated now.
@@ -72,17 +88,18 @@ impl<M: Media> Core<M> {
         let available = self.space.available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);
-        let owed = self.promised.saturating_sub(ask.covered);
+        let owed = self.promises.owed.saturating_sub(ask.covered);
         let kept = match (uncovered + ask.promise, ask.freeing) {
             (0, _) if !ask.partly => 0,
-            (0, _) | (_, true) => owed,
-            (_, false) => owed + self.reserve_blocks(),
+            (0, _) => owed,
+            (_, true) => owed + DROP_GROWTH,
+            (_, false) => owed + DROP_GROWTH + self.reserve_blocks(),
         };
         let needed = blocks + ask.promise + kept + self.checkpoint_blocks();
         if available < needed || crate::mutations::allocation_fails() {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
-                entitled: ask.covered > 0 && uncovered + ask.promise == 0 && !ask.partly,
+                entitled: ask.covered + ask.taken > 0 && uncovered <= ask.taken && ask.promise == 0 && !ask.partly,
                 needed,
                 promise: (ask.promise > 0).then_some((ask.promise, left)),
             });
@@ -99,6 +116,27 @@ impl<M: Media> Core<M> {
         Err(Step::Wait)
     }
 
+    /// The blocks of a large write are taken, those that were promised among them.
+    pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
+        self.placed += 1;
+        self.change_in_flight(placed.object, |in_flight| in_flight + placed.covered);
+    }
+
+    /// A large write takes effect or fails.
+    pub(crate) fn no_longer_in_flight(&mut self, placed: &Placed) {
+        self.placed -= 1;
+        self.change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
+    }
+
+    fn change_in_flight(&mut self, object: u64, change: impl FnOnce(u64) -> u64) {
+        // It may have been deleted meanwhile.
+        if let Some(object) = self.objects.get_mut(&object) {
+            self.promises.remove(object);
+            object.in_flight = change(object.in_flight);
+            self.promises.add(object);
+        }
+    }
+
     /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
     pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
         let pages = self.need.allocations - self.need.passing;
@@ -112,7 +150,12 @@ impl<M: Media> Core<M> {
         let partly = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
         // What stores nothing works in any case.
         let partly = partly && new + pages > 0;
-        Ask { lasting: new + pages, covered: pages + fresh + shared.min(new - fresh), partly, ..ask }
+        let due = fresh + shared.min(new - fresh);
+        // Two writes of the same block under way both take one, and only one of them was promised.
+        let left = (reserved.promised() - reserved.pages_due).saturating_sub(reserved.in_flight);
+        let covered_blocks = due.min(left);
+        let taken = due - covered_blocks;
+        Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partly, ..ask }
     }
 
     /// As [`Core::ask_for`], for an operation that frees space.
@@ -189,6 +232,12 @@ impl<M: Media> Core<M> {
         after.saturating_sub(before)
     }
 
+    /// True when a large write that has taken blocks can go on: it gives back what it did not need.
+    fn placed_go_on(&self) -> bool {
+        let waiting = |id: &&u64| self.operations.get(id).is_some_and(|pending| pending.progress.placed.is_some());
+        self.placed > self.space_waiters.iter().filter(waiting).count()
+    }
+
     /// True when blocks are on their way to become allocatable.
     fn space_is_coming(&self) -> bool {
         !self.drops.is_empty() || self.space.pinned() > 0 || self.frozen.is_some()
@@ -207,6 +256,9 @@ impl<M: Media> Core<M> {
         if self.space_is_coming() && self.stopped.is_none() {
             // One in flight ends by itself, and one that cannot start waits for a read.
             return self.frozen.is_none() && !std::mem::replace(&mut self.checkpoint_wanted, true);
+        }
+        if self.placed_go_on() && self.stopped.is_none() {
+            return false;
         }
         self.fail_or_retry_space();
         true

@@ -379,13 +379,15 @@ impl<M: Media> Core<M> {
                         shared: 0,
                         pages_due: 0,
                         tracked: false,
+                        in_flight: 0,
                         ..source
                     });
                 }
                 CatalogChange::DeleteObject { id } => {
                     let object = self.objects.remove(&id.0)?;
-                    self.promised -= object.promised();
+                    self.promises.remove(&object);
                     self.recount_due = true;
+                    self.deleted_objects += 1;
                     self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
                     self.dirty_objects.insert(id.0);
                 }
@@ -449,9 +451,9 @@ impl<M: Media> Core<M> {
     /// Changes an object's fields, and what it has promised with them.
     pub(crate) fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
         let object = self.objects.get_mut(&id)?;
-        self.promised -= object.promised();
+        self.promises.remove(object);
         change(object);
-        self.promised += object.promised();
+        self.promises.add(object);
         self.dirty_objects.insert(id);
         Some(())
     }

@@ -184,6 +184,7 @@ impl<M: Media> Core<M> {
             o.size_bytes = o.size_bytes.max((last + 1) * BLOCK_BYTES as u64);
         }
         self.dirty_objects.clear();
+        (self.deleted_objects, self.given_back) = (0, false);
         let own = self.seal_pages(dirty, &mut crcs);
         for id in [OBJECT_TABLE, DOCUMENTS, DROP_QUEUE] {
             let object = self.objects.get_mut(&id)?;
@@ -540,7 +541,7 @@ impl<M: Media> Core<M> {
             }
             self.drops.swap_remove(at);
             self.droppable_blocks = self.droppable_blocks.saturating_sub(dropped.mapped);
-            self.drops_changed = true;
+            (self.drops_changed, self.given_back) = (true, true);
             done += 1;
             self.counters.reclaimed += 1;
             if self.reclaim_one(dropped.address, dropped.level, page).is_none() {
@@ -550,6 +551,16 @@ impl<M: Media> Core<M> {
         }
         self.need.clear();
         done
+    }
+
+    /// True when what was given back of detached sub-trees is worth a checkpoint, which makes it allocatable.
+    pub(crate) fn much_given_back(&self) -> bool {
+        /// 256 MiB.
+        const MUCH: u64 = 65_536;
+        self.given_back
+            && self.drops.is_empty()
+            && self.frozen.is_none()
+            && self.space.pinned() as u64 >= MUCH.min(self.space.usable() / 64)
     }
 
     /// Sets detached sub-trees aside that cannot be walked.

@@ -10,7 +10,7 @@ use crate::checkpoint::Frozen;
 use crate::completion::Io;
 use crate::interface::{Incident, ObjectId, ObjectInfo, PoolError, PoolSpace};
 use crate::log::Log;
-use crate::object::{Dropped, Object};
+use crate::object::{Dropped, Object, Promises};
 use crate::operation::{Failure, Operation, OperationId, Options, Output, operation_lba};
 use crate::page::{PAGE_BYTES, Page};
 use crate::space::SpaceMap;
@@ -90,12 +90,18 @@ pub struct Core<M: Media> {
     pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
+    /// Something was given back since the last checkpoint began.
+    pub(crate) given_back: bool,
     /// Detached sub-trees that cannot be walked, because a page or counts cannot be read: their space stays in use until it is repaired.
     pub(crate) parked: Vec<Dropped>,
     /// Blocks mapped below the detached sub-trees.
     pub(crate) droppable_blocks: u64,
+    /// Objects deleted since the last checkpoint began.
+    pub(crate) deleted_objects: u64,
     /// Blocks kept free for reserved volumes.
-    pub(crate) promised: u64,
+    pub(crate) promises: Promises,
+    /// Large writes whose blocks are taken and that have not taken effect.
+    pub(crate) placed: usize,
     /// Reserved volumes whose shared blocks are being counted, and how many more, and how many more pages, may have
     /// become shared meanwhile.
     pub(crate) recounts: FxHashMap<u64, (u64, u64)>,
@@ -171,9 +177,12 @@ impl<M: Media> Core<M> {
             stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
+            given_back: false,
             parked: Vec::new(),
             droppable_blocks: 0,
-            promised: 0,
+            deleted_objects: 0,
+            promises: Promises::default(),
+            placed: 0,
             recounts: FxHashMap::default(),
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
@@ -314,7 +323,7 @@ impl<M: Media> Core<M> {
         }
         // From a tenth of the pool down to a fiftieth.
         let (from, to) = (self.space.usable() / 10, self.space.usable() / 50);
-        let free = self.space.available().saturating_sub(self.promised);
+        let free = self.space.available().saturating_sub(self.promises.promised);
         let missing = from.saturating_sub(free).min(from - to);
         (missing * 256 / (from - to).max(1)) as u16
     }
@@ -413,6 +422,7 @@ impl<M: Media> Core<M> {
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
             || (!self.log_waiters.is_empty() && self.frozen.is_none())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
+            || self.much_given_back()
         {
             self.checkpoint_wanted = true;
         }
@@ -533,6 +543,7 @@ impl<M: Media> Core<M> {
     /// Gives back what a failed operation had set aside.
     fn abandon(&mut self, pending: &mut Pending) {
         if let Some(placed) = pending.progress.placed.take() {
+            self.no_longer_in_flight(&placed);
             for (address, _) in placed.blocks {
                 if address != 0 {
                     self.space.unreserve(address, true);
@@ -678,7 +689,7 @@ impl<M: Media> Core<M> {
             used_bytes: used,
             free_bytes: size - used,
             metadata_bytes: fixed + self.metadata_blocks * block,
-            promised_bytes: self.promised * block,
+            promised_bytes: self.promises.promised * block,
             reclaimable_bytes: (self.space.pinned() + self.droppable_blocks) * block,
         }
     }

@@ -1,6 +1,6 @@
 //! Execution of operations: validate, plan, find room, and change the map in one step.
 
-use crate::admission::Ask;
+use crate::admission::{Ask, TABLE_PATH};
 use crate::assign::{Source, blocks_for, is_user_object};
 use crate::blocks::Data;
 use crate::completion::Io;
@@ -344,6 +344,7 @@ impl<M: Media> Core<M> {
             return Step::LogFull;
         }
         let Some(placed) = progress.placed.take() else { return broken() };
+        self.no_longer_in_flight(&placed);
         let middle: Vec<Source> = placed
             .blocks
             .iter()
@@ -413,6 +414,7 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
+        let mut covered = 0;
         let ask = if self.objects.get(&object).is_some_and(|o| o.reservation.is_some()) {
             // What was promised depends on what is mapped already.
             let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
@@ -421,6 +423,7 @@ impl<M: Media> Core<M> {
             }
             let new = new.min(n);
             let ask = self.ask_for(object, new);
+            covered = ask.covered_blocks;
             // What is overwritten elsewhere comes back.
             Ask { passing: ask.passing + n - new, ..ask }
         } else {
@@ -458,7 +461,9 @@ impl<M: Media> Core<M> {
             i += run as usize;
         }
         let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
-        progress.placed = Some(Placed { blocks, writes, flushed });
+        let placed = Placed { blocks, writes, flushed, object, covered };
+        self.now_in_flight(&placed);
+        progress.placed = Some(placed);
         if flushed { Step::Again } else { Step::Io }
     }
 
@@ -717,7 +722,8 @@ impl<M: Media> Core<M> {
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / B + 1;
         let promise = self.promise_of_changes(changes);
-        let blocks = self.need.allocations + 8 + stored;
+        let created = changes.iter().filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
+        let blocks = self.need.allocations + TABLE_PATH * (created.count() as u64 + 1) + stored;
         let ask = match !grows || deletes {
             true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },
             false => Ask { lasting: blocks, promise, ..Ask::default() },

@@ -21,6 +21,31 @@ pub(crate) struct Object {
     pub pages_due: u64,
     /// Reserved, or counted for a reservation to come.
     pub tracked: bool,
+    /// Blocks that large writes under way have taken already against the promise, which their effect will make smaller.
+    pub in_flight: u64,
+}
+
+/// What is promised to all reserved volumes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Promises {
+    /// Blocks promised.
+    pub promised: u64,
+    /// Blocks among them that nobody has taken yet.
+    pub owed: u64,
+}
+
+impl Promises {
+    /// Counts what is promised to an object.
+    pub fn add(&mut self, object: &Object) {
+        self.promised += object.promised();
+        self.owed += object.owed();
+    }
+
+    /// Takes back [`Promises::add`] for an object as it was then.
+    pub fn remove(&mut self, object: &Object) {
+        self.promised -= object.promised();
+        self.owed -= object.owed();
+    }
 }
 
 /// A detached sub-tree whose references are still to be given back.
@@ -51,6 +76,7 @@ impl Object {
             shared: 0,
             pages_due: 0,
             tracked: false,
+            in_flight: 0,
         }
     }
 
@@ -81,5 +107,10 @@ impl Object {
         let blocks = crate::assign::blocks_for(self.size_bytes);
         let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
         blocks.saturating_sub(self.mapped) + shared + self.pages_due
+    }
+
+    /// Blocks among those that large writes under way have not taken.
+    pub fn owed(&self) -> u64 {
+        self.promised().saturating_sub(self.in_flight)
     }
 }

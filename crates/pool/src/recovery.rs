@@ -379,6 +379,7 @@ impl<M: Media> Core<M> {
                     shared: 0,
                     pages_due: 0,
                     tracked: false,
+                    in_flight: 0,
                 },
             );
         }
@@ -397,7 +398,7 @@ impl<M: Media> Core<M> {
         for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
             if let Some(object) = stream::decode_object(id as u64, slot).map_err(damaged)? {
                 self.next_object = self.next_object.max(object.id + 1);
-                self.promised += object.promised();
+                self.promises.add(&object);
                 self.objects.insert(object.id, object);
             }
         }

@@ -74,6 +74,9 @@ pub(crate) struct Placed {
     pub blocks: Vec<(u64, u32)>,
     pub writes: u32,
     pub flushed: bool,
+    /// The object, and how many of the blocks were promised to it.
+    pub object: u64,
+    pub covered: u64,
 }
 
 /// State of a read that waits for the medium.

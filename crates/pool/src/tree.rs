@@ -309,12 +309,12 @@ impl<M: Media> Core<M> {
     pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
         let object = self.objects.get_mut(&path.object)?;
         if object.tracked {
-            self.promised -= object.promised();
+            self.promises.remove(object);
         }
         object.mapped = object.mapped.checked_add_signed(delta)?;
         if object.tracked {
             object.shared = object.shared.min(object.mapped);
-            self.promised += object.promised();
+            self.promises.add(object);
         }
         self.dirty_objects.insert(path.object);
         if delta < 0 && !self.recounts.is_empty() {

@@ -662,16 +662,14 @@ impl Run {
             return Err(format!("object id {new} is offered although {ids:?} exist"));
         }
         let space = self.core.space();
-        // What is kept back for freeing space and for checkpoints is not in `free_bytes`, and stands in for what pages take on their way.
-        let kept_back = (space.size_bytes / 100).max(48 * 4096);
         // Zeroing shared content of a volume whose overwrite reserve is below 100 % makes its promise larger than what was set aside for it.
         let partly = ids.iter().filter_map(|id| self.core.object(*id)?.reservation).any(|r| r.overwrite_percent < 100);
         if space.used_bytes + space.free_bytes != space.size_bytes
-            || (space.promised_bytes > space.free_bytes + kept_back && !partly)
+            || (self.core.overdrawn_blocks() > 0 && !partly)
             // A growth is told by the root alone, which a flush that lies may lose.
             || (space.size_bytes < self.grown_bytes && !self.damaged)
         {
-            return Err(format!("the space does not add up: {space:?}"));
+            return Err(format!("the space does not add up, {} blocks overdrawn: {space:?}", self.core.overdrawn_blocks()));
         }
         let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
         let expected: Vec<_> = self.model.documents.iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
