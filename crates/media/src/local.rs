@@ -458,9 +458,16 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
         at += 1;
         for index in [2, 3] {
             let block = geometry.copy_blocks()[index];
-            if copies[index].1.contents().is_none() && copies[index].0 != block {
-                copies[index] = read(disk, index, block);
-                learn(&mut geometries, &copies[index].1);
+            if copies[index].0 == block {
+                continue;
+            }
+            let found = read(disk, index, block);
+            learn(&mut geometries, &found.1);
+            // A growth leaves the copy that lay at the old end behind, perhaps intact: the newer one counts.
+            let version = |state: &CopyState| state.contents().map(|contents| contents.version);
+            let nothing = matches!(&copies[index].1, state if version(state).is_none() && !matches!(state, CopyState::Unreadable(_)));
+            if nothing || version(&found.1) > version(&copies[index].1) {
+                copies[index] = found;
             }
         }
     }

@@ -530,17 +530,37 @@ fn the_default_log_size_fits_the_pool() {
     assert_eq!(default_log_bytes(0), 64 << 10);
 }
 
-/// A swap that carries a growth, cut at each of its steps and with any of its writes lost: the old or the new size, and the root of it.
+/// A pool whose last swap was cut off when only two copies held the new root, version 2.
+fn half_swapped() -> (SimDisk, LocalMedia<SimDisk>) {
+    for steps in 1.. {
+        let (disk, mut media) = pool(stepped());
+        media.swap_root(&FENCE, 77, 1, &root(2));
+        for _ in 0..steps {
+            media.disk_mut().wait();
+            assert!(media.poll().is_none());
+        }
+        let crashed = disk.crashed_copy(|_| Fate::Lost);
+        let mut media = LocalMedia::open(crashed.clone()).unwrap();
+        if loaded(&mut media).1 == 2 {
+            return (crashed, media);
+        }
+    }
+    unreachable!()
+}
+
+/// A swap that carries a growth, cut at each of its steps and with any of its writes lost or torn: the old or the new size, and the root of it. Once
+/// from four copies of the old root, and once from two, so that the copy at the new end is written while that at the old one is of a root before.
 #[test]
 fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
-    let mut seen = BTreeSet::new();
-    for steps in 0..8 {
-        for choice in 0..16u32 {
-            let (disk, mut media) = pool(stepped());
+    for old in [1, 2] {
+        let mut seen = BTreeSet::new();
+        for (steps, choice) in (0..8).flat_map(|steps| (0..16u32).map(move |choice| (steps, choice))) {
+            let half = old == 2;
+            let (disk, mut media) = if half { half_swapped() } else { pool(stepped()) };
             let grown = media.extend(&Growth::Size(6000 * 4096)).unwrap();
             assert_eq!((grown.block_count, grown.data_end), (6000, 5999));
             assert_eq!((media.block_count(), media.data_end().0), (BLOCKS, BLOCKS - 1));
-            media.swap_root(&FENCE, 78, 1, &root(2));
+            media.swap_root(&FENCE, 78, old, &root(old + 1));
             let mut acknowledged = false;
             for _ in 0..steps {
                 media.disk_mut().wait();
@@ -549,13 +569,17 @@ fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
             let mut writes = 0;
             let crashed = disk.crashed_copy(|_| {
                 writes += 1;
-                if choice >> (writes - 1) & 1 == 1 { Fate::Applied } else { Fate::Lost }
+                match choice >> (writes - 1) & 1 {
+                    1 => Fate::Applied,
+                    _ if half => Fate::TornSectors,
+                    _ => Fate::Lost,
+                }
             });
             let mut media = LocalMedia::open(crashed).unwrap();
             let (root_found, version) = loaded(&mut media);
             assert_eq!(root_found, root(version));
-            assert_eq!(media.block_count(), if version == 1 { BLOCKS } else { 6000 });
-            assert!(version == 2 || !acknowledged);
+            assert_eq!(media.block_count(), if version == old { BLOCKS } else { 6000 });
+            assert!(version == old + 1 || !acknowledged);
             seen.insert((steps, version));
             // And on from there.
             swap(&mut media, version).unwrap();
@@ -563,6 +587,6 @@ fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
             assert_eq!(loaded(&mut media).1, version + 1);
             assert!(media.damaged_copies().is_empty());
         }
+        assert!(seen.len() > 8, "{seen:?}");
     }
-    assert!(seen.len() > 8, "{seen:?}");
 }
