@@ -469,13 +469,12 @@ impl<M: Media> Core<M> {
         if self.destage_paused() || self.destage_in_flight >= self.options.destage_batch {
             return;
         }
-        let low = (self.options.memory_bytes / 8 / BLOCK_BYTES).clamp(64, 8192);
-        if self.blocks.dirty() < low {
+        let limit = self.destage_share(self.options.destage_batch).saturating_sub(self.destage_in_flight);
+        if limit == 0 {
             return;
         }
         let early = leaves_out(Mutation::LogBeforeDestage);
         let durable = if early { u64::MAX } else { self.log.durable_sequence() };
-        let limit = self.options.destage_batch - self.destage_in_flight;
         let found = self.blocks.destageable(durable, limit);
         let batch = found.into_iter().filter_map(|a| Some((a, self.blocks.begin_destage(a)?))).collect();
         self.write_batch(batch);
@@ -560,7 +559,7 @@ impl<M: Media> Core<M> {
         self.given_back
             && self.drops.is_empty()
             && self.frozen.is_none()
-            && self.space.pinned() as u64 >= MUCH.min(self.space.usable() / 64)
+            && self.space.pinned() >= MUCH.min(self.space.usable() / 64)
     }
 
     /// Sets detached sub-trees aside that cannot be walked.

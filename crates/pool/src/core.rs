@@ -420,7 +420,7 @@ impl<M: Media> Core<M> {
         if self.log.half_full()
             || pages > self.options.memory_bytes / 8
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
-            || (!self.log_waiters.is_empty() && self.frozen.is_none())
+            || (!self.log_waiters.is_empty() && self.frozen.is_none() && !self.memory_is_full())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)
             || self.much_given_back()
         {
@@ -542,6 +542,9 @@ impl<M: Media> Core<M> {
 
     /// Gives back what a failed operation had set aside.
     fn abandon(&mut self, pending: &mut Pending) {
+        if let Operation::Recount { object } = &pending.operation {
+            self.recounts.remove(object);
+        }
         if let Some(placed) = pending.progress.placed.take() {
             self.no_longer_in_flight(&placed);
             for (address, _) in placed.blocks {

@@ -319,10 +319,14 @@ impl<M: Media> Core<M> {
         let head = (!offset.is_multiple_of(B)).then(|| &data[..(first * B - offset) as usize]);
         let tail = (!end.is_multiple_of(B)).then(|| &data[(last * B - offset) as usize..]);
         let mut complete = self.plan_blocks(object, first, last - first).is_some();
+        let mut new = 0;
         let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
             None => Some(Vec::new()),
             Some(piece) => {
-                complete &= core.plan_blocks(object, at / B, 1).is_some();
+                match core.plan_blocks(object, at / B, 1) {
+                    Some(blocks) => new += blocks,
+                    None => complete = false,
+                }
                 core.sources(object, at, piece)
             }
         };
@@ -332,8 +336,7 @@ impl<M: Media> Core<M> {
         if !complete || !self.need.is_empty() {
             return Step::Wait;
         }
-        let edges = u64::from(head.is_some()) + u64::from(tail.is_some());
-        if let Err(step) = self.room(self.ask_to_free(object, edges), progress) {
+        if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
             return step;
         }
         let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
@@ -722,7 +725,9 @@ impl<M: Media> Core<M> {
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / B + 1;
         let promise = self.promise_of_changes(changes);
-        let created = changes.iter().filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
+        let created = changes
+            .iter()
+            .filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
         let blocks = self.need.allocations + TABLE_PATH * (created.count() as u64 + 1) + stored;
         let ask = match !grows || deletes {
             true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },

@@ -1,8 +1,10 @@
 //! Pacing: while a checkpoint is on its way, operations take the rest of the log only as fast as the checkpoint gets on. So when hosts write faster
-//! than the medium can take, every write becomes a little slower, instead of all of them standing still until the log is free again.
+//! than the medium can take, every write becomes a little slower, instead of all of them standing still until the log is free again. The
+//! same between checkpoints for memory: the more blocks wait to be destaged, the more of the medium destaging gets, and operations wait for it
+//! before they take more memory than their share.
 
 use crate::core::Core;
-use media::Media;
+use media::{BLOCK_BYTES, Media};
 
 /// Percent of the log left at the freeze that operations may take at once; the rest comes with the checkpoint's progress.
 const AT_ONCE: u64 = 40;
@@ -38,14 +40,34 @@ impl Pace {
 impl<M: Media> Core<M> {
     /// True when an operation with records of `bytes` bytes may go into the log now.
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
-        let paced = self.frozen.as_ref().is_some_and(|frozen| self.log.used() + bytes as u64 > frozen.pace.allowed());
+        let paced = self.frozen.as_ref().is_some_and(|frozen| self.log.used() + bytes as u64 > frozen.pace.allowed())
+            || self.memory_is_full();
         // No checkpoint comes to an end while the file system is full: the whole log is there for that.
         self.log.fits(bytes) && (!paced || self.starved())
     }
 
+    /// Blocks in memory that wait to be destaged, at most, unless hosts write faster than the medium takes them.
+    fn most_dirty(&self) -> usize {
+        (self.options.memory_bytes / 8 / BLOCK_BYTES).max(64)
+    }
+
+    /// True when so much waits to be destaged that no operation may add to it.
+    pub(crate) fn memory_is_full(&self) -> bool {
+        self.blocks.dirty() >= 2 * self.most_dirty()
+    }
+
+    /// How many of `batch` blocks may be on their way to their places now: none while few wait, since what hosts overwrite soon need not be written
+    /// twice; then more and more.
+    pub(crate) fn destage_share(&self, batch: usize) -> usize {
+        let most = self.most_dirty();
+        let low = most / 2;
+        let over = self.blocks.dirty().saturating_sub(low).min(most - low);
+        (batch * over).div_ceil(most - low)
+    }
+
     /// Lets operations that wait for log space go on, in their order, as far as it reaches.
     pub(crate) fn retry_paced(&mut self) {
-        if self.frozen.is_none() || self.log_waiters.is_empty() || !self.log_takes(1) {
+        if self.log_waiters.is_empty() || !self.log_takes(1) {
             return;
         }
         for _ in 0..self.log_waiters.len() {

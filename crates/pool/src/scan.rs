@@ -278,7 +278,10 @@ impl<M: Media> Core<M> {
                     let Some(missed) = self.recounts.get(&object).copied() else {
                         return Step::Done(Output::Done);
                     };
-                    let Some(o) = self.objects.get(&object) else { return Step::Done(Output::Done) };
+                    let Some(o) = self.objects.get(&object).cloned() else {
+                        self.recounts.remove(&object);
+                        return Step::Done(Output::Done);
+                    };
                     let shared = o.mapped.saturating_sub(scan.blocks).saturating_add(missed.0).min(o.mapped);
                     let pages = o.all_pages().saturating_sub(scan.pages).saturating_add(missed.1).min(o.all_pages());
                     if o.reservation.is_some() && shared >= o.shared && pages >= o.pages_due {

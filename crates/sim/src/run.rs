@@ -669,7 +669,10 @@ impl Run {
             // A growth is told by the root alone, which a flush that lies may lose.
             || (space.size_bytes < self.grown_bytes && !self.damaged)
         {
-            return Err(format!("the space does not add up, {} blocks overdrawn: {space:?}", self.core.overdrawn_blocks()));
+            return Err(format!(
+                "the space does not add up, {} blocks overdrawn: {space:?}",
+                self.core.overdrawn_blocks()
+            ));
         }
         let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
         let expected: Vec<_> = self.model.documents.iter().map(|(key, value)| (key.as_str(), &value[..])).collect();

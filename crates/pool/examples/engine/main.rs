@@ -1,7 +1,7 @@
 //! The engine alone, for the benchmark kit: `engine QUESTION [ARGUMENT…]`. Each prints lines `name value unit`.
 //!
 //! ```text
-//! write FOLDER SECONDS     random durable 4 KiB writes at depth 32, and the file's own rate for the same writes of the log, taking turns
+//! write FOLDER SECONDS     random durable 4 KiB writes at depth 32, in bursts and without end, and the file's own rates, taking turns
 //! read FOLDER SECONDS      random 4 KiB reads at depth 32, and the file's own
 //! metadata GIB WRITES      metadata written by random 4 KiB overwrites of so many GiB (in memory)
 //! clones COUNT MIB         space of so many clones that each wrote so many MiB in 4 KiB (in memory)
@@ -107,48 +107,74 @@ fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
     Ok(disk)
 }
 
+/// Random durable 4 KiB writes at depth 32, until `end` says so after so many; returns how many a second, in how many frames a second of how
+/// many blocks.
+fn random_writes(
+    rig: &mut Rig<media::FileDisk>,
+    (volume, size): (u64, u64),
+    numbers: &mut Numbers,
+    mut end: impl FnMut(u64) -> bool,
+) -> Result<(f64, f64, u64), Failed> {
+    let data = Bytes::from(vec![5; 4096]);
+    let before = rig.core.counters();
+    let started = Instant::now();
+    let mut done = 0;
+    while !end(done) {
+        let offset = numbers.below(size / 4096) * 4096;
+        rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });
+        while rig.outstanding() >= DEPTH {
+            let finished = rig.pump(0)?;
+            done += finished;
+            if finished == 0 {
+                rig.wait();
+            }
+        }
+    }
+    let took = started.elapsed().as_secs_f64();
+    rig.drain(0)?;
+    let after = rig.core.counters();
+    let frames = after.frames - before.frames;
+    let blocks = ((after.log_bytes - before.log_bytes) / frames.max(1)).div_ceil(4096).max(1);
+    Ok((done as f64 / took, frames as f64 / took, blocks))
+}
+
+/// Bursts that the log and memory take, beside the file's own rate of the same log writes, one at a time as the engine makes them; then
+/// writes without end, each of which must also come to its place, beside the file's own rate of random durable writes at the same depth.
 fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
     // Short runs only show that it works.
-    let (pool, size) = if seconds < 1.0 { (GIB, 64 * MIB) } else { (16 * GIB, 2 * GIB) };
-    let mut rig = Rig::new(file(&folder.path().join("pool"), pool)?, 512 << 20)?;
-    let volume = rig.create(size)?;
-    rig.fill(volume, size, 3)?;
-    rig.core.checkpoint()?;
-    let log_blocks = (size / 2) / 4096;
+    let (pool, size, burst) = if seconds < 1.0 { (8 * GIB, 64 * MIB, 2_000) } else { (256 * GIB, 2 * GIB, 60_000) };
+    let mut rig = Rig::new(file(&folder.path().join("pool"), pool)?, 4 << 30)?;
+    let volume = (rig.create(size)?, size);
+    rig.fill(volume.0, size, 3)?;
+    let own_blocks = (size / 2) / 4096;
     let mut own = written_file(&folder.path().join("own"), size / 2)?;
-    let data = Bytes::from(vec![5; 4096]);
     let mut numbers = Numbers(88_172_645_463_325_252);
-    for _ in 0..3 {
-        let before = rig.core.counters();
-        let started = Instant::now();
-        let mut done = 0;
-        while started.elapsed().as_secs_f64() < seconds {
-            let offset = numbers.below(size / 4096) * 4096;
-            rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });
-            while rig.outstanding() >= DEPTH {
-                let finished = rig.pump(0)?;
-                done += finished;
-                if finished == 0 {
-                    rig.wait();
-                }
-            }
-        }
-        let took = started.elapsed().as_secs_f64();
-        rig.drain(0)?;
-        let after = rig.core.counters();
-        let frames = after.frames - before.frames;
-        let frame_blocks = ((after.log_bytes - before.log_bytes) / frames.max(1)).div_ceil(4096).max(1);
-        say("engine-writes", done as f64 / took, "1/s");
-        say("engine-frames", frames as f64 / took, "1/s");
-        say("frame-bytes", (frame_blocks * 4096) as f64, "B");
+    // The log's place in the file has to have been written once.
+    let lap = media::default_log_bytes(pool) / 4096;
+    random_writes(&mut rig, volume, &mut numbers, |done| done > lap)?;
+    for _ in 0..if seconds < 1.0 { 1 } else { 5 } {
+        rig.core.checkpoint()?;
+        let (writes, frames, blocks) = random_writes(&mut rig, volume, &mut numbers, |done| done >= burst)?;
+        say("burst-writes", writes, "1/s");
+        say("burst-frames", frames, "1/s");
+        say("frame-bytes", (blocks * 4096) as f64, "B");
         let mut at = 0;
-        let own_rate = raw(&mut own, 1, frame_blocks as usize, seconds, true, || {
-            at = (at + frame_blocks) % (log_blocks - frame_blocks);
+        let own_rate = raw(&mut own, 1, blocks as usize, seconds / 4.0, true, || {
+            at = (at + blocks) % (own_blocks - blocks);
             at
         });
         say("own-frames", own_rate, "1/s");
-        say("ratio", frames as f64 / took / own_rate, "x");
+        say("burst-ratio", frames / own_rate, "x");
+    }
+    for _ in 0..3 {
+        let started = Instant::now();
+        let end = |_| started.elapsed().as_secs_f64() >= seconds;
+        let (writes, _, _) = random_writes(&mut rig, volume, &mut numbers, end)?;
+        say("sustained-writes", writes, "1/s");
+        let own_rate = raw(&mut own, DEPTH as usize, 1, seconds, true, || numbers.below(own_blocks));
+        say("own-writes", own_rate, "1/s");
+        say("sustained-ratio", writes / own_rate, "x");
     }
     Ok(())
 }
