@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 
 use crate::disk::block_length;
 use crate::growth::{Extended, Grown, Growth, GrowthError, GrowthTerms, MAX_GROWN_BLOCKS, Member};
-use crate::superblock::{COPIES, Contents, CopyState, FEATURE_MEMBERS, Geometry, describe, in_force, write_order};
+use crate::superblock::{COPIES, Contents, CopyState, FEATURE_MEMBERS, Geometry, describe, in_force, write_groups};
 use crate::{
     BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Disk, Done, Fence, LogStore, MAX_ROOT_BYTES, Media,
     MediaError, RootStore, SegmentStore, Ticket,
@@ -106,10 +106,11 @@ enum Owner {
 struct Swap {
     ticket: Ticket,
     contents: Contents,
-    order: [usize; COPIES],
-    /// 0: first two copies, 1: their flush, 2: last two copies, 3: their flush.
-    step: u8,
-    outstanding: u8,
+    /// Copies that are written together, in the order of the groups.
+    groups: Vec<Vec<usize>>,
+    /// Twice the number of the group, and one more for its flush.
+    step: usize,
+    outstanding: usize,
 }
 
 /// A pool on one disk.
@@ -146,6 +147,10 @@ impl<D: Disk> LocalMedia<D> {
             0 => return Err(MediaError::BadRoot("the file is empty: it holds no pool".to_owned())),
             1 => return Err(MediaError::BadRoot("this is not a pool: it is too small to hold one".to_owned())),
             _ => {}
+        }
+        // A flush that failed before may have left what the disk shows where a power failure would still take it.
+        if !disk.read_only() {
+            format::flush_now(&mut disk)?;
         }
         let copies = read_copies(&mut disk);
         let states = copies.each_ref().map(|(_, state)| state.clone());
@@ -366,8 +371,8 @@ impl<D: Disk> LocalMedia<D> {
                 }
                 contents.members = members;
             }
-            let order = write_order(self.holds);
-            self.swap = Some(Swap { ticket, contents, order, step: 0, outstanding: 0 });
+            let groups = write_groups(self.holds);
+            self.swap = Some(Swap { ticket, contents, groups, step: 0, outstanding: 0 });
             self.start_swap_step();
         }
     }
@@ -375,12 +380,7 @@ impl<D: Disk> LocalMedia<D> {
     /// Issues the requests of the swap's current step.
     fn start_swap_step(&mut self) {
         let Some(swap) = &mut self.swap else { return };
-        let [a, b, c, d] = swap.order;
-        let copies = match swap.step {
-            0 => Some([a, b]),
-            2 => Some([c, d]),
-            _ => None,
-        };
+        let copies = swap.groups.get(swap.step / 2).filter(|_| swap.step.is_multiple_of(2));
         let Some(copies) = copies else {
             swap.outstanding = 1;
             let ticket = self.lend(Owner::Superblock);
@@ -388,12 +388,15 @@ impl<D: Disk> LocalMedia<D> {
             self.disk.submit();
             return;
         };
-        swap.outstanding = 2;
+        swap.outstanding = copies.len();
         let places = swap.contents.geometry.copy_blocks();
-        let writes = copies.map(|index| {
-            let block = places.get(index).copied().unwrap_or_default();
-            (block, Buffer::from_blocks(vec![swap.contents.encode(index)]))
-        });
+        let writes: Vec<(u64, Buffer)> = copies
+            .iter()
+            .map(|&index| {
+                let block = places.get(index).copied().unwrap_or_default();
+                (block, Buffer::from_blocks(vec![swap.contents.encode(index)]))
+            })
+            .collect();
         for (block, buffer) in writes {
             let ticket = self.lend(Owner::Superblock);
             self.disk.write(ticket, block, buffer, false);
@@ -412,7 +415,7 @@ impl<D: Disk> LocalMedia<D> {
             return;
         }
         swap.step += 1;
-        if self.root_lost.is_none() && swap.step < 4 {
+        if self.root_lost.is_none() && swap.step < 2 * swap.groups.len() {
             return self.start_swap_step();
         }
         let Some(swap) = self.swap.take() else { return };

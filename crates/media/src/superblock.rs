@@ -430,13 +430,20 @@ pub(crate) fn describe(copy: &CopyState) -> String {
     }
 }
 
-/// The order in which a swap writes the copies: the first two such that the other two still hold the root in force, whose loss would
-/// lose it. `holds` says which copies hold it; at least two do.
-pub(crate) fn write_order(holds: [bool; COPIES]) -> [usize; COPIES] {
+/// The groups in which a swap writes the copies, one after the other: the first two copies such that the other two still hold the root in force, whose
+/// loss would lose it. `holds` says which copies hold it; at least two do. Copies 0 and 1 are never in one group: one of them must
+/// lead to the other two, whose places depend on the size that the pool has.
+pub(crate) fn write_groups(holds: [bool; COPIES]) -> Vec<Vec<usize>> {
     let mut order = [0, 2, 1, 3];
     // Stable: intact copies keep their order, and come after those that hold nothing to lose.
     order.sort_by_key(|&index| holds.get(index).copied().unwrap_or(false));
-    order
+    let pairs = order.chunks(COPIES / 2);
+    pairs
+        .flat_map(|pair| match pair {
+            [0, 1] | [1, 0] => pair.iter().map(|&copy| vec![copy]).collect(),
+            _ => vec![pair.to_vec()],
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -530,10 +537,13 @@ mod tests {
             if holds.iter().filter(|&&holds| holds).count() < 2 {
                 continue;
             }
-            let order = write_order(holds);
+            let groups = write_groups(holds);
+            let order = groups.concat();
             assert!(holds[order[2]] && holds[order[3]], "{holds:?} {order:?}");
+            assert!(groups.iter().all(|group| !(group.contains(&0) && group.contains(&1))), "{groups:?}");
         }
-        assert_eq!(write_order([true; 4]), [0, 2, 1, 3]);
+        assert_eq!(write_groups([true; 4]), [[0, 2], [1, 3]]);
+        assert_eq!(write_groups([false, false, true, true]), [vec![0], vec![1], vec![2, 3]]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 /// How often an operation that nobody owes space looks for it again, once after each checkpoint.
 const TRIES: u8 = 2;
-/// The same for an operation whose space was promised, while enough of it is freed and waits for a checkpoint.
+/// The same for an operation that keeps nothing but what was promised, while enough is freed and waits for a checkpoint.
 const ENTITLED_TRIES: u8 = 100;
 /// Blocks that a checkpoint takes for a changed block of the object table: itself and its path.
 pub(crate) const TABLE_PATH: u64 = 5;
@@ -45,7 +45,7 @@ pub(crate) struct Ask {
 /// An operation that found no room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refused {
-    /// Everything it asks for was promised to it.
+    /// Everything that it asks for to keep was promised to it.
     entitled: bool,
     /// Blocks that would have had to be allocatable.
     needed: u64,
@@ -74,10 +74,37 @@ impl<M: Media> Core<M> {
     }
 
     /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
-    /// accounting of promises is wrong or some of the pool's volumes are promised less than all of what they share.
+    /// accounting of promises is wrong.
     pub fn overdrawn_blocks(&self) -> u64 {
         let coming = self.space.available() + self.space.pinned();
         (self.promises.owed + self.checkpoint_blocks()).saturating_sub(coming)
+    }
+
+    /// Promises an object what it was not promised before, as far as there is space for it.
+    pub(crate) fn settle_deficit(&mut self, id: u64) {
+        let coming = self.space.available() + self.space.pinned();
+        let kept = self.promises.owed + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks();
+        let room = coming.saturating_sub(kept);
+        if let Some(object) = self.objects.get_mut(&id).filter(|object| object.deficit > 0) {
+            self.promises.remove(object);
+            object.deficit = object.deficit.saturating_sub(room);
+            self.promises.add(object);
+        }
+    }
+
+    /// After opening: what was not promised to volumes whose overwrite reserve is below 100 % is not stored.
+    pub(crate) fn restore_deficits(&mut self) {
+        let partly = |o: &&crate::object::Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
+        let mut ids: Vec<u64> = self.objects.values().filter(partly).map(|o| o.id).collect();
+        ids.sort_unstable();
+        for id in ids {
+            let overdrawn = self.overdrawn_blocks();
+            if let Some(object) = self.objects.get_mut(&id) {
+                self.promises.remove(object);
+                object.deficit += overdrawn.min(object.promised());
+                self.promises.add(object);
+            }
+        }
     }
 
     /// Checks that the blocks can be allocated now.
@@ -99,7 +126,7 @@ impl<M: Media> Core<M> {
         if available < needed || crate::mutations::allocation_fails() {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
-                entitled: ask.covered + ask.taken > 0 && uncovered <= ask.taken && ask.promise == 0 && !ask.partly,
+                entitled: uncovered <= ask.taken && ask.promise == 0 && !ask.partly,
                 needed,
                 promise: (ask.promise > 0).then_some((ask.promise, left)),
             });
@@ -146,13 +173,13 @@ impl<M: Media> Core<M> {
         let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
         let parted = crate::object::Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
-        let shared = reserved.promised() - parted.promised();
+        let shared = reserved.promised().saturating_sub(parted.promised());
         let partly = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
         // What stores nothing works in any case.
         let partly = partly && new + pages > 0;
         let due = fresh + shared.min(new - fresh);
         // Two writes of the same block under way both take one, and only one of them was promised.
-        let left = (reserved.promised() - reserved.pages_due).saturating_sub(reserved.in_flight);
+        let left = reserved.promised().saturating_sub(reserved.pages_due + reserved.in_flight);
         let covered_blocks = due.min(left);
         let taken = due - covered_blocks;
         Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partly, ..ask }
@@ -198,6 +225,7 @@ impl<M: Media> Core<M> {
                         object.share(u64::MAX, u64::MAX);
                     }
                     object.reservation = *reservation;
+                    object.deficit = 0;
                     after.insert(id.0, object);
                 }
                 CatalogChange::Resize { id, size_bytes } => {

@@ -380,6 +380,7 @@ impl<M: Media> Core<M> {
                         pages_due: 0,
                         tracked: false,
                         in_flight: 0,
+                        deficit: 0,
                         ..source
                     });
                 }
@@ -417,6 +418,7 @@ impl<M: Media> Core<M> {
                         }
                         object.reservation = *reservation;
                         object.tracked = reservation.is_some();
+                        object.deficit = 0;
                     })?;
                 }
                 CatalogChange::Rollback { id, source } => {
@@ -501,7 +503,9 @@ impl<M: Media> Core<M> {
             (object.shared, object.pages_due) = (0, 0);
             object.share(blocks, pages);
             object.tracked = true;
-        })
+        })?;
+        self.settle_deficit(id);
+        Some(())
     }
 
     /// Tells a count that is under way what it may have missed.

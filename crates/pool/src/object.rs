@@ -23,6 +23,8 @@ pub(crate) struct Object {
     pub tracked: bool,
     /// Blocks that large writes under way have taken already against the promise, which their effect will make smaller.
     pub in_flight: u64,
+    /// Blocks that are not promised although the reservation asks for them; see [`Object::unmap`]. Not stored.
+    pub deficit: u64,
 }
 
 /// What is promised to all reserved volumes.
@@ -77,6 +79,7 @@ impl Object {
             pages_due: 0,
             tracked: false,
             in_flight: 0,
+            deficit: 0,
         }
     }
 
@@ -106,7 +109,16 @@ impl Object {
         let Some(reservation) = self.reservation else { return 0 };
         let blocks = crate::assign::blocks_for(self.size_bytes);
         let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
-        blocks.saturating_sub(self.mapped) + shared + self.pages_due
+        (blocks.saturating_sub(self.mapped) + shared + self.pages_due).saturating_sub(self.deficit)
+    }
+
+    /// So many mapped blocks are about to be unmapped. To write a block that was shared, less than a block was set aside if the overwrite
+    /// reserve is below 100 %; unmapping it frees nothing from which the rest could be promised now.
+    pub fn unmap(&mut self, blocks: u64) {
+        if let Some(reservation) = self.reservation {
+            let missing = 100 - u64::from(reservation.overwrite_percent.min(100));
+            self.deficit += (blocks.min(self.shared) * missing).div_ceil(100);
+        }
     }
 
     /// Blocks among those that large writes under way have not taken.

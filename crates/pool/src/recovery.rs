@@ -380,6 +380,7 @@ impl<M: Media> Core<M> {
                     pages_due: 0,
                     tracked: false,
                     in_flight: 0,
+                    deficit: 0,
                 },
             );
         }
@@ -529,6 +530,7 @@ impl<M: Media> Core<M> {
         }
         self.replaying = None;
         self.recount_due = true;
+        self.restore_deficits();
         if named {
             self.space.permit_all();
         }

@@ -86,6 +86,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
             pages_due,
             tracked: reservation.is_some(),
             in_flight: 0,
+            deficit: 0,
         })
     };
     let sane = |o: &Object| {

@@ -311,6 +311,9 @@ impl<M: Media> Core<M> {
         if object.tracked {
             self.promises.remove(object);
         }
+        if delta < 0 {
+            object.unmap(delta.unsigned_abs());
+        }
         object.mapped = object.mapped.checked_add_signed(delta)?;
         if object.tracked {
             object.shared = object.shared.min(object.mapped);

@@ -583,8 +583,6 @@ impl Run {
         let mut opened = self.open(&disk);
         if opened.is_err() && self.troubled {
             // The program ends, what it had asked the disk for comes to its end, and another one is started.
-            // A flush that failed may have dropped what the disk still shows: it can be missed at the next power failure, and the pool be refused.
-            self.damaged = true;
             disk.clear_faults();
             settle(&disk);
             opened = self.open(&disk);
@@ -662,12 +660,11 @@ impl Run {
             return Err(format!("object id {new} is offered although {ids:?} exist"));
         }
         let space = self.core.space();
-        // Zeroing shared content of a volume whose overwrite reserve is below 100 % makes its promise larger than what was set aside for it.
-        let partly = ids.iter().filter_map(|id| self.core.object(*id)?.reservation).any(|r| r.overwrite_percent < 100);
+        // A growth is told by the root alone, which a flush that lies may lose; what was promised since may have been promised of it.
+        let growth_lost = space.size_bytes < self.grown_bytes;
         if space.used_bytes + space.free_bytes != space.size_bytes
-            || (self.core.overdrawn_blocks() > 0 && !partly)
-            // A growth is told by the root alone, which a flush that lies may lose.
-            || (space.size_bytes < self.grown_bytes && !self.damaged)
+            || (self.core.overdrawn_blocks() > 0 && !growth_lost)
+            || (growth_lost && !self.damaged)
         {
             return Err(format!(
                 "the space does not add up, {} blocks overdrawn: {space:?}",

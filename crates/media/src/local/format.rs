@@ -128,7 +128,7 @@ fn write_now<D: Disk>(disk: &mut D, blocks: &[(u64, Block)]) -> Result<(), Media
     outcome
 }
 
-fn flush_now<D: Disk>(disk: &mut D) -> Result<(), MediaError> {
+pub(super) fn flush_now<D: Disk>(disk: &mut D) -> Result<(), MediaError> {
     disk.flush(0);
     next(disk, "flush", 0).map(|_| ())
 }
