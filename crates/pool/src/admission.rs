@@ -76,8 +76,12 @@ impl<M: Media> Core<M> {
     /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
     /// accounting of promises is wrong.
     pub fn overdrawn_blocks(&self) -> u64 {
-        let coming = self.space.available() + self.space.pinned();
-        (self.promises.owed + self.checkpoint_blocks()).saturating_sub(coming)
+        (self.promises.owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
+    }
+
+    /// Blocks that are free, or will be without anybody's doing.
+    fn coming_blocks(&self) -> u64 {
+        self.space.available() + self.space.pinned() + self.droppable_blocks
     }
 
     /// Promises an object what it was not promised before, as far as there is space for it.
@@ -304,13 +308,16 @@ impl<M: Media> Core<M> {
     /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
     /// Those whose space was promised go on as long as it is on its way.
     pub(crate) fn fail_or_retry_space(&mut self) {
-        let coming = self.space.available() + self.space.pinned();
+        let coming = self.coming_blocks();
+        let busy = self.placed_go_on();
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
             let refused = pending.progress.refused;
-            pending.progress.space_tries += 1;
+            let entitled = refused.is_some_and(|refused| refused.entitled);
+            // What large writes under way do not need comes back.
+            pending.progress.space_tries += u8::from(!(entitled && busy));
             // What was promised is there, but not released yet.
-            let due = refused.is_some_and(|refused| refused.entitled && coming >= refused.needed);
+            let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
             if pending.progress.space_tries > if due { ENTITLED_TRIES } else { TRIES } {
                 pending.failed = Some(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
                     (Operation::Catalog(_), Some((needed, left))) => PoolError::NoRoomForReservation {

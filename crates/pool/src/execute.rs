@@ -730,7 +730,7 @@ impl<M: Media> Core<M> {
             .filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
         let blocks = self.need.allocations + TABLE_PATH * (created.count() as u64 + 1) + stored;
         let ask = match !grows || deletes {
-            true => Ask { passing: blocks, promise, freeing: true, ..Ask::default() },
+            true => Ask { passing: blocks, promise, freeing: promise == 0, ..Ask::default() },
             false => Ask { lasting: blocks, promise, ..Ask::default() },
         };
         if let Err(step) = self.room(ask, progress) {
