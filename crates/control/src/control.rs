@@ -61,6 +61,8 @@ pub struct Control<C> {
     pub(crate) integrity: Integrity,
     /// That the pool stopped was told.
     pub(crate) stop_told: Cell<bool>,
+    /// Since when what is below the pool is full.
+    pub(crate) starved_since: Cell<Option<Timestamp>>,
     unique: UniqueCounts,
     directory: RefCell<Directory>,
     /// Held from the first look at the directory until the change is published.
@@ -114,6 +116,7 @@ impl<C: Catalog + 'static> Control<C> {
             crossings,
             integrity,
             stop_told: Cell::new(false),
+            starved_since: Cell::new(None),
             unique: UniqueCounts::default(),
             directory,
             changes,

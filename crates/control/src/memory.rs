@@ -33,6 +33,8 @@ pub struct MemoryCatalog {
     pub bad: RefCell<Vec<Place>>,
     /// What the next [`Catalog::take_incidents`] returns.
     pub incidents: RefCell<Vec<Incident>>,
+    /// What is below the pool is full.
+    pub starved: Cell<bool>,
     checked: Cell<u64>,
 }
 
@@ -70,6 +72,7 @@ impl Default for MemoryCatalog {
             zeros: RefCell::default(),
             bad: RefCell::default(),
             incidents: RefCell::default(),
+            starved: Cell::new(false),
             checked: Cell::new(0),
         }
     }
@@ -290,7 +293,8 @@ impl Catalog for MemoryCatalog {
         let used_bytes = (metadata_bytes + data).min(size_bytes);
         let promised_bytes = self.state.borrow().objects.values().map(|info| info.promised_bytes).sum();
         let free_bytes = size_bytes - used_bytes;
-        PoolSpace { size_bytes, used_bytes, free_bytes, metadata_bytes, promised_bytes, reclaimable_bytes: 0 }
+        let starved = self.starved.get();
+        PoolSpace { size_bytes, used_bytes, free_bytes, metadata_bytes, promised_bytes, reclaimable_bytes: 0, starved }
     }
 }
 

@@ -18,7 +18,7 @@ impl<C: Catalog + 'static> Control<C> {
         let available_bytes = space.free_bytes.saturating_sub(space.promised_bytes);
         let state = if stopped.is_some() {
             PoolState::Stopped
-        } else if available_bytes < FULL_BYTES {
+        } else if available_bytes < FULL_BYTES || space.starved {
             PoolState::Full
         } else {
             PoolState::Healthy

@@ -28,11 +28,29 @@ impl<C: Catalog + 'static> Control<C> {
             let message = format!("the pool stopped after a media error: {reason}");
             self.raise(Draft::new(Severity::Critical, "pool-stopped", self.pool_name.clone(), message));
         }
+        self.look_below();
         self.take_incidents().await;
         self.check_thresholds().await;
         if self.events.is_due(&*self.environment) {
             self.save_events(false).await;
         }
+    }
+
+    /// Tells when the file system or device below the pool becomes full, and when it has room again.
+    fn look_below(&self) {
+        let starved = self.catalog.space().starved;
+        let (severity, code, message) = match (starved, self.starved_since.get()) {
+            (true, None) => {
+                let message = "the file system or device below the pool is full: nothing new can be stored";
+                (Severity::Critical, "below-full", message)
+            }
+            (false, Some(_)) => {
+                (Severity::Info, "below-has-room", "the file system or device below the pool has room again")
+            }
+            _ => return,
+        };
+        self.starved_since.set(starved.then(|| self.environment.now()));
+        self.raise(Draft::new(severity, code, self.pool_name.clone(), message.to_owned()));
     }
 
     /// Adds an event.
@@ -78,6 +96,16 @@ impl<C: Catalog + 'static> Control<C> {
                 since: check.finished,
                 message: format!("the last check has {} findings", check.count),
                 help: "see them:  windlass pool show; stop the array and look closer:  windlass pool check FILE",
+            });
+        }
+        if self.catalog.space().starved {
+            alerts.push(AlertView {
+                code: "below-full",
+                severity: Severity::Critical,
+                subject: self.pool_name.clone(),
+                since: self.starved_since.get().unwrap_or(self.started),
+                message: "the file system or device below the pool is full: nothing new can be stored".to_owned(),
+                help: "make room there; the array goes on by itself, and nothing acknowledged is lost",
             });
         }
         if let Some(reason) = self.live.pool_stopped() {

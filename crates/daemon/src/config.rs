@@ -74,6 +74,8 @@ pub struct PoolConfiguration {
     pub size_bytes: u64,
     /// The size was said and is not the built-in one.
     pub size_is_given: bool,
+    /// Give long runs of freed blocks back to the file system or device below.
+    pub discard: bool,
     /// Thresholds and limit, as long as nothing else is set by command.
     pub limits: Limits,
 }
@@ -159,6 +161,7 @@ impl Configuration {
                 path: pool.path.unwrap_or_else(|| state_dir.join(format!("{name}.pool"))),
                 size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
                 size_is_given: options.pool_size.is_some() || pool.size.is_some(),
+                discard: pool.discard.unwrap_or(false),
                 limits: limits(&pool.limits),
                 name,
             },
@@ -256,6 +259,7 @@ impl Configuration {
                 backend: None,
                 path: Some(self.pool.path.clone()),
                 size: Some(file::Size(self.pool.size_bytes)),
+                discard: Some(self.pool.discard),
                 limits: file::Limits {
                     warn: Some(self.pool.limits.warn_percent),
                     critical: Some(self.pool.limits.critical_percent),

@@ -142,6 +142,7 @@ impl Reactor {
             pool_path: configuration.pool.path.clone(),
             pool_size_bytes: configuration.pool.size_bytes,
             pool_size_is_given: configuration.pool.size_is_given,
+            pool_discard: configuration.pool.discard,
             memory_bytes: configuration.memory_bytes,
             portals: configuration.iscsi.clone(),
             advertise: configuration.advertise.clone(),

@@ -89,6 +89,7 @@ pub fn spawn(
         pool_path: PathBuf::new(),
         pool_size_bytes: 64 << 30,
         pool_size_is_given: false,
+        pool_discard: false,
         memory_bytes: 512 << 20,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),

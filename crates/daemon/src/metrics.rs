@@ -221,8 +221,9 @@ impl Scrape {
 }
 
 /// Alerts that there can be: each is exported, so that one that went away reads 0.
-const ALERTS: [(&str, &str); 7] = [
+const ALERTS: [(&str, &str); 8] = [
     ("bad-blocks", "critical"),
+    ("below-full", "critical"),
     ("check-findings", "critical"),
     ("pool-full", "critical"),
     ("pool-stopped", "critical"),

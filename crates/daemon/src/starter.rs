@@ -17,6 +17,8 @@ pub struct ReactorConfiguration {
     pub pool_size_bytes: u64,
     /// That size was asked for; otherwise it is the built-in one.
     pub pool_size_is_given: bool,
+    /// Give freed space back to what is below the pool.
+    pub pool_discard: bool,
     /// Bound of resident memory.
     pub memory_bytes: u64,
     /// Where to accept iSCSI connections.

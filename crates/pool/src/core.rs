@@ -694,6 +694,7 @@ impl<M: Media> Core<M> {
             metadata_bytes: fixed + self.metadata_blocks * block,
             promised_bytes: self.promises.promised * block,
             reclaimable_bytes: (self.space.pinned() + self.droppable_blocks) * block,
+            starved: self.starved(),
         }
     }
 

@@ -196,6 +196,8 @@ pub struct PoolSpace {
     pub promised_bytes: u64,
     /// Used, but on its way to become free: what deleted and unmapped data still takes, at most.
     pub reclaimable_bytes: u64,
+    /// The file system or thin device below the pool is full: nothing new can be stored until it has room.
+    pub starved: bool,
 }
 
 /// Why a catalog or pool operation failed. Nothing was changed.

@@ -140,6 +140,21 @@ fn bad(object: ObjectId, offset_bytes: u64, block: u64) -> Place {
 }
 
 #[test]
+fn a_full_file_system_below_the_pool_is_told_once_and_its_end_too() {
+    let array = Array::new();
+    let told = |array: &Array| -> Vec<String> {
+        events(array).into_iter().map(|(code, _)| code).filter(|code| code.starts_with("below")).collect()
+    };
+    let alerts = |array: &Array| array.control.alerts().into_iter().filter(|alert| alert.code == "below-full").count();
+    array.catalog.starved.set(true);
+    a_little(&array.control, 3);
+    assert_eq!((told(&array), alerts(&array)), (vec!["below-full".to_owned()], 1));
+    array.catalog.starved.set(false);
+    a_little(&array.control, 3);
+    assert_eq!((told(&array), alerts(&array)), (vec!["below-full".to_owned(), "below-has-room".to_owned()], 0));
+}
+
+#[test]
 fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_clean() {
     let array = Array::new();
     let v1 = array.create("v1").object.id;

@@ -77,6 +77,7 @@ pub(super) struct Pool {
     pub(super) backend: Option<String>,
     pub(super) path: Option<PathBuf>,
     pub(super) size: Option<Size>,
+    pub(super) discard: Option<bool>,
     pub(super) limits: Limits,
 }
 

@@ -56,6 +56,7 @@ fn options_win_over_the_file() {
         backend = "disk"
         path = "/dev/disk/by-id/x"
         size = 1099511627776
+        discard = true
         [pool.limits]
         warn = 70
         commitment = 250
@@ -68,6 +69,7 @@ fn options_win_over_the_file() {
     assert_eq!(from_file.memory_bytes, 1 << 30);
     assert_eq!(from_file.log_format, LogFormat::Json);
     assert_eq!((from_file.pool.size_bytes, from_file.pool.size_is_given), (1 << 40, true));
+    assert!(from_file.pool.discard);
     let limits = Limits { warn_percent: 70, critical_percent: 90, commitment: Commitment::Percent(250) };
     assert_eq!((from_file.pool.limits, from_file.background_share_percent), (limits, 35));
     assert!(matches!(from_file.tls, TlsMode::Files { .. }));

@@ -93,7 +93,12 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
     // The rest of the bound is for connections, the management plane and the program itself.
     let memory_bytes = usize::try_from(configuration.memory_bytes / 2).unwrap_or(usize::MAX);
-    let options = Options { memory_bytes, incarnation: u64::from_le_bytes(random), ..Options::default() };
+    let options = Options {
+        memory_bytes,
+        incarnation: u64::from_le_bytes(random),
+        discard: configuration.pool_discard,
+        ..Options::default()
+    };
     let mut told = 0;
     let started = std::time::Instant::now();
     let (core, opened) = Core::open(store, options, &mut |bytes| {
