@@ -128,6 +128,8 @@ pub struct Core<M: Media> {
     pub(crate) checkpoint_wanted: bool,
     pub(crate) destage_in_flight: usize,
     pub(crate) replaying: Option<crate::recovery::ReplayPoint>,
+    /// The page that the last blocking load found damaged.
+    pub(crate) damaged_page: Option<crate::lost::DamagedPage>,
     pub(crate) stopped: Option<String>,
     pub(crate) operations: FxHashMap<OperationId, Pending>,
     next_operation: OperationId,
@@ -201,6 +203,7 @@ impl<M: Media> Core<M> {
             checkpoint_wanted: false,
             destage_in_flight: 0,
             replaying: None,
+            damaged_page: None,
             stopped: None,
             operations: FxHashMap::default(),
             next_operation: 1,

@@ -22,6 +22,7 @@ mod interface;
 mod large_tests;
 mod layout;
 mod log;
+mod lost;
 #[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
 mod mutations;
 mod object;

@@ -104,6 +104,11 @@ impl<M: Media> Core<M> {
                 bad.entry(item.pointer.0).or_insert(reason);
             };
             let (pages, own) = self.tally(&mut tally, &mut note)?;
+            if !bad.is_empty() && self.forget_unreadable_drops(&bad, report) {
+                // Without them the counts are made anew from the start.
+                (from, in_use) = (0, 0);
+                continue;
+            }
             if !bad.is_empty() {
                 let count = bad.len() as u64;
                 return Err(RepairError::Unprovable { damage: self.explain(&bad), count });
@@ -232,9 +237,30 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    /// What cannot be read because of bad pages, by object and LBA.
-    fn explain(&mut self, bad: &BadPages) -> Vec<String> {
-        // Pages from which a bad one can be reached.
+    /// Forgets deleted trees that cannot be walked because of bad pages: nothing reads them, and what only they refer to is free once the counts are
+    /// made without them. False when there are none.
+    fn forget_unreadable_drops(&mut self, bad: &BadPages, report: &mut RepairReport) -> bool {
+        let tainted = self.tainted(bad);
+        let before = report.count;
+        for drops in [&mut self.drops, &mut self.parked] {
+            drops.retain(|dropped| {
+                let keep = !tainted.contains(&dropped.address);
+                if !keep {
+                    report.add(format!(
+                        "a deleted tree (page {}) cannot be walked: its space comes back",
+                        dropped.address
+                    ));
+                }
+                keep
+            });
+        }
+        self.drops_changed |= report.count > before;
+        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
+        report.count > before
+    }
+
+    /// Pages from which a bad one can be reached.
+    fn tainted(&mut self, bad: &BadPages) -> FxHashSet<u64> {
         let mut tainted: FxHashSet<u64> = bad.keys().copied().collect();
         loop {
             let before = tainted.len();
@@ -249,9 +275,14 @@ impl<M: Media> Core<M> {
                 }
             }
             if tainted.len() == before {
-                break;
+                return tainted;
             }
         }
+    }
+
+    /// What cannot be read because of bad pages, by object and LBA.
+    fn explain(&mut self, bad: &BadPages) -> Vec<String> {
+        let tainted = self.tainted(bad);
         let mut sentences = Vec::new();
         let mut roots = self.all_roots();
         roots.retain(|item| tainted.contains(&item.pointer.0));

@@ -9,6 +9,7 @@ use crate::frame::{self, FrameInfo};
 use crate::interface::{ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
+use crate::lost::DamagedPage;
 use crate::mutations::{Mutation, leaves_out};
 use crate::object::Object;
 use crate::operation::Options;
@@ -46,7 +47,7 @@ pub struct Opened {
 /// Called with the number of log bytes replayed so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
 
-fn damaged(reason: impl Into<String>) -> PoolError {
+pub(crate) fn damaged(reason: impl Into<String>) -> PoolError {
     PoolError::Damaged(reason.into())
 }
 
@@ -93,6 +94,8 @@ pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) 
     }
 }
 
+/// Longest of the pool's own streams that is believed.
+const MAX_STREAM_BYTES: u64 = 4 << 30;
 /// Index pages read at once.
 const INDEX_PAGES_AT_ONCE: usize = 256;
 
@@ -417,8 +420,11 @@ impl<M: Media> Core<M> {
     fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
         let Some(object) = self.objects.get(&id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
+        if length > MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
+            return Err(damaged(format!("the root gives the pool's stream {id} a length of {length} bytes")));
+        }
         let blocks = length.div_ceil(BLOCK_BYTES as u64);
-        let mut out = Vec::with_capacity(length as usize);
+        let mut out = Vec::new();
         for block in 0..blocks {
             let entry = loop {
                 self.need.clear();
@@ -457,7 +463,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Reads everything in `need`, blocking.
-    fn load_need(&mut self) -> Result<(), PoolError> {
+    pub(crate) fn load_need(&mut self) -> Result<(), PoolError> {
         if let Some(reason) = self.need.damaged.take() {
             return Err(damaged(reason));
         }
@@ -471,7 +477,10 @@ impl<M: Media> Core<M> {
                 let block = read_blocks(&mut self.media, address, 1)?;
                 match crate::page::Page::parse(&block, address, level, crc) {
                     Ok(page) => break self.insert_page(address, std::rc::Rc::new(page)),
-                    Err(reason) if tries > 0 => return Err(damaged(reason)),
+                    Err(reason) if tries > 0 => {
+                        self.damaged_page = Some(DamagedPage { address, reason: reason.clone() });
+                        return Err(damaged(reason));
+                    }
                     Err(_) => tries += 1,
                 }
             }
@@ -515,7 +524,7 @@ impl<M: Media> Core<M> {
             let Some((info, content)) = scanner.next(&mut self.media)? else { break };
             let mut sequence = info.first_sequence;
             for record in records_of(&content) {
-                self.replay_record(record?, sequence)?;
+                self.replay_record(&record?, sequence)?;
                 sequence += 1;
                 opened.records += 1;
             }
@@ -585,10 +594,36 @@ impl<M: Media> Core<M> {
         self.run_checkpoint()
     }
 
-    fn replay_record(&mut self, record: Record<'_>, sequence: u64) -> Result<(), PoolError> {
+    fn replay_record(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        self.damaged_page = None;
+        let planned = self.plan_replay(record, sequence);
+        if let (Err(_), Some(page)) = (&planned, self.damaged_page.take()) {
+            for part in self.give_up(page, record)? {
+                self.replay_record(&part, sequence)?;
+            }
+            return Ok(());
+        }
+        planned?;
+        let done = match record {
+            Record::Write { object, first, blocks, data } => {
+                self.replay_write(*object, *first, blocks, *data, sequence)
+            }
+            Record::Zero { object, first, count } => self.assign_zero(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, shared) => self.assign_catalog(changes).and_then(|()| {
+                shared.iter().try_for_each(|&(object, blocks, pages)| self.set_shared(object, blocks, pages))
+            }),
+        };
+        done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
+    }
+
+    /// Loads everything that replaying a record needs.
+    fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
         loop {
             self.need.clear();
-            let complete = match &record {
+            let complete = match record {
                 Record::Write { object, first, blocks, .. } => {
                     for block in blocks.iter().filter(|b| b.address != 0) {
                         self.need_counts(block.address);
@@ -607,28 +642,15 @@ impl<M: Media> Core<M> {
             if self.need.is_empty() {
                 let mut segments = Vec::new();
                 if self.space.prepare(self.need.allocations + 8, &mut segments) {
-                    break;
+                    return Ok(());
                 }
                 // A plan counts too many; what the record really takes was there when it was written, and still is.
                 if segments.is_empty() {
-                    break;
+                    return Ok(());
                 }
                 self.need.segments = segments;
             }
             self.load_need()?;
         }
-        let done = match &record {
-            Record::Write { object, first, blocks, data } => {
-                self.replay_write(*object, *first, blocks, *data, sequence)
-            }
-            Record::Zero { object, first, count } => self.assign_zero(*object, *first, *count),
-            Record::Clone { source, source_first, destination, destination_first, count } => {
-                self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
-            }
-            Record::Catalog(changes, shared) => self.assign_catalog(changes).and_then(|()| {
-                shared.iter().try_for_each(|&(object, blocks, pages)| self.set_shared(object, blocks, pages))
-            }),
-        };
-        done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
     }
 }

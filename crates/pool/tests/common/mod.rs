@@ -59,6 +59,17 @@ impl Rig {
         Core::open(media, options(self.incarnation), &mut |_| {}).unwrap().0
     }
 
+    /// Opens the pool again with its space map made anew.
+    pub fn repair(&mut self) {
+        self.incarnation += 1;
+        let media = LocalMedia::open(self.disk.clone()).unwrap();
+        let (mut core, _, report) =
+            Core::open_repairing(media, options(self.incarnation), 64 << 20, &mut |_| {}).unwrap();
+        assert!(report.count > 0);
+        core.checkpoint().unwrap();
+        self.core = core;
+    }
+
     pub fn disk_blocks(&self) -> u64 {
         use media::Disk;
         self.disk.block_count()
