@@ -127,7 +127,7 @@ fn a_written_volume_becomes_thick_for_what_it_lacks() {
     rig.write(volume, 0, 2900, 1).unwrap();
     // Counted as if all of it were shared, it would not fit beside itself.
     let thin = rig.create(20_000);
-    rig.write(thin, 0, 3000, 1).unwrap();
+    rig.write(thin, 0, 2900, 1).unwrap();
     assert!(rig.reserve(volume, 100).is_err());
     rig.run(pool::Operation::Recount { object: volume }).unwrap();
     rig.reserve(volume, 100).unwrap();

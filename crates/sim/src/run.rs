@@ -15,7 +15,7 @@ use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
-use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
+use pool::{CatalogChange, Core, Failure, Incident, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
@@ -601,6 +601,10 @@ impl Run {
             Err(error) => return Err(format!("recovery: {error}")),
         };
         self.core = core;
+        let gave_up = self.core.take_incidents().iter().any(|incident| matches!(incident, Incident::Metadata(_)));
+        if gave_up && !self.damaged {
+            return Err("a map page was given up although nothing was damaged".into());
+        }
         self.report.replayed += opened.records;
         let recovered = self.core.next_sequence();
         if recovered < least && !self.log_damaged {
@@ -680,7 +684,9 @@ impl Run {
         for id in ids {
             let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
             let Some(object) = self.model.objects.get(&id) else { continue };
-            let mapped = if self.model.stores_zeros { object.mapped } else { info.mapped_bytes / 4096 };
+            // What records change below a damaged page is left out.
+            let counted = self.model.stores_zeros && !self.damaged;
+            let mapped = if counted { object.mapped } else { info.mapped_bytes / 4096 };
             let size = info.size_bytes / 512;
             let parent = info.parent.map_or(0, |parent| parent.0);
             let snapshot = info.kind == ObjectKind::Snapshot;
