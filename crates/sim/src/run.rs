@@ -685,8 +685,8 @@ impl Run {
             let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
             let Some(object) = self.model.objects.get(&id) else { continue };
             // What records change below a damaged page is left out.
-            let counted = self.model.stores_zeros && !self.damaged;
-            let mapped = if counted { object.mapped } else { info.mapped_bytes / 4096 };
+            let counted = !self.model.stores_zeros && !self.damaged;
+            let mapped = if counted { info.mapped_bytes / 4096 } else { object.mapped };
             let size = info.size_bytes / 512;
             let parent = info.parent.map_or(0, |parent| parent.0);
             let snapshot = info.kind == ObjectKind::Snapshot;
