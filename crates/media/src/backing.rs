@@ -340,6 +340,27 @@ impl BackingFile {
         }
     }
 
+    /// An error if the file has become shorter while it was open: what lay behind its end is gone.
+    pub(crate) fn cut_off(&self) -> Option<MediaError> {
+        if self.block_device {
+            return None;
+        }
+        let blocks = self.file.metadata().ok()?.len() / BLOCK_BYTES as u64;
+        let needed = self.block_count();
+        (blocks < needed).then(|| MediaError::Io {
+            operation: "flush",
+            address: blocks,
+            blocks: needed - blocks,
+            reason: format!("{} was cut off while in use: what lay behind is gone", self.path.display()),
+        })
+    }
+
+    /// The first block from `block` on of a file that has been written to. `None` when there is none, or when that cannot be told.
+    pub(crate) fn written_from(&self, block: u64) -> Option<u64> {
+        let data = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))).ok()?;
+        (!self.block_device).then_some(data / BLOCK_BYTES as u64)
+    }
+
     /// True when nothing has ever been written to these blocks of a file. False when that cannot be told.
     pub(crate) fn is_hole(&self, block: u64, blocks: u64) -> bool {
         match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))) {

@@ -194,6 +194,11 @@ impl FileDisk {
         Ok(buffer)
     }
 
+    /// See [`BackingFile::written_from`].
+    pub(crate) fn written_from(&self, block: u64) -> Option<u64> {
+        self.backing.written_from(block)
+    }
+
     /// Writes blocks on this thread, past whatever is in flight. They are durable after [`FileDisk::flush_now`].
     pub(crate) fn write_now(&mut self, block: u64, buffer: Buffer) -> std::io::Result<()> {
         self.backing.write(byte_offset(block), &buffer, false)
@@ -324,7 +329,7 @@ impl Disk for FileDisk {
     }
 
     fn flush(&mut self, ticket: Ticket) {
-        match self.change_error("flush", 0, 0) {
+        match self.change_error("flush", 0, 0).or_else(|| self.backing.cut_off()) {
             Some(error) => self.refuse(ticket, error),
             None => self.start(Request { ticket, operation: Operation::Flush }),
         }

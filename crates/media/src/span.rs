@@ -27,6 +27,10 @@ use crate::{
 const PIECE: Ticket = 1 << 62;
 /// Blocks at each end of a new member that have to be zeros.
 const BLANK_BLOCKS: u64 = 256;
+/// Blocks looked at in between.
+const SAMPLES: u64 = 512;
+/// Blocks of a file looked at that have been written to (256 MiB): they may well be zeros.
+const WRITTEN_BLOCKS: u64 = 65_536;
 
 /// One file or device.
 struct Part {
@@ -509,16 +513,35 @@ fn read_label(disk: &mut FileDisk) -> Result<Option<Label>, String> {
     outcome
 }
 
-/// The first block at either end of a device that is not zeros: partition tables, file systems and volume managers all leave something there.
+/// A block that is not zeros, if one is found: at either end, where partition tables, file systems and volume managers all leave something, at places in
+/// between, and where a file has been written to.
 fn first_data(disk: &mut FileDisk) -> std::io::Result<Option<u64>> {
-    let last = disk.block_count().saturating_sub(BLANK_BLOCKS);
-    for start in [0, last] {
-        let buffer = disk.read_now(start, usize::try_from(BLANK_BLOCKS).unwrap_or_default())?;
-        for (block, content) in (start..).zip(buffer.as_blocks()) {
-            if content.0.iter().any(|byte| *byte != 0) {
-                return Ok(Some(block));
-            }
+    let blocks = disk.block_count();
+    let data_in = |disk: &mut FileDisk, start: u64, count: u64| -> std::io::Result<Option<u64>> {
+        let count = count.min(blocks.saturating_sub(start));
+        let buffer = disk.read_now(start, usize::try_from(count).unwrap_or_default())?;
+        let data = (start..).zip(buffer.as_blocks()).find(|(_, content)| content.0.iter().any(|byte| *byte != 0));
+        Ok(data.map(|(block, _)| block))
+    };
+    for start in [0, blocks.saturating_sub(BLANK_BLOCKS)] {
+        if let Some(block) = data_in(disk, start, BLANK_BLOCKS)? {
+            return Ok(Some(block));
         }
+    }
+    for sample in 1..SAMPLES {
+        if let Some(block) = data_in(disk, blocks / SAMPLES * sample, 1)? {
+            return Ok(Some(block));
+        }
+    }
+    let (mut at, mut looked_at) = (0, 0);
+    while looked_at < WRITTEN_BLOCKS
+        && let Some(start) = disk.written_from(at)
+    {
+        if let Some(block) = data_in(disk, start, BLANK_BLOCKS)? {
+            return Ok(Some(block));
+        }
+        looked_at += BLANK_BLOCKS;
+        at = start + BLANK_BLOCKS;
     }
     Ok(None)
 }

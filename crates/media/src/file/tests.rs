@@ -375,3 +375,26 @@ fn a_pool_is_made_and_found_again_by_every_engine() {
         assert!(media.damaged_copies().is_empty());
     });
 }
+
+#[test]
+fn a_file_that_is_cut_off_while_in_use_is_an_error_of_the_next_flush() {
+    for folder in folders() {
+        let scratch = Scratch::new(&folder);
+        let disk = open(&scratch, EngineChoice::Auto, true, 4096).unwrap();
+        let format = FormatOptions { uuid: [3; 16], log_bytes: 64 << 10, root: vec![1], overwrite: false };
+        let mut media = LocalMedia::format(disk, format).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&scratch.0).unwrap().set_len(1000 * 4096).unwrap();
+        media.swap_root(&crate::Fence { shard: 0, epoch: 1 }, 1, 1, &[2]);
+        let completion = loop {
+            match media.poll() {
+                Some(completion) => break completion,
+                None => media.wait(),
+            }
+        };
+        let error = completion.result.unwrap_err().to_string();
+        assert!(error.contains("was cut off while in use"), "{error}");
+        // It was not made longer again: the next start says what happened.
+        drop(media);
+        assert_eq!(std::fs::metadata(&scratch.0).unwrap().len(), 1000 * 4096);
+    }
+}

@@ -318,7 +318,7 @@ fn what_cannot_be_added_is_refused_and_changes_nothing() {
     assert!(sentence(device(&second)).contains("is part of this pool already"));
     assert!(sentence(device(&folder.blank("small", 8 * MIB - 4096))).contains("at least 8388608"));
     let full = folder.blank("full", 8 * MIB);
-    for (offset, block) in [(1024, 0), (8 * MIB - 4096, 2047)] {
+    for (offset, block) in [(1024, 0), (8 * MIB - 4096, 2047), (5 * MIB + 8192, 1282)] {
         let file = File::options().write(true).open(&full).unwrap();
         file.write_all_at(b"\x53\xef", offset).unwrap();
         assert!(sentence(device(&full)).contains(&format!("it holds data at block {block}, ")));
