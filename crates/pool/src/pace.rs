@@ -48,7 +48,7 @@ impl<M: Media> Core<M> {
 
     /// Blocks in memory that wait to be destaged, at most, unless hosts write faster than the medium takes them.
     fn most_dirty(&self) -> usize {
-        (self.options.memory_bytes / 8 / BLOCK_BYTES).max(64)
+        (self.options.memory_bytes / 8 / BLOCK_BYTES).max(8)
     }
 
     /// True when so much waits to be destaged that no operation may add to it.
