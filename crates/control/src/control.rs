@@ -137,6 +137,10 @@ impl<C: Catalog + 'static> Control<C> {
                 self.raise(draft);
             }
             self.check_thresholds().await;
+            // The event of a change is durable before the reply, too. What cannot be kept now is kept later.
+            if self.events.is_dirty() {
+                self.save_events(false).await;
+            }
         }
         result
     }
@@ -150,9 +154,9 @@ impl<C: Catalog + 'static> Control<C> {
             Action::PoolShow { pool } => self.pool_show(&pool).await.map(Box::new).map(Reply::Pool),
             Action::PoolSet(set) => self.pool_set(set).await,
             Action::PoolGrow { pool, growth } => self.pool_grow(&pool, growth).await,
-            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent),
-            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent),
-            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent),
+            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent).await,
+            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent).await,
+            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent).await,
             Action::PortalList => {
                 Ok(Reply::Portals { portals: self.live.portals(), target: self.directory().target.clone() })
             }
@@ -161,7 +165,7 @@ impl<C: Catalog + 'static> Control<C> {
             Action::VolumeCreate(create) => self.volume_create(create).await,
             Action::VolumeSet(set) => self.volume_set(set).await,
             Action::VolumeSpace { volume } => self.volume_space(&volume).await,
-            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent),
+            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent).await,
             Action::VolumeRollback(rollback) => self.volume_rollback(rollback).await,
             Action::VolumeDelete { volume, with_snapshots } => self.volume_delete(&volume, with_snapshots).await,
             Action::SnapshotList { volume } => self.snapshot_list(volume.as_deref()).await.map(Reply::Snapshots),
@@ -188,8 +192,8 @@ impl<C: Catalog + 'static> Control<C> {
             Action::SessionDrop { id } => self.session_drop(id),
             Action::JobList => Ok(Reply::Jobs(self.job_list())),
             Action::JobShow { job } => self.job_show(&job),
-            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent),
-            Action::JobCancel { job } => self.job_cancel(&job),
+            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent).await,
+            Action::JobCancel { job } => self.job_cancel(&job).await,
             Action::EventList { since, limit } => Ok(Reply::Events(self.event_list(since, limit))),
             Action::AlertList => Ok(Reply::Alerts(self.alerts())),
         }

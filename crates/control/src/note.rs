@@ -6,7 +6,8 @@ use pool::Growth;
 
 /// What is to be told once the action is done.
 pub(crate) struct Note {
-    draft: Draft,
+    /// Absent when the action tells it by itself.
+    draft: Option<Draft>,
     /// Nothing is told when what was to be made was there already.
     makes: bool,
 }
@@ -121,15 +122,15 @@ impl Note {
             Action::SessionDrop { id } => {
                 let draft =
                     Draft::new(Severity::Info, "session-dropped", id.to_string(), format!("session {id} was dropped"));
-                return Some(Self { draft, makes: false });
+                return Some(Self { draft: Some(draft), makes: false });
             }
             Action::JobSet { job, share_percent } => {
                 ("job-changed", job, format!("job {job} has a share of {share_percent} %"), false)
             }
-            // Its end is an event.
-            Action::JobCancel { .. } => return None,
+            // Told with what the job did.
+            Action::JobCancel { .. } => return Some(Self { draft: None, makes: false }),
         };
-        Some(Self { draft: Draft::new(Severity::Info, code, subject.clone(), message), makes })
+        Some(Self { draft: Some(Draft::new(Severity::Info, code, subject.clone(), message)), makes })
     }
 
     /// The event, unless nothing was changed.
@@ -143,7 +144,7 @@ impl Note {
             | Reply::Job { created, .. } => *created,
             _ => true,
         };
-        (made || !self.makes).then_some(self.draft)
+        self.draft.filter(|_| made || !self.makes)
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
 //! | `crossing/…` | a threshold that is reached, until it is left |
 //! | `events` | the newest events |
-//! | `job/ID` | where a job that can be resumed stands |
+//! | `job/ID` | where a running job stands |
 //!
 //! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
 

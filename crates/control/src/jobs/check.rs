@@ -1,4 +1,4 @@
-//! Check: map, reference counts and counters of the pool, while it is in use. It holds space back until it ends, so it is not resumed.
+//! Check: map, reference counts and counters of the pool, while it is in use. After a restart it begins anew.
 
 use super::Progress;
 use crate::{CheckRecord, Control, ControlError};

@@ -135,6 +135,49 @@ fn a_job_goes_on_where_it_was_after_a_restart() {
     assert_eq!((report.deallocated_bytes, report.scanned_bytes), (12288, 1 << 30));
 }
 
+/// What was answered holds though the process was killed right after.
+#[test]
+fn jobs_are_started_changed_and_cancelled_for_good() {
+    let array = Array::new();
+    array.create("v1");
+    array.create("v2");
+    let restart = || Array::over(array.catalog.clone()).unwrap();
+    let told = |array: &Array, code: &str| events(array).iter().filter(|(known, _)| known == code).count();
+    let (v1, _) = job(&array, reclaim("v1"));
+    let (v2, _) = job(&array, reclaim("v2"));
+    let (check, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: Some(7) });
+    let again = restart();
+    assert_eq!((show(&again, &v1).state, show(&again, &v2).state), (JobState::Running, JobState::Running));
+    assert_eq!((show(&again, &check).state, show(&again, &check).share_percent), (JobState::Running, 7));
+    assert_eq!(told(&again, "job-started"), 3);
+    job(&array, Action::JobSet { job: v1.id.to_string(), share_percent: 40 });
+    let again = restart();
+    assert_eq!((show(&again, &v1).share_percent, told(&again, "job-changed")), (40, 1));
+
+    // A cancel holds too, and what the job would have kept of itself afterwards does not bring it back.
+    job(&array, Action::JobCancel { job: v1.id.to_string() });
+    job(&array, Action::JobCancel { job: check.id.to_string() });
+    let again = restart();
+    for ended in [&v1, &check] {
+        assert_eq!(again.code(Action::JobShow { job: ended.id.to_string() }), "not-found");
+    }
+    assert_eq!((show(&again, &v2).state, told(&again, "job-cancelled")), (JobState::Running, 2));
+    let (anew, created) = job(&array, reclaim("v1"));
+    assert!(created && anew.id != v1.id);
+    run_jobs(&array.control);
+    assert_eq!((show(&array, &v1).state, show(&array, &anew).state), (JobState::Cancelled, JobState::Done));
+    assert_eq!(told(&array, "job-cancelled"), 2, "told once");
+    assert!(array.catalog.documents("job/").is_empty());
+    // What cannot be kept is not answered as if it were.
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(reclaim("v1")), "no-space");
+    let (kept, _) = job(&array, reclaim("v1"));
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(Action::JobCancel { job: kept.id.to_string() }), "no-space");
+    run_jobs(&array.control);
+    assert_eq!(show(&array, &kept).state, JobState::Done);
+}
+
 fn bad(object: ObjectId, offset_bytes: u64, block: u64) -> Place {
     Place { object, offset_bytes, block: BlockId(block) }
 }
