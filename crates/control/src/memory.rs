@@ -33,6 +33,8 @@ pub struct MemoryCatalog {
     pub bad: RefCell<Vec<Place>>,
     /// What the next [`Catalog::take_incidents`] returns.
     pub incidents: RefCell<Vec<Incident>>,
+    /// What the next step of a reclaim fails with when its object is gone; absent: there is no such object.
+    pub gone: RefCell<Option<PoolError>>,
     /// What is below the pool is full.
     pub starved: Cell<bool>,
     checked: Cell<u64>,
@@ -72,6 +74,7 @@ impl Default for MemoryCatalog {
             zeros: RefCell::default(),
             bad: RefCell::default(),
             incidents: RefCell::default(),
+            gone: RefCell::default(),
             starved: Cell::new(false),
             checked: Cell::new(0),
         }
@@ -224,7 +227,7 @@ impl Catalog for MemoryCatalog {
 
     async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
         let mut state = self.state.borrow_mut();
-        let info = state.object(id)?;
+        let info = state.object(id).map_err(|error| self.gone.take().unwrap_or(error))?;
         let zeros = self.zeros.borrow_mut().remove(&(id.0, offset_bytes)).unwrap_or(0).min(info.mapped_bytes);
         info.mapped_bytes -= zeros;
         Ok(ScanStep { deallocated_bytes: zeros, ..step(info.size_bytes, offset_bytes) })

@@ -2,8 +2,8 @@
 
 use super::Progress;
 use crate::record::object_id;
-use crate::{Control, ControlError, VolumeRecord};
-use pool::{Catalog, ObjectId, ObjectKind, PoolError};
+use crate::{Control, ControlError, Noun, VolumeRecord};
+use pool::{Catalog, ObjectId, ObjectKind};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -92,11 +92,12 @@ impl Work {
                 }
                 self.report.volumes = self.report.volumes.saturating_add(1);
             }
-            Err(PoolError::NoSuchObject(_)) if self.volume.is_some() => {
-                return Err(ControlError::NotFound { noun: crate::Noun::Volume, name: self.name().to_owned() });
-            }
             // Deleted meanwhile: there is nothing to give back any more.
-            Err(PoolError::NoSuchObject(_)) => {}
+            Err(_) if control.catalog.object(self.object).is_none() => {
+                if self.volume.is_some() {
+                    return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name: self.name().to_owned() });
+                }
+            }
             Err(error) => return Err(control.pool_error(error)),
         }
         self.offset_bytes = 0;

@@ -5,7 +5,7 @@ use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use jiff::Timestamp;
-use pool::{BlockId, Catalog, ObjectId, PoolError};
+use pool::{BlockId, Catalog, ObjectId};
 use serde::{Deserialize, Serialize};
 
 /// Bad blocks that are listed; more are only counted.
@@ -115,7 +115,7 @@ impl Work {
         let step = match control.catalog.verify(object, self.offset_bytes, self.anew).await {
             Ok(step) => step,
             // Deleted meanwhile.
-            Err(PoolError::NoSuchObject(_)) => {
+            Err(_) if control.catalog.object(object).is_none() => {
                 (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
                 return Ok(true);
             }

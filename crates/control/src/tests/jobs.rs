@@ -73,6 +73,21 @@ fn reclaim_of_all_volumes_goes_around_those_that_are_deleted() {
 }
 
 #[test]
+fn a_reclaim_whose_volume_is_deleted_says_so() {
+    let array = Array::new();
+    array.create("v1");
+    let (started, _) = job(&array, reclaim("v1"));
+    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    // What the pool says when the volume goes in the middle of a step.
+    array.catalog.gone.replace(Some(PoolError::Stopped("the volume no longer exists".to_owned())));
+    run_jobs(&array.control);
+    let ended = show(&array, &started);
+    assert_eq!(ended.state, JobState::Failed("volume v1 was deleted meanwhile".to_owned()));
+    let told = ("job-failed".to_owned(), "reclaim of v1 failed: volume v1 was deleted meanwhile".to_owned());
+    assert!(events(&array).contains(&told));
+}
+
+#[test]
 fn a_job_yields_to_hosts_by_its_share() {
     let array = Array::new();
     array.create("v1");
