@@ -80,6 +80,10 @@ impl Note {
                     Some(percent) => format!("warns at {percent} %"),
                     None => "does not warn".to_owned(),
                 }));
+                parts.extend(set.critical_percent.map(|critical| match critical {
+                    Some(percent) => format!("is critical at {percent} %"),
+                    None => "is never critical".to_owned(),
+                }));
                 ("volume-changed", &set.volume, format!("volume {} {}", set.volume, parts.join(", ")), false)
             }
             Action::VolumeRollback(rollback) => {

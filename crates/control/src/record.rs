@@ -52,6 +52,9 @@ pub struct VolumeRecord {
     /// An event is raised when this share of its size, in percent, is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
+    /// An event of severity critical is raised when this share of its size, in percent, is mapped; above `warn_percent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
 }
 
 /// What a volume was cloned from.

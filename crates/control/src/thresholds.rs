@@ -28,7 +28,7 @@ enum Mark {
     Pool,
     /// The end of the pool.
     PoolFull,
-    /// The threshold of a volume.
+    /// A threshold of a volume.
     Volume(Uuid),
 }
 
@@ -156,7 +156,9 @@ impl<C: Catalog + 'static> Control<C> {
         let volumes: Vec<_> = {
             let directory = self.directory();
             let of_interest = |volume: &&crate::VolumeRecord| {
-                volume.warn_percent.is_some() || self.crossings.level(Mark::Volume(volume.id)).is_some()
+                volume.warn_percent.is_some()
+                    || volume.critical_percent.is_some()
+                    || self.crossings.level(Mark::Volume(volume.id)).is_some()
             };
             directory.volumes.values().filter(of_interest).cloned().collect()
         };
@@ -164,9 +166,10 @@ impl<C: Catalog + 'static> Control<C> {
             let Some(object) = self.catalog.object(volume.object) else { continue };
             let mark = Mark::Volume(volume.id);
             let before = self.crossings.level(mark);
-            let threshold = volume.warn_percent.map(|percent| [(Level::Warning, percent)]);
-            let thresholds = threshold.as_ref().map_or(&[][..], |threshold| threshold);
-            let now = level(before, object.mapped_bytes, object.size_bytes, thresholds);
+            let warning = volume.warn_percent.map(|percent| (Level::Warning, percent));
+            let critical = volume.critical_percent.map(|percent| (Level::Critical, percent));
+            let thresholds: Vec<(Level, u8)> = warning.into_iter().chain(critical).collect();
+            let now = level(before, object.mapped_bytes, object.size_bytes, &thresholds);
             if now != before {
                 let share = percent(object.mapped_bytes, object.size_bytes);
                 let message = match now {

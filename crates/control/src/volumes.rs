@@ -90,6 +90,7 @@ impl<C: Catalog + 'static> Control<C> {
             created: self.environment.now(),
             source: source.map(|source| source.record),
             warn_percent: None,
+            critical_percent: None,
         };
         changes.push(record.put()?);
         let stored = record.clone();
@@ -121,7 +122,7 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     pub(crate) async fn volume_set(&self, set: VolumeSet) -> Result<Reply, ControlError> {
-        if let Some(Some(0 | 101..)) = set.warn_percent {
+        if [set.warn_percent, set.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {
             return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
         }
         self.count_before_promising(&set).await?;
@@ -139,6 +140,17 @@ impl<C: Catalog + 'static> Control<C> {
         }
         if let Some(warn_percent) = set.warn_percent {
             record.warn_percent = warn_percent;
+        }
+        if let Some(critical_percent) = set.critical_percent {
+            record.critical_percent = critical_percent;
+        }
+        if let (Some(warn), Some(critical)) = (record.warn_percent, record.critical_percent)
+            && warn >= critical
+        {
+            return Err(ControlError::InvalidSetting(format!(
+                "volume {} cannot warn at {warn} % when it is critical at {critical} %: critical is above warn",
+                record.name
+            )));
         }
         if self.directory().volumes.get(&record.id) != Some(&record) {
             changes.push(record.put()?);

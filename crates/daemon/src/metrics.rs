@@ -221,7 +221,7 @@ impl Scrape {
 }
 
 /// Alerts that there can be: each is exported, so that one that went away reads 0.
-const ALERTS: [(&str, &str); 8] = [
+const ALERTS: [(&str, &str); 9] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -229,6 +229,7 @@ const ALERTS: [(&str, &str); 8] = [
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),
+    ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];
 
