@@ -149,6 +149,26 @@ fn a_threshold_is_told_once_and_not_again_after_a_restart() {
     );
 }
 
+/// An alert's severity and its number are of the same look.
+#[test]
+fn an_alert_has_the_number_that_its_severity_is_of() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.catalog.size_bytes.set(GIB);
+    array.catalog.set_mapped(object, 800 << 20);
+    block_on(array.control.look());
+    let alert = || {
+        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        (alerts[0].severity, alerts[0].message.clone())
+    };
+    let before = (Severity::Warning, "84 % of the pool is used or promised".to_owned());
+    assert_eq!(alert(), before);
+    array.catalog.set_mapped(object, 900 << 20);
+    assert_eq!(alert(), before);
+    block_on(array.control.look());
+    assert_eq!(alert(), (Severity::Critical, "94 % of the pool is used or promised".to_owned()));
+}
+
 #[test]
 fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
     let array = Array::new();
