@@ -136,6 +136,7 @@ impl Resource for Pool {
 pub(crate) const fn state(state: PoolState) -> &'static str {
     match state {
         PoolState::Healthy => "healthy",
+        PoolState::Damaged => "damaged",
         PoolState::Full => "full",
         PoolState::Stopped => "stopped",
     }

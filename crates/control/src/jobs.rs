@@ -614,6 +614,7 @@ impl<C: Catalog + 'static> Control<C> {
             self.results.borrow_mut().scrub = Some(scrub);
         }
         if let Some(check) = check {
+            self.integrity.checked(&check);
             self.results.borrow_mut().check = Some(check);
         }
         let (kind, subject) = (work.kind().name(), self.job_subject(work));

@@ -10,7 +10,7 @@ use pool::{
     PoolError, PoolSpace, ScanStep,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub struct MemoryCatalog {
     pub incidents: RefCell<Vec<Incident>>,
     /// What the next step of a reclaim fails with when its object is gone; absent: there is no such object.
     pub gone: RefCell<Option<PoolError>>,
+    /// Objects whose map cannot be walked.
+    pub damaged: RefCell<BTreeSet<u64>>,
     /// What is below the pool is full.
     pub starved: Cell<bool>,
     checked: Cell<u64>,
@@ -75,6 +77,7 @@ impl Default for MemoryCatalog {
             bad: RefCell::default(),
             incidents: RefCell::default(),
             gone: RefCell::default(),
+            damaged: RefCell::default(),
             starved: Cell::new(false),
             checked: Cell::new(0),
         }
@@ -87,6 +90,14 @@ impl MemoryCatalog {
         if let Some(info) = self.state.borrow_mut().objects.get_mut(&object.0) {
             info.mapped_bytes = mapped_bytes;
         }
+    }
+
+    /// Errors: the object is one of `damaged`.
+    fn walk(&self, object: ObjectId) -> Result<(), PoolError> {
+        if self.damaged.borrow().contains(&object.0) {
+            return Err(PoolError::Damaged(format!("block {} is not a map page", 4000 + object.0)));
+        }
+        Ok(())
     }
 
     /// Stores a document behind `control`'s back.
@@ -218,6 +229,7 @@ impl Catalog for MemoryCatalog {
         let state = self.state.borrow();
         let mut bytes = 0;
         for id in ids {
+            self.walk(*id)?;
             let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
             let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(*id));
             bytes += if shared { 0 } else { info.mapped_bytes };
@@ -236,6 +248,7 @@ impl Catalog for MemoryCatalog {
     async fn verify(&self, id: ObjectId, offset_bytes: u64, _anew: bool) -> Result<ScanStep, PoolError> {
         let mut state = self.state.borrow_mut();
         let step = step(state.object(id)?.size_bytes, offset_bytes);
+        self.walk(id)?;
         let range = offset_bytes..step.next.unwrap_or(u64::MAX);
         let bad = self.bad.borrow();
         let bad = bad.iter().filter(|place| place.object == id && range.contains(&place.offset_bytes));
@@ -249,6 +262,9 @@ impl Catalog for MemoryCatalog {
 
     async fn check_step(&self) -> Result<CheckStep, PoolError> {
         let done = self.checked.get() + 1;
+        if let (2, Some(object)) = (done, self.damaged.borrow().first()) {
+            return Err(PoolError::Damaged(format!("object {object}: block 7 is not a map page")));
+        }
         let finished = done == CHECK_STEPS;
         self.checked.set(if finished { 0 } else { done });
         Ok(CheckStep { done, total: CHECK_STEPS, report: finished.then(CheckReport::default) })

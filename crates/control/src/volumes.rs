@@ -18,16 +18,16 @@ struct Source {
 }
 
 impl<C: Catalog + 'static> Control<C> {
-    pub(crate) async fn volume_list(&self) -> Result<Vec<VolumeView>, ControlError> {
+    pub(crate) async fn volume_list(&self) -> Vec<VolumeView> {
         let mut records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));
         self.forget_counts();
         let mut views = Vec::with_capacity(records.len());
         let mut patience = self.patience();
         for record in records {
-            views.extend(self.volume_view(record, &mut patience).await?);
+            views.extend(self.volume_view(record, &mut patience).await);
         }
-        Ok(views)
+        views
     }
 
     pub(crate) async fn volume_show(&self, name: &str) -> Result<Reply, ControlError> {
@@ -286,19 +286,15 @@ impl<C: Catalog + 'static> Control<C> {
         let name = record.name.clone();
         let view = self
             .volume_view(record, &mut self.patience())
-            .await?
+            .await
             .ok_or(ControlError::NotFound { noun: Noun::Volume, name })?;
         Ok(Reply::Volume { view: Box::new(view), created })
     }
 
     /// A volume with its space and access; absent when it was deleted meanwhile.
-    async fn volume_view(
-        &self,
-        record: VolumeRecord,
-        patience: &mut Patience,
-    ) -> Result<Option<VolumeView>, ControlError> {
-        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
-        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await?;
+    async fn volume_view(&self, record: VolumeRecord, patience: &mut Patience) -> Option<VolumeView> {
+        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await else { return None };
+        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await;
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {
@@ -319,7 +315,7 @@ impl<C: Catalog + 'static> Control<C> {
         let snapshots = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id).count();
         drop(directory);
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
-        Ok(Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns }))
+        Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns })
     }
 }
 

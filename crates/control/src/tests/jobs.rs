@@ -1,5 +1,5 @@
 use super::{Array, run_jobs};
-use crate::{Action, Control, JobReport, JobState, JobView, Reply, Severity};
+use crate::{Action, Control, Health, JobReport, JobState, JobView, PoolState, Reply, Severity};
 use futures_executor::block_on;
 use pool::{BlockId, Catalog, Incident, ObjectId, Place, PoolError};
 use std::time::Duration;
@@ -254,6 +254,64 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     job(&again, scrub());
     run_jobs(&again.control);
     assert!(alerts(&again).is_empty());
+}
+
+/// One map that cannot be walked: everything else is shown, and scrub and check come to their end and say what it is.
+#[test]
+fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
+    let array = Array::new();
+    let good = array.create("good").object.id;
+    let bad = array.create("bad").object.id;
+    array.run(Action::SnapshotCreate { volume: "good".to_owned(), name: "s".to_owned() }).unwrap();
+    array.create("last");
+    array.catalog.set_mapped(good, 4096);
+    array.catalog.damaged.borrow_mut().insert(bad.0);
+    let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
+    let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
+    assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
+    let pool = |array: &Array| match array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() {
+        Reply::Pool(pool) => *pool,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (pool(&array).unique_bytes, pool(&array).shared_bytes, pool(&array).state),
+        (None, None, PoolState::Damaged)
+    );
+    for action in [Action::PoolList, Action::SnapshotList { volume: None }, Action::Metrics] {
+        array.run(action).unwrap();
+    }
+    let Reply::Status(status) = array.run(Action::Status).unwrap() else { panic!() };
+    assert_eq!(status.health, Health::Degraded);
+    let sentence = format!("volume bad: block {} is not a map page", 4000 + bad.0);
+    assert_eq!((status.alerts[0].code, &status.alerts[0].message), ("metadata-damaged", &sentence));
+    assert!(status.alerts[0].help.contains("unmap or zero the range"));
+
+    let (started, _) = job(&array, scrub());
+    run_jobs(&array.control);
+    let scrubbed = show(&array, &started);
+    assert_eq!(scrubbed.state, JobState::Done);
+    let JobReport::Scrub(report) = scrubbed.report else { panic!() };
+    assert_eq!((&report.damaged, report.verified_bytes), (&vec![sentence.clone()], 3 << 30));
+    let (started, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    run_jobs(&array.control);
+    let JobReport::Check(Some(report)) = show(&array, &started).report else { panic!() };
+    assert_eq!(report.count, 1);
+    assert!(report.findings[0].starts_with(&format!("volume bad (object {}): ", bad.0)), "{:?}", report.findings);
+    let told = events(&array).into_iter().filter(|(code, _)| code == "metadata-damaged").count();
+    assert_eq!(told, 2, "once for each sentence");
+
+    block_on(array.control.close());
+    // After a restart it is still known, and nothing is told again; a clean scrub and check end it.
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(pool(&again).state, PoolState::Damaged);
+    again.run(Action::VolumeList).unwrap();
+    assert_eq!(events(&again).into_iter().filter(|(code, _)| code == "metadata-damaged").count(), 2);
+    again.catalog.damaged.borrow_mut().clear();
+    job(&again, scrub());
+    job(&again, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    run_jobs(&again.control);
+    assert_eq!(pool(&again).state, PoolState::Healthy);
+    assert!(again.control.alerts().is_empty());
 }
 
 #[test]

@@ -329,6 +329,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         name: view.name,
         state: match view.state {
             control::PoolState::Healthy => PoolState::Healthy,
+            control::PoolState::Damaged => PoolState::Damaged,
             control::PoolState::Full => PoolState::Full,
             control::PoolState::Stopped => PoolState::Stopped,
         },
