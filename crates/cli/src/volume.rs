@@ -87,11 +87,11 @@ pub enum Verb {
     },
     /// Give back blocks of zeros that are stored, in the background; tells where unmapped bytes went
     #[command(
+        group = clap::ArgGroup::new("which").required(true).args(["name", "all"]),
         after_help = "Examples:\n  windlass volume reclaim win-dc1\n  windlass volume reclaim --all --share 50 --no-wait\n  windlass volume reclaim win-dc1 --report\n\nCtrl-C leaves the job running."
     )]
     Reclaim {
         /// Name or id
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
         name: Option<String>,
         /// All volumes
         #[arg(long)]
@@ -332,12 +332,24 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Delete { names, with_snapshots } => {
             let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };
+            let mut deleted = Vec::with_capacity(names.len());
+            let mut result = Ok(());
             for name in names {
-                output.confirm(&format!("delete volume {name}{snapshots}?"))?;
-                client.delete(&format!("{}?with_snapshots={with_snapshots}", path(name))).await?;
+                let question = format!("delete volume {name}{snapshots}?");
+                let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
+                result = match output.confirm(&question) {
+                    Ok(()) => client.delete(&resource).await,
+                    Err(error) => Err(error),
+                };
+                if result.is_err() {
+                    break;
+                }
                 output.say(&format!("volume {name} deleted"));
+                deleted.push(name.as_str());
             }
-            Ok(())
+            // Also when one of them could not be: the others are gone.
+            output.deleted(&deleted)?;
+            result
         }
     }
 }
