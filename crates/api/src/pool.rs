@@ -156,6 +156,8 @@ pub struct CheckReport {
 pub enum PoolState {
     /// Serving.
     Healthy,
+    /// Serving, but content or metadata is lost: see the alerts.
+    Damaged,
     /// Serving, but writes that need new space fail, except those to thick volumes.
     Full,
     /// Stopped after an error of its medium; nothing more is acknowledged.

@@ -47,6 +47,9 @@ pub struct Volume {
     /// An event is raised when this share of the size is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
+    /// An event of severity critical is raised when this share of the size is mapped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
     /// True when writes are acknowledged before they are durable (WCE=1).
     pub write_cache: bool,
     /// What the volume was cloned from.
@@ -152,6 +155,9 @@ pub struct VolumeSet {
     /// Raise an event when this share of the size is mapped, 1 to 100; 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
+    /// Raise an event of severity critical when this share of the size is mapped, 1 to 100 and above `warn_percent`; 0: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
 }
 
 /// Gives a volume the content and size of one of its snapshots.

@@ -242,7 +242,12 @@ async fn wait(mut job: Job, space: Option<&str>, client: &Client, output: &mut O
     }
     let bad = job.scrub.as_ref().is_some_and(|scrub| scrub.bad_blocks > 0 || !scrub.damaged.is_empty());
     if bad {
-        let help = "overwrite what is lost, or restore it from a copy, then scrub again";
+        let metadata = job.scrub.as_ref().is_some_and(|scrub| !scrub.damaged.is_empty());
+        let help = if metadata {
+            "unmap or zero the range, or delete the volume, then scrub again; see:  windlass alert list"
+        } else {
+            "overwrite what is lost, or restore it from a copy, then scrub again"
+        };
         return Err(CliError::findings("content of the pool is lost".to_owned(), help));
     }
     if job.check.as_ref().is_some_and(|check| check.count > 0) {

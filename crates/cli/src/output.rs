@@ -7,6 +7,7 @@ use crate::error::CliError;
 use crate::{Console, Globals};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -234,6 +235,14 @@ impl<'a, 'c> Output<'a, 'c> {
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = json(value)?;
         Ok(self.console.data(&text)?)
+    }
+
+    /// Tells programs what is gone: `{"deleted": [NAME, …]}`.
+    pub(crate) fn deleted(&mut self, names: &[&str]) -> Result<(), CliError> {
+        match self.globals.output {
+            Format::Json => self.json(&BTreeMap::from([("deleted", names)])),
+            _ => Ok(()),
+        }
     }
 
     /// Tells what was done, on standard error, unless quiet.

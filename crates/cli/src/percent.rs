@@ -16,9 +16,12 @@ pub(crate) fn parse_reserve(text: &str) -> Result<u8, String> {
     }
 }
 
-/// 1 to 100 percent, or `off`, which is 0.
+/// 1 to 100 percent, or `none` or `off`, which are 0.
 pub(crate) fn parse_or_off(text: &str) -> Result<u8, String> {
-    if text == "off" { Ok(0) } else { parse(text).map_err(|error| format!("{error}, or off")) }
+    match text {
+        "none" | "off" => Ok(0),
+        _ => parse(text).map_err(|error| format!("{error}, or none")),
+    }
 }
 
 /// Any share of the pool from 1 percent on, or `off`, which is 0.
@@ -42,6 +45,7 @@ mod tests {
     fn shares_have_their_ranges() {
         assert_eq!((parse("80%"), parse("80"), parse_reserve("0")), (Ok(80), Ok(80), Ok(0)));
         assert_eq!((parse_or_off("off"), parse_commitment("250%"), parse_commitment("off")), (Ok(0), Ok(250), Ok(0)));
+        assert_eq!(parse_or_off("none"), Ok(0));
         for text in ["0", "101", "off", "", "%", "-1", "80%%", "1.5"] {
             assert!(parse(text).is_err(), "{text}");
         }

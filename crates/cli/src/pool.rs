@@ -27,16 +27,17 @@ pub enum Verb {
     Set(Set),
     /// Make a pool larger while in use: the file or device it has, or a further one
     #[command(
+        group = clap::ArgGroup::new("how").required(true).args(["size", "device"]),
         after_help = "Examples:\n  windlass pool grow p0 --size 6G\n  windlass pool grow p0 --device /dev/disk/by-id/x"
     )]
     Grow {
         /// Name
         name: String,
         /// Size that its last file or device has from now on
-        #[arg(long, value_name = "SIZE", value_parser = parse_size, required_unless_present = "device")]
+        #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
         /// A further device or file on the array's machine; it must be blank and belongs to the pool for good
-        #[arg(long, value_name = "PATH", conflicts_with = "size")]
+        #[arg(long, value_name = "PATH")]
         device: Option<String>,
     },
     /// Read and verify everything that is stored, in the background
@@ -136,6 +137,7 @@ impl Resource for Pool {
 pub(crate) const fn state(state: PoolState) -> &'static str {
     match state {
         PoolState::Healthy => "healthy",
+        PoolState::Damaged => "damaged",
         PoolState::Full => "full",
         PoolState::Stopped => "stopped",
     }

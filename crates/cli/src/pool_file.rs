@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum FileVerb {
     /// Rebuild a closed pool's space map, reference counts and superblock copies from its map. Refuses what cannot be proven
     #[command(
-        after_help = "Examples:\n  windlass pool repair ./p0.pool --dry-run    shows what would change, and changes nothing\n  windlass pool repair ./p0.pool              shows it and asks\n  windlass pool repair ./p0.pool --yes\n\nExit status: 0 repaired or nothing to repair, 9 a dry run found something or something is left, 4 in use by an array, 1 refused or cannot be opened."
+        after_help = "Examples:\n  windlass pool repair ./p0.pool --dry-run    shows what would change, and changes nothing\n  windlass pool repair ./p0.pool              shows it and asks\n  windlass pool repair ./p0.pool --yes\n\nExit status: 0 repaired or nothing to repair, 9 a dry run found something, something is left or data cannot be read, 4 in use by an array, 1 refused or cannot be opened."
     )]
     Repair {
         /// File or device; the first one of several

@@ -137,7 +137,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.confirm(&format!("delete snapshot {full_name}?"))?;
             client.delete(&path(&full_name)).await?;
             output.say(&format!("snapshot {full_name} deleted"));
-            Ok(())
+            output.deleted(&[&full_name])
         }
     }
 }

@@ -66,7 +66,7 @@ pub enum Verb {
     },
     /// Change name and settings of a volume
     #[command(
-        after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75%"
+        after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75% --critical 90%\n  windlass volume set win-dc1 --critical none"
     )]
     Set(Set),
     /// Give a volume the content and size that one of its snapshots has
@@ -87,11 +87,11 @@ pub enum Verb {
     },
     /// Give back blocks of zeros that are stored, in the background; tells where unmapped bytes went
     #[command(
+        group = clap::ArgGroup::new("which").required(true).args(["name", "all"]),
         after_help = "Examples:\n  windlass volume reclaim win-dc1\n  windlass volume reclaim --all --share 50 --no-wait\n  windlass volume reclaim win-dc1 --report\n\nCtrl-C leaves the job running."
     )]
     Reclaim {
         /// Name or id
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
         name: Option<String>,
         /// All volumes
         #[arg(long)]
@@ -132,8 +132,11 @@ pub struct Set {
     #[command(flatten)]
     space: Space,
     /// Raise an event when this share of the size is mapped
-    #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_or_off)]
+    #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
     warn: Option<u8>,
+    /// Raise a critical event when this share of the size is mapped; above --warn
+    #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
+    critical: Option<u8>,
 }
 
 /// How a volume takes space.
@@ -202,6 +205,7 @@ impl Resource for Volume {
         wide("promised", |volume| Value::Bytes(volume.promised_bytes)),
         wide("zeros", |volume| if volume.zero_detection { "detected" } else { "stored" }.into()),
         wide("warn", |volume| volume.warn_percent.map(|percent| format!("{percent}%")).into()),
+        wide("critical", |volume| volume.critical_percent.map(|percent| format!("{percent}%")).into()),
         wide("cache", |volume| cache(volume).into()),
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
@@ -272,13 +276,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let set = VolumeSet { size_bytes: Some(*size), ..VolumeSet::default() };
             output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
         }
-        Verb::Set(Set { new_name: None, write_cache: None, warn: None, space, .. }) if space.is_empty() => {
+        Verb::Set(Set { new_name: None, write_cache: None, warn: None, critical: None, space, .. })
+            if space.is_empty() =>
+        {
             Err(CliError::usage(
-                "nothing to change: give --name, --write-cache, --reserve, --overwrite-reserve, --zero-detection or --warn"
+                "nothing to change: give --name, --write-cache, --reserve, --overwrite-reserve, --zero-detection, --warn or --critical"
                     .to_owned(),
             ))
         }
-        Verb::Set(Set { name, new_name, write_cache, space, warn }) => {
+        Verb::Set(Set { name, new_name, write_cache, space, warn, critical }) => {
             let write_cache = write_cache.map(|switch| switch == Switch::On);
             let set = VolumeSet {
                 name: new_name.clone(),
@@ -288,6 +294,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 overwrite_reserve_percent: space.overwrite_reserve,
                 zero_detection: space.zero_detection(),
                 warn_percent: *warn,
+                critical_percent: *critical,
             };
             let volume = client.patch::<Volume>(&path(name), &set).await?;
             output.made("volume", &volume, true)?;
@@ -325,12 +332,24 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Delete { names, with_snapshots } => {
             let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };
+            let mut deleted = Vec::with_capacity(names.len());
+            let mut result = Ok(());
             for name in names {
-                output.confirm(&format!("delete volume {name}{snapshots}?"))?;
-                client.delete(&format!("{}?with_snapshots={with_snapshots}", path(name))).await?;
+                let question = format!("delete volume {name}{snapshots}?");
+                let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
+                result = match output.confirm(&question) {
+                    Ok(()) => client.delete(&resource).await,
+                    Err(error) => Err(error),
+                };
+                if result.is_err() {
+                    break;
+                }
                 output.say(&format!("volume {name} deleted"));
+                deleted.push(name.as_str());
             }
-            Ok(())
+            // Also when one of them could not be: the others are gone.
+            output.deleted(&deleted)?;
+            result
         }
     }
 }

@@ -280,6 +280,8 @@ pub struct VolumeSet {
     pub zero_detection: Option<bool>,
     /// Share of its size, in percent, from which on an event is raised; `Some(None)`: never.
     pub warn_percent: Option<Option<u8>>,
+    /// The same for critical; above `warn_percent`.
+    pub critical_percent: Option<Option<u8>>,
 }
 
 /// A new host.

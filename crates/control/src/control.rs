@@ -137,6 +137,10 @@ impl<C: Catalog + 'static> Control<C> {
                 self.raise(draft);
             }
             self.check_thresholds().await;
+            // The event of a change is durable before the reply, too. What cannot be kept now is kept later.
+            if self.events.is_dirty() {
+                self.save_events(false).await;
+            }
         }
         result
     }
@@ -145,23 +149,23 @@ impl<C: Catalog + 'static> Control<C> {
         match action {
             Action::Ping => Ok(Reply::Done),
             Action::Status => Ok(Reply::Status(Box::new(self.status()))),
-            Action::Metrics => Ok(Reply::Metrics(Box::new(self.metrics().await?))),
-            Action::PoolList => Ok(Reply::Pools(vec![self.counted_pool(&mut self.patience()).await?])),
+            Action::Metrics => Ok(Reply::Metrics(Box::new(self.metrics().await))),
+            Action::PoolList => Ok(Reply::Pools(vec![self.counted_pool(&mut self.patience()).await])),
             Action::PoolShow { pool } => self.pool_show(&pool).await.map(Box::new).map(Reply::Pool),
             Action::PoolSet(set) => self.pool_set(set).await,
             Action::PoolGrow { pool, growth } => self.pool_grow(&pool, growth).await,
-            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent),
-            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent),
-            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent),
+            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent).await,
+            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent).await,
+            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent).await,
             Action::PortalList => {
                 Ok(Reply::Portals { portals: self.live.portals(), target: self.directory().target.clone() })
             }
-            Action::VolumeList => self.volume_list().await.map(Reply::Volumes),
+            Action::VolumeList => Ok(Reply::Volumes(self.volume_list().await)),
             Action::VolumeShow { volume } => self.volume_show(&volume).await,
             Action::VolumeCreate(create) => self.volume_create(create).await,
             Action::VolumeSet(set) => self.volume_set(set).await,
             Action::VolumeSpace { volume } => self.volume_space(&volume).await,
-            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent),
+            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent).await,
             Action::VolumeRollback(rollback) => self.volume_rollback(rollback).await,
             Action::VolumeDelete { volume, with_snapshots } => self.volume_delete(&volume, with_snapshots).await,
             Action::SnapshotList { volume } => self.snapshot_list(volume.as_deref()).await.map(Reply::Snapshots),
@@ -188,8 +192,8 @@ impl<C: Catalog + 'static> Control<C> {
             Action::SessionDrop { id } => self.session_drop(id),
             Action::JobList => Ok(Reply::Jobs(self.job_list())),
             Action::JobShow { job } => self.job_show(&job),
-            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent),
-            Action::JobCancel { job } => self.job_cancel(&job),
+            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent).await,
+            Action::JobCancel { job } => self.job_cancel(&job).await,
             Action::EventList { since, limit } => Ok(Reply::Events(self.event_list(since, limit))),
             Action::AlertList => Ok(Reply::Alerts(self.alerts())),
         }
@@ -232,35 +236,35 @@ impl<C: Catalog + 'static> Control<C> {
         self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object.0)))
     }
 
-    /// Object and unique bytes (`None`: still being counted); absent when the object was deleted meanwhile.
+    /// Object and unique bytes (`None`: still being counted, or not countable); absent when the object was deleted meanwhile.
     pub(crate) async fn space_of(
         &self,
         object: ObjectId,
         patience: &mut Patience,
-    ) -> Result<Option<(ObjectInfo, Option<u64>)>, ControlError> {
-        let unique_bytes = match self.unique.of(&self.catalog, &*self.environment, &[object], patience).await {
-            Ok(bytes) => bytes,
-            Err(PoolError::NoSuchObject(_)) => return Ok(None),
-            Err(error) => return Err(self.pool_error(error)),
-        };
-        Ok(self.catalog.object(object).map(|info| (info, unique_bytes)))
+    ) -> Option<(ObjectInfo, Option<u64>)> {
+        let unique_bytes = self.count(&[object], patience).await;
+        self.catalog.object(object).map(|info| (info, unique_bytes))
     }
 
-    /// What deleting all snapshots of a volume together would free (`None`: still being counted).
-    pub(crate) async fn snapshot_bytes(
-        &self,
-        volume: Uuid,
-        patience: &mut Patience,
-    ) -> Result<Option<u64>, ControlError> {
+    /// What deleting all snapshots of a volume together would free (`None`: still being counted, or not countable).
+    pub(crate) async fn snapshot_bytes(&self, volume: Uuid, patience: &mut Patience) -> Option<u64> {
         let snapshots = self.directory().snapshot_objects(volume);
         if snapshots.is_empty() {
-            return Ok(Some(0));
+            return Some(0);
         }
-        match self.unique.of(&self.catalog, &*self.environment, &snapshots, patience).await {
-            Ok(bytes) => Ok(bytes),
-            // One was deleted meanwhile.
-            Err(PoolError::NoSuchObject(_)) => Ok(None),
-            Err(error) => Err(self.pool_error(error)),
+        self.count(&snapshots, patience).await
+    }
+
+    /// What deleting these objects together would free. That one cannot be counted is no reason to say nothing of all others.
+    async fn count(&self, objects: &[ObjectId], patience: &mut Patience) -> Option<u64> {
+        match self.unique.of(&self.catalog, &*self.environment, objects, patience).await {
+            Ok(bytes) => bytes,
+            Err(PoolError::Damaged(reason)) => {
+                self.report_damage(&reason, objects.first().copied());
+                None
+            }
+            // One was deleted meanwhile, or the pool stopped, which is told elsewhere.
+            Err(_) => None,
         }
     }
 

@@ -79,6 +79,14 @@ pub enum ControlError {
         /// Under which name.
         name: String,
     },
+    /// It was there when the job began.
+    #[error("{noun} {name} was deleted meanwhile")]
+    DeletedMeanwhile {
+        /// What was deleted.
+        noun: Noun,
+        /// Its name when the job began.
+        name: String,
+    },
     /// A snapshot's name without its volume, and several volumes have one of that name.
     #[error("snapshot {name} is ambiguous: it is one of {candidates}")]
     AmbiguousName {
@@ -314,6 +322,7 @@ impl ControlError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "not-found",
+            Self::DeletedMeanwhile { .. } => "deleted",
             Self::AmbiguousName { .. } => "ambiguous-name",
             Self::Exists { .. } => "exists",
             Self::InUse { .. } | Self::RollbackInUse { .. } => "in-use",
@@ -409,6 +418,7 @@ impl ControlError {
                 Some(format!("choose another name; this one is shown by  windlass {noun} show {name}"))
             }
             Self::InUse { .. }
+            | Self::DeletedMeanwhile { .. }
             | Self::NoFreeLun { .. }
             | Self::InvalidName { .. }
             | Self::InvalidInitiatorName { .. }

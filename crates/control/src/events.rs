@@ -1,7 +1,7 @@
 //! What happened: every administrative change, threshold, loss of content, result of a job, start and stop.
 //!
-//! Events are numbered. Ten thousand stay in memory; the newest are kept as one document, written now and then and at the end, so that an
-//! event costs no commit of its own. After a crash the numbers go on with a gap: no number is given twice.
+//! Events are numbered. Ten thousand stay in memory; the newest are kept as one document, written before the reply to an administrator's change, now
+//! and then, and at the end: what happens by itself costs no commit of its own. After a crash the numbers go on with a gap: no number is given twice.
 
 use crate::record::{Document, load};
 use crate::{ControlError, Environment};

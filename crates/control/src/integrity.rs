@@ -4,7 +4,9 @@
 //! follows it: a block that was overwritten since is well again.
 
 use crate::events::{Draft, Severity};
-use crate::{AlertView, BadRange, Control, Directory, ScrubRecord, SnapshotRecord, VolumeRecord};
+use crate::{
+    AlertView, BadRange, CheckRecord, Control, Directory, ObjectNames, ScrubRecord, SnapshotRecord, VolumeRecord,
+};
 use jiff::Timestamp;
 use pool::{BlockId, Catalog, Incident, ObjectId, Place};
 use std::cell::{Cell, RefCell};
@@ -18,6 +20,13 @@ const MAX_SNAPSHOTS: usize = 8;
 const MAX_KNOWN: usize = 4096;
 /// Ranges told at once, each with an event of its own.
 const MAX_EVENTS: usize = 16;
+/// What to do about content that is lost.
+const OVERWRITE: &str =
+    "see where:  windlass event list; overwrite or restore what is lost, then:  windlass pool scrub";
+/// What to do about metadata that is lost.
+const DISCARD: &str = "unmap or zero the range, or delete the volume, then:  windlass pool scrub; or stop the array:  windlass pool check FILE, windlass pool repair FILE --dry-run; see docs/durability.md";
+/// What a sentence about reference counts has in it.
+const COUNTS: &str = "reference counts";
 /// Bytes of a block of the pool.
 const BLOCK_BYTES: u64 = 4096;
 /// Bytes of a block of a volume.
@@ -27,7 +36,8 @@ const LBA_BYTES: u64 = 512;
 #[derive(Default)]
 pub(crate) struct Integrity {
     blocks: RefCell<BTreeSet<BlockId>>,
-    damaged: RefCell<BTreeSet<String>>,
+    /// Metadata that cannot be read: the pool's sentence, and the same with names.
+    damaged: RefCell<BTreeMap<String, String>>,
     /// Blocks that the last scrub found.
     scrubbed: Cell<u64>,
     since: Cell<Option<Timestamp>>,
@@ -39,34 +49,64 @@ impl Integrity {
         if scrub.bad_blocks == 0 {
             self.blocks.borrow_mut().clear();
         }
-        if scrub.damaged.is_empty() {
+        // A scrub reads every map page, and no count.
+        let mut damaged = self.damaged.borrow_mut();
+        damaged.retain(|_, told| told.contains(COUNTS) || scrub.damaged.contains(told));
+        for told in &scrub.damaged {
+            if damaged.values().all(|known| known != told) {
+                damaged.insert(told.clone(), told.clone());
+            }
+        }
+        drop(damaged);
+        self.scrubbed.set(scrub.bad_blocks);
+        self.set_since(scrub.finished);
+    }
+
+    /// A check came to its end.
+    pub fn checked(&self, check: &CheckRecord) {
+        if check.count == 0 {
             self.damaged.borrow_mut().clear();
         }
-        self.scrubbed.set(scrub.bad_blocks);
-        let clean = scrub.bad_blocks == 0 && scrub.damaged.is_empty();
-        self.since.set((!clean).then(|| self.since.get().unwrap_or(scrub.finished)));
+        self.set_since(check.finished);
+    }
+
+    /// Something is bad since before or since now, or nothing is.
+    fn set_since(&self, now: Timestamp) {
+        self.since.set(self.is_damaged().then(|| self.since.get().unwrap_or(now)));
+    }
+
+    /// Content or metadata is known to be lost.
+    pub fn is_damaged(&self) -> bool {
+        self.bad_blocks() > 0 || !self.damaged.borrow().is_empty()
+    }
+
+    fn bad_blocks(&self) -> u64 {
+        u64::try_from(self.blocks.borrow().len()).unwrap_or(u64::MAX).max(self.scrubbed.get())
     }
 
     /// What needs attention.
-    pub fn alert(&self, pool: &str) -> Option<AlertView> {
-        let known = u64::try_from(self.blocks.borrow().len()).unwrap_or(u64::MAX);
-        let blocks = known.max(self.scrubbed.get());
-        let damaged = self.damaged.borrow().len();
-        let message = match (blocks, damaged) {
-            (0, 0) => return None,
-            (0, _) => "metadata of the pool cannot be read".to_owned(),
-            (1, 0) => "1 block of 4 KiB cannot be read".to_owned(),
-            (_, 0) => format!("{blocks} blocks of 4 KiB cannot be read"),
-            _ => format!("{blocks} blocks of 4 KiB and metadata of the pool cannot be read"),
-        };
-        Some(AlertView {
-            code: "bad-blocks",
+    pub fn alerts(&self, pool: &str) -> Vec<AlertView> {
+        let alert = |code, message, help| AlertView {
+            code,
             severity: Severity::Critical,
             subject: pool.to_owned(),
             since: self.since.get().unwrap_or(Timestamp::UNIX_EPOCH),
             message,
-            help: "see where:  windlass event list; overwrite or restore what is lost, then:  windlass pool scrub",
-        })
+            help,
+        };
+        let blocks = match self.bad_blocks() {
+            0 => None,
+            1 => Some("1 block of 4 KiB cannot be read".to_owned()),
+            blocks => Some(format!("{blocks} blocks of 4 KiB cannot be read")),
+        };
+        let damaged = self.damaged.borrow();
+        let metadata = damaged.values().next().map(|first| match damaged.len() {
+            1 => first.clone(),
+            count => format!("{first}; and {} more", count - 1),
+        });
+        let blocks = blocks.map(|message| alert("bad-blocks", message, OVERWRITE));
+        let metadata = metadata.map(|message| alert("metadata-damaged", message, DISCARD));
+        blocks.into_iter().chain(metadata).collect()
     }
 }
 
@@ -77,7 +117,9 @@ impl<C: Catalog + 'static> Control<C> {
         for incident in self.catalog.take_incidents() {
             match incident {
                 Incident::BadBlock(place) => places.push(place),
-                Incident::Metadata(sentence) => self.report_damage(&sentence),
+                Incident::Metadata(sentence) => {
+                    self.report_damage(&sentence, None);
+                }
             }
         }
         if !places.is_empty() {
@@ -110,18 +152,29 @@ impl<C: Catalog + 'static> Control<C> {
         }
     }
 
-    /// Raises an event for metadata that cannot be read, once for each sentence.
-    pub(crate) fn report_damage(&self, sentence: &str) {
-        let new = {
-            let mut known = self.integrity.damaged.borrow_mut();
-            known.len() < MAX_KNOWN && known.insert(sentence.to_owned())
+    /// Raises an event for metadata that cannot be read, once for each sentence, and returns the sentence with names. `object`: what was worked on.
+    pub(crate) fn report_damage(&self, sentence: &str, object: Option<ObjectId>) -> String {
+        let names = ObjectNames::of(&self.directory());
+        let explained = names.explain(sentence);
+        let told = match object.and_then(|object| names.name(object)) {
+            Some(name) if explained == sentence && !sentence.contains(COUNTS) => format!("{name}: {sentence}"),
+            _ => explained,
         };
-        if new {
-            if self.integrity.since.get().is_none() {
-                self.integrity.since.set(Some(self.environment.now()));
+        {
+            let mut known = self.integrity.damaged.borrow_mut();
+            if let Some(told) = known.get(sentence) {
+                return told.clone();
             }
-            self.raise(Draft::new(Severity::Critical, "metadata-damaged", self.pool_name.clone(), sentence));
+            if known.len() >= MAX_KNOWN || known.values().any(|known| *known == told) {
+                return told;
+            }
+            known.insert(sentence.to_owned(), told.clone());
         }
+        if self.integrity.since.get().is_none() {
+            self.integrity.since.set(Some(self.environment.now()));
+        }
+        self.raise(Draft::new(Severity::Critical, "metadata-damaged", self.pool_name.clone(), told.clone()));
+        told
     }
 }
 

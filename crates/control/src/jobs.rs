@@ -2,8 +2,9 @@
 //!
 //! A kind of job is a file below this one: its state, which is what has to be known to go on ([`Work`]), and its step. Between two steps
 //! a job gives way: while hosts are active it takes its share of the time and no more, and otherwise it goes on at once. A job never holds the
-//! right to change, so administration does not wait for it; it copes with volumes that go away. Kinds that can be resumed keep their state as
-//! a document, written now and then, and go on after a restart. What ended is remembered until a restart, the last hundred.
+//! right to change, so administration does not wait for it; it copes with volumes that go away. Every job keeps its state as a document, and
+//! goes on after a restart: that it was started, changed or cancelled is durable before the answer, how far it is is written now and then. What
+//! ended is remembered until a restart, the last hundred.
 
 mod check;
 mod reclaim;
@@ -15,6 +16,7 @@ use crate::record::{Document, load};
 use crate::{CheckRecord, Control, ControlError, Noun, Reply, ScrubRecord};
 use futures_util::StreamExt;
 use futures_util::future::FutureExt;
+use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange};
@@ -31,7 +33,7 @@ pub use reclaim::ReclaimReport;
 /// Jobs that ended and are remembered.
 const REMEMBERED: usize = 100;
 /// Time between two writes of a job's state.
-const SAVE_INTERVAL: Duration = Duration::from_secs(10);
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Hosts that sent no command for this long are not active.
 const ACTIVE: Duration = Duration::from_millis(500);
 /// Time owed to hosts is given in pieces of at least this: timers are no finer.
@@ -156,7 +158,7 @@ struct Progress {
     total: u64,
 }
 
-/// A job that can be resumed, as it is kept.
+/// A job as it is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobRecord {
@@ -224,6 +226,8 @@ pub(crate) struct Jobs {
     all: RefCell<BTreeMap<Uuid, Rc<Job>>>,
     /// Jobs that nobody works on yet.
     waiting: RefCell<Vec<Rc<Job>>>,
+    /// Held while documents of jobs are written: what an administrator said of a job is not overwritten with what was before.
+    documents: Mutex<()>,
     waker: RefCell<Option<Waker>>,
     default_share_percent: u8,
     /// The last look at what hosts do: their commands, and when they last changed.
@@ -237,13 +241,14 @@ impl Jobs {
         let jobs = Self {
             all: RefCell::default(),
             waiting: RefCell::default(),
+            documents: Mutex::new(()),
             waker: RefCell::default(),
             default_share_percent,
             commands: Cell::new(0),
             active_at: Cell::new(None),
         };
-        for JobRecord { id, started, share_percent, progress, mut work } in load(catalog)? {
-            work.resume();
+        for JobRecord { id, started, share_percent, mut progress, mut work } in load(catalog)? {
+            work.resume(&mut progress);
             jobs.add(Job::new(id, started, share_percent, progress, work));
         }
         Ok(jobs)
@@ -348,19 +353,13 @@ impl Work {
         }
     }
 
-    /// Its state can be kept.
-    const fn is_resumable(&self) -> bool {
-        match self {
-            Self::Reclaim(_) | Self::Scrub(_) => true,
-            Self::Check(_) => false,
-        }
-    }
-
     /// What has to be done anew after a restart.
-    fn resume(&mut self) {
+    fn resume(&mut self, progress: &mut Progress) {
         match self {
-            Self::Reclaim(_) | Self::Check(_) => {}
+            Self::Reclaim(_) => {}
             Self::Scrub(work) => work.resume(),
+            // What was counted is lost with the memory it was in.
+            Self::Check(_) => *progress = Progress::default(),
         }
     }
 }
@@ -380,30 +379,31 @@ impl<C: Catalog + 'static> Control<C> {
         .await
     }
 
-    pub(crate) fn reclaim_volume(&self, volume: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+    pub(crate) async fn reclaim_volume(&self, volume: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
         let record = self.directory().volume(volume)?.clone();
-        self.start_job(Work::Reclaim(reclaim::Work::of_volume(&record)), share_percent)
+        self.start_job(Work::Reclaim(reclaim::Work::of_volume(&record)), share_percent).await
     }
 
-    pub(crate) fn reclaim_pool(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+    pub(crate) async fn reclaim_pool(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
         self.check_pool_name(pool)?;
-        self.start_job(Work::Reclaim(reclaim::Work::of_all(&*self.catalog)), share_percent)
+        self.start_job(Work::Reclaim(reclaim::Work::of_all(&*self.catalog)), share_percent).await
     }
 
-    pub(crate) fn scrub(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+    pub(crate) async fn scrub(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
         self.check_pool_name(pool)?;
-        self.start_job(Work::Scrub(scrub::Work::new(&*self.catalog, self.environment.now())), share_percent)
+        self.start_job(Work::Scrub(scrub::Work::new(&*self.catalog, self.environment.now())), share_percent).await
     }
 
-    pub(crate) fn check(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+    pub(crate) async fn check(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
         self.check_pool_name(pool)?;
-        self.start_job(Work::Check(check::Work::new(self.environment.now())), share_percent)
+        self.start_job(Work::Check(check::Work::new(self.environment.now())), share_percent).await
     }
 
     /// Starts a job, or returns the one of its kind and subject that runs.
-    fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Reply, ControlError> {
+    async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Reply, ControlError> {
         check_share(share_percent)?;
-        let same = |job: &&Rc<Job>| job.is_running() && job.work.borrow().is_the_same_as(&work);
+        let _documents = self.jobs.documents.lock().await;
+        let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(&work);
         let running = self.jobs.all.borrow().values().find(same).cloned();
         if let Some(job) = running {
             return Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false });
@@ -414,7 +414,9 @@ impl<C: Catalog + 'static> Control<C> {
             Work::Check(_) => Progress::default(),
         };
         let id = new_id(&*self.environment);
-        let job = self.jobs.add(Job::new(id, self.environment.now(), share_percent, progress, work));
+        let job = Job::new(id, self.environment.now(), share_percent, progress, work);
+        self.commit(vec![job.record().put()?], |_| {}, &[]).await?;
+        let job = self.jobs.add(job);
         Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: true })
     }
 
@@ -427,16 +429,28 @@ impl<C: Catalog + 'static> Control<C> {
         Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
     }
 
-    pub(crate) fn job_set(&self, job: &str, share_percent: u8) -> Result<Reply, ControlError> {
+    pub(crate) async fn job_set(&self, job: &str, share_percent: u8) -> Result<Reply, ControlError> {
         check_share(Some(share_percent))?;
+        let _documents = self.jobs.documents.lock().await;
         let job = self.running_job(job)?;
+        let record = JobRecord { share_percent: Some(share_percent), ..job.record() };
+        self.commit(vec![record.put()?], |_| {}, &[]).await?;
         job.share_percent.set(Some(share_percent));
         Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
     }
 
-    pub(crate) fn job_cancel(&self, job: &str) -> Result<Reply, ControlError> {
+    /// From the answer on the job is gone for every later start of the array; it ends with the step it is in.
+    pub(crate) async fn job_cancel(&self, job: &str) -> Result<Reply, ControlError> {
+        let _documents = self.jobs.documents.lock().await;
         let job = self.running_job(job)?;
-        job.cancelled.set(true);
+        if !job.cancelled.get() {
+            self.commit(vec![job.record().delete()], |_| {}, &[]).await?;
+            job.cancelled.set(true);
+            let work = job.work.borrow();
+            let (kind, subject, report) = (work.kind().name(), self.job_subject(&work), work.summary());
+            let message = format!("{kind} of {subject} was cancelled: {report}");
+            self.raise(Draft::new(Severity::Info, "job-cancelled", subject, message));
+        }
         Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
     }
 
@@ -493,7 +507,6 @@ impl<C: Catalog + 'static> Control<C> {
         let mut work = job.work.borrow().clone();
         let mut saved_at = self.environment.monotonic();
         let mut owed = Duration::ZERO;
-        let mut saved = false;
         let ended = loop {
             if job.cancelled.get() {
                 self.abandon(&work);
@@ -508,6 +521,11 @@ impl<C: Catalog + 'static> Control<C> {
             };
             progress.total = progress.total.max(progress.done);
             job.work.replace(work.clone());
+            // Also when that was the last step: it was said to have been cancelled.
+            if job.cancelled.get() {
+                self.abandon(&work);
+                break JobState::Cancelled;
+            }
             match step {
                 Ok(true) => {}
                 Ok(false) => {
@@ -525,16 +543,25 @@ impl<C: Catalog + 'static> Control<C> {
             let mut rate = job.rate.get();
             rate.update(now, progress.done);
             job.rate.set(rate);
-            if work.is_resumable() && (!saved || now.saturating_sub(saved_at) >= SAVE_INTERVAL) {
-                // What cannot be kept is done once more after a restart.
-                if let Ok(put) = job.record().put() {
-                    let _not_kept = self.catalog.commit(vec![put]).await;
-                }
-                (saved_at, saved) = (now, true);
+            if now.saturating_sub(saved_at) >= SAVE_INTERVAL {
+                self.save_job(&job).await;
+                saved_at = now;
             }
             owed = self.give_way(&job, owed, now.saturating_sub(before)).await;
         };
         self.end_job(&job, &work, ended).await;
+    }
+
+    /// Writes how far a job is.
+    async fn save_job(&self, job: &Job) {
+        let _documents = self.jobs.documents.lock().await;
+        if job.cancelled.get() {
+            return;
+        }
+        // What cannot be kept is done once more after a restart.
+        if let Ok(put) = job.record().put() {
+            let _not_kept = self.catalog.commit(vec![put]).await;
+        }
     }
 
     /// Lets hosts have their share of the time. Returns what is still owed to them.
@@ -563,11 +590,12 @@ impl<C: Catalog + 'static> Control<C> {
 
     /// Keeps the result, forgets the state.
     async fn end_job(&self, job: &Job, work: &Work, mut ended: JobState) {
-        let now = self.environment.now();
-        let mut changes: Vec<CatalogChange> = Vec::new();
-        if work.is_resumable() {
-            changes.push(job.record().delete());
+        let documents = self.jobs.documents.lock().await;
+        if job.cancelled.get() {
+            ended = JobState::Cancelled;
         }
+        let now = self.environment.now();
+        let mut changes: Vec<CatalogChange> = vec![job.record().delete()];
         let (scrub, check) = match (work, &ended) {
             (Work::Scrub(work), JobState::Done) => (Some(work.record(now)), None),
             (Work::Check(work), JobState::Done) => (None, work.record()),
@@ -575,53 +603,60 @@ impl<C: Catalog + 'static> Control<C> {
         };
         let put = scrub.iter().map(Document::put).chain(check.iter().map(Document::put));
         changes.extend(put.flatten());
-        if !changes.is_empty()
-            && let Err(error) = self.catalog.commit(changes).await
+        if let Err(error) = self.catalog.commit(changes).await
             && ended == JobState::Done
         {
             ended = JobState::Failed(format!("its result could not be kept: {}", self.pool_error(error)));
         }
+        drop(documents);
         if let Some(scrub) = scrub {
             self.integrity.scrubbed(&scrub);
             self.results.borrow_mut().scrub = Some(scrub);
         }
         if let Some(check) = check {
+            self.integrity.checked(&check);
             self.results.borrow_mut().check = Some(check);
         }
         let (kind, subject) = (work.kind().name(), self.job_subject(work));
-        let report = match work {
-            Work::Reclaim(work) => work.summary(),
-            Work::Scrub(work) => work.summary(),
-            Work::Check(work) => work.summary(),
-        };
-        let (severity, code, message) = match &ended {
-            JobState::Done | JobState::Running => (
+        let report = work.summary();
+        let told = match &ended {
+            JobState::Done | JobState::Running => Some((
                 if work.is_clean() { Severity::Info } else { Severity::Critical },
                 "job-done",
                 format!("{kind} of {subject}: {report}"),
-            ),
-            JobState::Cancelled => {
-                (Severity::Info, "job-cancelled", format!("{kind} of {subject} was cancelled: {report}"))
-            }
+            )),
+            // Told when it was cancelled.
+            JobState::Cancelled => None,
             JobState::Failed(reason) => {
-                (Severity::Warning, "job-failed", format!("{kind} of {subject} failed: {reason}"))
+                Some((Severity::Warning, "job-failed", format!("{kind} of {subject} failed: {reason}")))
             }
         };
         job.state.replace(ended);
         job.finished.set(Some(now));
         self.jobs.forget();
-        self.raise(Draft::new(severity, code, subject, message));
+        if let Some((severity, code, message)) = told {
+            self.raise(Draft::new(severity, code, subject, message));
+        }
     }
 
-    /// Changes that keep the state of every job that can be resumed, for a stop.
+    /// Changes that keep the state of every job, for a stop.
     pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
         let all = self.jobs.all.borrow();
-        let resumable = all.values().filter(|job| job.is_running() && job.work.borrow().is_resumable());
-        resumable.filter_map(|job| job.record().put().ok()).collect()
+        let running = all.values().filter(|job| job.is_running() && !job.cancelled.get());
+        running.filter_map(|job| job.record().put().ok()).collect()
     }
 }
 
 impl Work {
+    /// What was found and done, in a few words.
+    fn summary(&self) -> String {
+        match self {
+            Self::Reclaim(work) => work.summary(),
+            Self::Scrub(work) => work.summary(),
+            Self::Check(work) => work.summary(),
+        }
+    }
+
     /// The result is nothing to worry about.
     fn is_clean(&self) -> bool {
         match self {

@@ -26,12 +26,14 @@ pub mod memory;
 mod naa;
 mod names;
 mod note;
+mod object_names;
 mod offload;
 mod pools;
 mod record;
 mod reply;
 mod rollback;
 mod sessions;
+mod size;
 mod snapshots;
 mod space;
 mod status;
@@ -60,6 +62,7 @@ pub use live::{
 };
 pub use naa::Naa;
 pub use names::iscsi_name_fault;
+pub use object_names::ObjectNames;
 pub use record::{
     AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, PoolRecord,
     ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,

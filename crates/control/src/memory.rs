@@ -10,7 +10,7 @@ use pool::{
     PoolError, PoolSpace, ScanStep,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -33,6 +33,10 @@ pub struct MemoryCatalog {
     pub bad: RefCell<Vec<Place>>,
     /// What the next [`Catalog::take_incidents`] returns.
     pub incidents: RefCell<Vec<Incident>>,
+    /// What the next step of a reclaim fails with when its object is gone; absent: there is no such object.
+    pub gone: RefCell<Option<PoolError>>,
+    /// Objects whose map cannot be walked.
+    pub damaged: RefCell<BTreeSet<u64>>,
     /// What is below the pool is full.
     pub starved: Cell<bool>,
     checked: Cell<u64>,
@@ -72,6 +76,8 @@ impl Default for MemoryCatalog {
             zeros: RefCell::default(),
             bad: RefCell::default(),
             incidents: RefCell::default(),
+            gone: RefCell::default(),
+            damaged: RefCell::default(),
             starved: Cell::new(false),
             checked: Cell::new(0),
         }
@@ -84,6 +90,14 @@ impl MemoryCatalog {
         if let Some(info) = self.state.borrow_mut().objects.get_mut(&object.0) {
             info.mapped_bytes = mapped_bytes;
         }
+    }
+
+    /// Errors: the object is one of `damaged`.
+    fn walk(&self, object: ObjectId) -> Result<(), PoolError> {
+        if self.damaged.borrow().contains(&object.0) {
+            return Err(PoolError::Damaged(format!("block {} is not a map page", 4000 + object.0)));
+        }
+        Ok(())
     }
 
     /// Stores a document behind `control`'s back.
@@ -215,6 +229,7 @@ impl Catalog for MemoryCatalog {
         let state = self.state.borrow();
         let mut bytes = 0;
         for id in ids {
+            self.walk(*id)?;
             let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
             let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(*id));
             bytes += if shared { 0 } else { info.mapped_bytes };
@@ -224,7 +239,7 @@ impl Catalog for MemoryCatalog {
 
     async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
         let mut state = self.state.borrow_mut();
-        let info = state.object(id)?;
+        let info = state.object(id).map_err(|error| self.gone.take().unwrap_or(error))?;
         let zeros = self.zeros.borrow_mut().remove(&(id.0, offset_bytes)).unwrap_or(0).min(info.mapped_bytes);
         info.mapped_bytes -= zeros;
         Ok(ScanStep { deallocated_bytes: zeros, ..step(info.size_bytes, offset_bytes) })
@@ -233,6 +248,7 @@ impl Catalog for MemoryCatalog {
     async fn verify(&self, id: ObjectId, offset_bytes: u64, _anew: bool) -> Result<ScanStep, PoolError> {
         let mut state = self.state.borrow_mut();
         let step = step(state.object(id)?.size_bytes, offset_bytes);
+        self.walk(id)?;
         let range = offset_bytes..step.next.unwrap_or(u64::MAX);
         let bad = self.bad.borrow();
         let bad = bad.iter().filter(|place| place.object == id && range.contains(&place.offset_bytes));
@@ -246,6 +262,9 @@ impl Catalog for MemoryCatalog {
 
     async fn check_step(&self) -> Result<CheckStep, PoolError> {
         let done = self.checked.get() + 1;
+        if let (2, Some(object)) = (done, self.damaged.borrow().first()) {
+            return Err(PoolError::Damaged(format!("object {object}: block 7 is not a map page")));
+        }
         let finished = done == CHECK_STEPS;
         self.checked.set(if finished { 0 } else { done });
         Ok(CheckStep { done, total: CHECK_STEPS, report: finished.then(CheckReport::default) })

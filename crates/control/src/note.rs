@@ -1,12 +1,14 @@
 //! What an administrator's action leaves among the events.
 
 use crate::events::{Draft, Severity};
+use crate::size::size;
 use crate::{Action, Commitment, Grantee, Reply, Reserve, Revoke};
 use pool::Growth;
 
 /// What is to be told once the action is done.
 pub(crate) struct Note {
-    draft: Draft,
+    /// Absent when the action tells it by itself.
+    draft: Option<Draft>,
     /// Nothing is told when what was to be made was there already.
     makes: bool,
 }
@@ -49,7 +51,7 @@ impl Note {
             }
             Action::PoolGrow { pool, growth } => {
                 let how = match growth {
-                    Growth::Size(bytes) => format!("to {bytes} bytes"),
+                    Growth::Size(bytes) => format!("to {}", size(*bytes)),
                     Growth::Device(path) => format!("by {}", path.display()),
                 };
                 ("pool-grown", pool, format!("pool {pool} grew {how}"), false)
@@ -65,7 +67,7 @@ impl Note {
             Action::VolumeSet(set) => {
                 let mut parts = Vec::new();
                 parts.extend(set.name.as_ref().map(|name| format!("is called {name}")));
-                parts.extend(set.size_bytes.map(|bytes| format!("has {bytes} bytes")));
+                parts.extend(set.size_bytes.map(|bytes| format!("has {}", size(bytes))));
                 let switch = |on| if on { "on" } else { "off" };
                 parts.extend(set.write_cache.map(|on| format!("has its write cache {}", switch(on))));
                 parts.extend(set.reserve.map(|reserve| match reserve {
@@ -78,6 +80,10 @@ impl Note {
                 parts.extend(set.warn_percent.map(|warn| match warn {
                     Some(percent) => format!("warns at {percent} %"),
                     None => "does not warn".to_owned(),
+                }));
+                parts.extend(set.critical_percent.map(|critical| match critical {
+                    Some(percent) => format!("is critical at {percent} %"),
+                    None => "is never critical".to_owned(),
                 }));
                 ("volume-changed", &set.volume, format!("volume {} {}", set.volume, parts.join(", ")), false)
             }
@@ -121,15 +127,15 @@ impl Note {
             Action::SessionDrop { id } => {
                 let draft =
                     Draft::new(Severity::Info, "session-dropped", id.to_string(), format!("session {id} was dropped"));
-                return Some(Self { draft, makes: false });
+                return Some(Self { draft: Some(draft), makes: false });
             }
             Action::JobSet { job, share_percent } => {
                 ("job-changed", job, format!("job {job} has a share of {share_percent} %"), false)
             }
-            // Its end is an event.
-            Action::JobCancel { .. } => return None,
+            // Told with what the job did.
+            Action::JobCancel { .. } => return Some(Self { draft: None, makes: false }),
         };
-        Some(Self { draft: Draft::new(Severity::Info, code, subject.clone(), message), makes })
+        Some(Self { draft: Some(Draft::new(Severity::Info, code, subject.clone(), message)), makes })
     }
 
     /// The event, unless nothing was changed.
@@ -143,7 +149,7 @@ impl Note {
             | Reply::Job { created, .. } => *created,
             _ => true,
         };
-        (made || !self.makes).then_some(self.draft)
+        self.draft.filter(|_| made || !self.makes)
     }
 }
 

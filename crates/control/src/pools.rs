@@ -16,10 +16,13 @@ impl<C: Catalog + 'static> Control<C> {
         let space = self.catalog.space();
         let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
         let available_bytes = space.free_bytes.saturating_sub(space.promised_bytes);
+        let has_findings = self.results.borrow().check.as_ref().is_some_and(|check| check.count > 0);
         let state = if stopped.is_some() {
             PoolState::Stopped
         } else if available_bytes < FULL_BYTES || space.starved {
             PoolState::Full
+        } else if self.integrity.is_damaged() || has_findings {
+            PoolState::Damaged
         } else {
             PoolState::Healthy
         };
@@ -46,14 +49,14 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     /// The pool with everything, as far as the caller's patience goes.
-    pub(crate) async fn counted_pool(&self, patience: &mut Patience) -> Result<PoolView, ControlError> {
+    pub(crate) async fn counted_pool(&self, patience: &mut Patience) -> PoolView {
         let records: Vec<_> = self.directory().volumes.values().cloned().collect();
         let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
         let add = |sum: Option<u64>, bytes: Option<u64>| Some(sum?.saturating_add(bytes?));
         for record in records {
-            if let Some((_, bytes)) = self.space_of(record.object, patience).await? {
+            if let Some((_, bytes)) = self.space_of(record.object, patience).await {
                 unique = add(unique, bytes);
-                snapshots = add(snapshots, self.snapshot_bytes(record.id, patience).await?);
+                snapshots = add(snapshots, self.snapshot_bytes(record.id, patience).await);
             }
         }
         let mut view = self.pool();
@@ -61,12 +64,12 @@ impl<C: Catalog + 'static> Control<C> {
         let own = add(unique, snapshots);
         let data = view.space.used_bytes.saturating_sub(view.space.metadata_bytes);
         view.shared_bytes = own.map(|own| data.saturating_sub(own));
-        Ok(view)
+        view
     }
 
     pub(crate) async fn pool_show(&self, name: &str) -> Result<PoolView, ControlError> {
         self.check_pool_name(name)?;
-        self.counted_pool(&mut self.patience()).await
+        Ok(self.counted_pool(&mut self.patience()).await)
     }
 
     pub(crate) fn check_pool_name(&self, name: &str) -> Result<(), ControlError> {
@@ -104,7 +107,7 @@ impl<C: Catalog + 'static> Control<C> {
         let put = settings.put()?;
         self.commit(vec![put], |_| {}, &[]).await?;
         self.settings.replace(settings);
-        Ok(Reply::Pool(Box::new(self.counted_pool(&mut self.patience()).await?)))
+        Ok(Reply::Pool(Box::new(self.counted_pool(&mut self.patience()).await)))
     }
 
     pub(crate) async fn pool_grow(&self, pool: &str, growth: Growth) -> Result<Reply, ControlError> {
@@ -117,7 +120,7 @@ impl<C: Catalog + 'static> Control<C> {
         }
         let _changes = self.lock_changes().await;
         self.catalog.grow(growth).await.map_err(|error| self.pool_error(error))?;
-        Ok(Reply::Pool(Box::new(self.counted_pool(&mut self.patience()).await?)))
+        Ok(Reply::Pool(Box::new(self.counted_pool(&mut self.patience()).await)))
     }
 
     /// Refuses what would let the volumes have more together than the limit allows.

@@ -11,7 +11,7 @@
 //! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
 //! | `crossing/…` | a threshold that is reached, until it is left |
 //! | `events` | the newest events |
-//! | `job/ID` | where a job that can be resumed stands |
+//! | `job/ID` | where a running job stands |
 //!
 //! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
 
@@ -52,6 +52,9 @@ pub struct VolumeRecord {
     /// An event is raised when this share of its size, in percent, is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
+    /// An event of severity critical is raised when this share of its size, in percent, is mapped; above `warn_percent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
 }
 
 /// What a volume was cloned from.

@@ -113,6 +113,8 @@ pub enum Health {
 pub enum PoolState {
     /// Serving.
     Healthy,
+    /// Serving, but content or metadata is lost.
+    Damaged,
     /// No space for new data except that of thick volumes.
     Full,
     /// Stopped after an error of its medium.

@@ -26,7 +26,7 @@ impl<C: Catalog + 'static> Control<C> {
         let mut views = Vec::with_capacity(records.len());
         let mut patience = self.patience();
         for (_, record) in records {
-            views.extend(self.snapshot_view(record, &mut patience).await?);
+            views.extend(self.snapshot_view(record, &mut patience).await);
         }
         Ok(views)
     }
@@ -111,7 +111,7 @@ impl<C: Catalog + 'static> Control<C> {
         let mut views = Vec::with_capacity(records.len());
         let mut patience = self.patience();
         for record in records {
-            views.extend(self.snapshot_view(record, &mut patience).await?);
+            views.extend(self.snapshot_view(record, &mut patience).await);
         }
         Ok(Reply::Group { views, created })
     }
@@ -129,27 +129,23 @@ impl<C: Catalog + 'static> Control<C> {
         let name = record.name.clone();
         let view = self
             .snapshot_view(record, &mut self.patience())
-            .await?
+            .await
             .ok_or(ControlError::NotFound { noun: Noun::Snapshot, name })?;
         Ok(Reply::Snapshot { view: Box::new(view), created })
     }
 
     /// A snapshot with its space; absent when it was deleted meanwhile.
-    async fn snapshot_view(
-        &self,
-        record: SnapshotRecord,
-        patience: &mut Patience,
-    ) -> Result<Option<SnapshotView>, ControlError> {
-        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
+    async fn snapshot_view(&self, record: SnapshotRecord, patience: &mut Patience) -> Option<SnapshotView> {
+        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await else { return None };
         let directory = self.directory();
         let Some(volume) = directory.volumes.get(&record.volume).map(|volume| volume.name.clone()) else {
-            return Ok(None);
+            return None;
         };
         let source = Some(SourceRecord::Snapshot(record.id));
         let mut dependents: Vec<String> =
             directory.volumes.values().filter(|clone| clone.source == source).map(|clone| clone.name.clone()).collect();
         dependents.sort();
         drop(directory);
-        Ok(Some(SnapshotView { record, object, unique_bytes, volume, dependents }))
+        Some(SnapshotView { record, object, unique_bytes, volume, dependents })
     }
 }

@@ -11,8 +11,8 @@ impl<C: Catalog + 'static> Control<C> {
         let record = self.directory().volume(name)?.clone();
         let mut patience = self.patience();
         let gone = || ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() };
-        let (object, unique_bytes) = self.space_of(record.object, &mut patience).await?.ok_or_else(gone)?;
-        let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await?;
+        let (object, unique_bytes) = self.space_of(record.object, &mut patience).await.ok_or_else(gone)?;
+        let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await;
         let snapshots: Vec<(String, SnapshotRecord)> = {
             let directory = self.directory();
             let own = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id);
@@ -20,7 +20,7 @@ impl<C: Catalog + 'static> Control<C> {
         };
         let mut kept = Vec::with_capacity(snapshots.len());
         for (snapshot, record) in snapshots {
-            if let Some((_, unique_bytes)) = self.space_of(record.object, &mut patience).await? {
+            if let Some((_, unique_bytes)) = self.space_of(record.object, &mut patience).await {
                 kept.push(KeptBy { snapshot, unique_bytes });
             }
         }

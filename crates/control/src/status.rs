@@ -3,8 +3,8 @@
 use crate::events::Severity;
 use crate::pools::count;
 use crate::{
-    Control, ControlError, Health, HostMetrics, JobState, MetricsView, PoolState, StatusView, VolumeCounters,
-    VolumeMetrics, VolumeRecord,
+    Control, Health, HostMetrics, JobState, MetricsView, PoolState, StatusView, VolumeCounters, VolumeMetrics,
+    VolumeRecord,
 };
 use pool::{Catalog, ObjectId};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl<C: Catalog + 'static> Control<C> {
         StatusView {
             health: match pool.state {
                 PoolState::Stopped => Health::Failed,
-                PoolState::Full => Health::Degraded,
+                PoolState::Full | PoolState::Damaged => Health::Degraded,
                 PoolState::Healthy if alerts.iter().any(|alert| alert.severity == Severity::Critical) => {
                     Health::Degraded
                 }
@@ -43,14 +43,14 @@ impl<C: Catalog + 'static> Control<C> {
         }
     }
 
-    pub(crate) async fn metrics(&self) -> Result<MetricsView, ControlError> {
+    pub(crate) async fn metrics(&self) -> MetricsView {
         let mut patience = self.patience_of(SCRAPE_PATIENCE);
-        let pool = self.counted_pool(&mut patience).await?;
+        let pool = self.counted_pool(&mut patience).await;
         let records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
         let mut volumes = Vec::with_capacity(records.len());
         for record in records {
-            let Some((object, unique_bytes)) = self.space_of(record.object, &mut patience).await? else { continue };
-            let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await?;
+            let Some((object, unique_bytes)) = self.space_of(record.object, &mut patience).await else { continue };
+            let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await;
             volumes.push(VolumeMetrics { record, object, counters: None, unique_bytes, snapshot_bytes });
         }
         let mut counters: BTreeMap<ObjectId, VolumeCounters> =
@@ -77,6 +77,6 @@ impl<C: Catalog + 'static> Control<C> {
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
         let offload = self.offload_statistics(None).unwrap_or_default();
         let (jobs, alerts) = (self.jobs.running(), self.alerts());
-        Ok(MetricsView { pool, volumes, hosts, offload, jobs, alerts })
+        MetricsView { pool, volumes, hosts, offload, jobs, alerts }
     }
 }

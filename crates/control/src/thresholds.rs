@@ -28,7 +28,7 @@ enum Mark {
     Pool,
     /// The end of the pool.
     PoolFull,
-    /// The threshold of a volume.
+    /// A threshold of a volume.
     Volume(Uuid),
 }
 
@@ -57,16 +57,23 @@ pub(crate) struct Crossings {
     reached: RefCell<BTreeMap<Mark, CrossingRecord>>,
     /// Marks whose document is not what `reached` says.
     unsaved: RefCell<BTreeSet<Mark>>,
+    /// Shares in percent at the last look, which `reached` is of.
+    shares: RefCell<BTreeMap<Mark, u64>>,
 }
 
 impl Crossings {
     pub fn load(catalog: &impl Catalog) -> Result<Self, ControlError> {
         let reached = load::<CrossingRecord>(catalog)?.into_iter().map(|record| (record.mark, record)).collect();
-        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default() })
+        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default(), shares: RefCell::default() })
     }
 
     fn level(&self, mark: Mark) -> Option<Level> {
         self.reached.borrow().get(&mark).map(|record| record.level)
+    }
+
+    /// The share that the level of a mark is of.
+    fn share(&self, mark: Mark, part: u64, whole: u64) -> u64 {
+        self.shares.borrow().get(&mark).copied().unwrap_or_else(|| percent(part, whole))
     }
 
     /// What has to be written.
@@ -127,8 +134,9 @@ impl<C: Catalog + 'static> Control<C> {
         let pool_thresholds = [(Level::Warning, limits.warn_percent), (Level::Critical, limits.critical_percent)];
         let before = self.crossings.level(Mark::Pool);
         let now = level(before, used, space.size_bytes, &pool_thresholds);
+        let share = percent(used, space.size_bytes);
+        self.crossings.shares.borrow_mut().insert(Mark::Pool, share);
         if now != before {
-            let share = percent(used, space.size_bytes);
             let message = match now {
                 Some(_) => format!("{share} % of the pool is used or promised"),
                 None => format!("{share} % of the pool is used or promised: below its thresholds again"),
@@ -156,7 +164,9 @@ impl<C: Catalog + 'static> Control<C> {
         let volumes: Vec<_> = {
             let directory = self.directory();
             let of_interest = |volume: &&crate::VolumeRecord| {
-                volume.warn_percent.is_some() || self.crossings.level(Mark::Volume(volume.id)).is_some()
+                volume.warn_percent.is_some()
+                    || volume.critical_percent.is_some()
+                    || self.crossings.level(Mark::Volume(volume.id)).is_some()
             };
             directory.volumes.values().filter(of_interest).cloned().collect()
         };
@@ -164,11 +174,13 @@ impl<C: Catalog + 'static> Control<C> {
             let Some(object) = self.catalog.object(volume.object) else { continue };
             let mark = Mark::Volume(volume.id);
             let before = self.crossings.level(mark);
-            let threshold = volume.warn_percent.map(|percent| [(Level::Warning, percent)]);
-            let thresholds = threshold.as_ref().map_or(&[][..], |threshold| threshold);
-            let now = level(before, object.mapped_bytes, object.size_bytes, thresholds);
+            let warning = volume.warn_percent.map(|percent| (Level::Warning, percent));
+            let critical = volume.critical_percent.map(|percent| (Level::Critical, percent));
+            let thresholds: Vec<(Level, u8)> = warning.into_iter().chain(critical).collect();
+            let now = level(before, object.mapped_bytes, object.size_bytes, &thresholds);
+            let share = percent(object.mapped_bytes, object.size_bytes);
+            self.crossings.shares.borrow_mut().insert(mark, share);
             if now != before {
-                let share = percent(object.mapped_bytes, object.size_bytes);
                 let message = match now {
                     Some(_) => format!("{share} % of volume {} is mapped", volume.name),
                     None => format!("{share} % of volume {} is mapped: below its threshold again", volume.name),
@@ -184,6 +196,7 @@ impl<C: Catalog + 'static> Control<C> {
         };
         for mark in gone {
             self.keep(mark, None);
+            self.crossings.shares.borrow_mut().remove(&mark);
         }
     }
 
@@ -242,7 +255,11 @@ impl<C: Catalog + 'static> Control<C> {
                     since,
                     message: format!(
                         "{} % of the pool is used or promised",
-                        percent(space.used_bytes.saturating_add(space.promised_bytes), space.size_bytes)
+                        self.crossings.share(
+                            record.mark,
+                            space.used_bytes.saturating_add(space.promised_bytes),
+                            space.size_bytes
+                        )
                     ),
                     help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
                 },
@@ -264,7 +281,7 @@ impl<C: Catalog + 'static> Control<C> {
                         since,
                         message: format!(
                             "{} % of the volume is mapped",
-                            percent(object.mapped_bytes, object.size_bytes)
+                            self.crossings.share(record.mark, object.mapped_bytes, object.size_bytes)
                         ),
                         help: "unmap in the hosts, or:  windlass volume grow",
                     }

@@ -28,7 +28,7 @@ impl<C: Catalog + 'static> Control<C> {
         let mut views = Vec::with_capacity(nodes.len());
         for Node { depth, id, parent, snapshot, name, object, created, dependents } in nodes {
             // What was deleted meanwhile is left out.
-            if let Some((object, unique_bytes)) = self.space_of(object, &mut patience).await? {
+            if let Some((object, unique_bytes)) = self.space_of(object, &mut patience).await {
                 views.push(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created });
             }
         }

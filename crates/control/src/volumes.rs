@@ -18,16 +18,16 @@ struct Source {
 }
 
 impl<C: Catalog + 'static> Control<C> {
-    pub(crate) async fn volume_list(&self) -> Result<Vec<VolumeView>, ControlError> {
+    pub(crate) async fn volume_list(&self) -> Vec<VolumeView> {
         let mut records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));
         self.forget_counts();
         let mut views = Vec::with_capacity(records.len());
         let mut patience = self.patience();
         for record in records {
-            views.extend(self.volume_view(record, &mut patience).await?);
+            views.extend(self.volume_view(record, &mut patience).await);
         }
-        Ok(views)
+        views
     }
 
     pub(crate) async fn volume_show(&self, name: &str) -> Result<Reply, ControlError> {
@@ -90,6 +90,7 @@ impl<C: Catalog + 'static> Control<C> {
             created: self.environment.now(),
             source: source.map(|source| source.record),
             warn_percent: None,
+            critical_percent: None,
         };
         changes.push(record.put()?);
         let stored = record.clone();
@@ -121,7 +122,7 @@ impl<C: Catalog + 'static> Control<C> {
     }
 
     pub(crate) async fn volume_set(&self, set: VolumeSet) -> Result<Reply, ControlError> {
-        if let Some(Some(0 | 101..)) = set.warn_percent {
+        if [set.warn_percent, set.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {
             return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
         }
         self.count_before_promising(&set).await?;
@@ -139,6 +140,17 @@ impl<C: Catalog + 'static> Control<C> {
         }
         if let Some(warn_percent) = set.warn_percent {
             record.warn_percent = warn_percent;
+        }
+        if let Some(critical_percent) = set.critical_percent {
+            record.critical_percent = critical_percent;
+        }
+        if let (Some(warn), Some(critical)) = (record.warn_percent, record.critical_percent)
+            && warn >= critical
+        {
+            return Err(ControlError::InvalidSetting(format!(
+                "volume {} cannot warn at {warn} % when it is critical at {critical} %: critical is above warn",
+                record.name
+            )));
         }
         if self.directory().volumes.get(&record.id) != Some(&record) {
             changes.push(record.put()?);
@@ -274,19 +286,15 @@ impl<C: Catalog + 'static> Control<C> {
         let name = record.name.clone();
         let view = self
             .volume_view(record, &mut self.patience())
-            .await?
+            .await
             .ok_or(ControlError::NotFound { noun: Noun::Volume, name })?;
         Ok(Reply::Volume { view: Box::new(view), created })
     }
 
     /// A volume with its space and access; absent when it was deleted meanwhile.
-    async fn volume_view(
-        &self,
-        record: VolumeRecord,
-        patience: &mut Patience,
-    ) -> Result<Option<VolumeView>, ControlError> {
-        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await? else { return Ok(None) };
-        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await?;
+    async fn volume_view(&self, record: VolumeRecord, patience: &mut Patience) -> Option<VolumeView> {
+        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await else { return None };
+        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await;
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {
@@ -307,7 +315,7 @@ impl<C: Catalog + 'static> Control<C> {
         let snapshots = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id).count();
         drop(directory);
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
-        Ok(Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns }))
+        Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns })
     }
 }
 

@@ -86,7 +86,7 @@ impl<C: Catalog + 'static> Control<C> {
     /// What needs attention now, the worst first.
     pub(crate) fn alerts(&self) -> Vec<AlertView> {
         let mut alerts = self.space_alerts();
-        alerts.extend(self.integrity.alert(&self.pool_name));
+        alerts.extend(self.integrity.alerts(&self.pool_name));
         let results = self.results.borrow();
         if let Some(check) = results.check.as_ref().filter(|check| check.count > 0) {
             alerts.push(AlertView {

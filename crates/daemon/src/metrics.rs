@@ -76,7 +76,12 @@ impl Scrape {
         let shared = pool.shared_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
-        let states = [("healthy", PoolState::Healthy), ("full", PoolState::Full), ("stopped", PoolState::Stopped)];
+        let states = [
+            ("healthy", PoolState::Healthy),
+            ("damaged", PoolState::Damaged),
+            ("full", PoolState::Full),
+            ("stopped", PoolState::Stopped),
+        ];
         let rows = states
             .into_iter()
             .map(|(name, state)| (vec![("pool", pool.name.as_str()), ("state", name)], u64::from(pool.state == state)));
@@ -221,14 +226,16 @@ impl Scrape {
 }
 
 /// Alerts that there can be: each is exported, so that one that went away reads 0.
-const ALERTS: [(&str, &str); 8] = [
+const ALERTS: [(&str, &str); 10] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
+    ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),
+    ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];
 

@@ -7,6 +7,7 @@ use pool::{Core, ObjectKind, Options};
 use uuid::Uuid;
 
 use crate::error::CheckError;
+use crate::names::{explain, names};
 use crate::outcome::CheckOutcome;
 
 /// What to check.
@@ -92,7 +93,7 @@ pub(crate) fn check_disk<D: Disk>(
     let objects = core.object_ids().len();
     let space = core.space();
     let finding_count = u64::try_from(findings.len()).unwrap_or(u64::MAX).saturating_add(report.count);
-    findings.extend(report.findings);
+    findings.extend(explain(&names(&core), report.findings));
     Ok(CheckOutcome {
         file: name.to_owned(),
         uuid,

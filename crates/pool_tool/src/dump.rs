@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use media::{FoundCopy, LocalMedia, OpenOptions, Overlay, Span};
-use pool::{Core, Options, Shown};
+use pool::{Core, Options, PoolError, Shown};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ use crate::{EXIT_CLEAN, EXIT_FAILED};
 
 /// Show structures of a pool that no daemon serves, as they are on disk. Nothing is changed.
 ///
-/// Exit status: 0 shown, 1 not a pool or damaged beyond showing, 3 no such file, 4 in use, 5 access denied.
+/// Exit status: 0 shown, 1 not a pool or damaged beyond showing, 3 no such file, object or block, 4 in use, 5 access denied.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct DumpArguments {
     /// File or block device that holds the pool.
@@ -95,7 +95,7 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     let mut media = LocalMedia::open(disk).map_err(|reason| CheckError::NoPool { path: name(), reason })?;
     if what == DumpWhat::Root {
         let root = media.root().to_vec();
-        let shown = pool::show_root(&root).map_err(|reason| damaged(pool::PoolError::Damaged(reason)))?;
+        let shown = pool::show_root(&root).map_err(|reason| damaged(PoolError::Damaged(reason)))?;
         return Ok(Dump(value(shown)));
     }
     if let DumpWhat::Log { limit } = what {
@@ -109,7 +109,20 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
         DumpWhat::Object { id, limit } => core.show_object(id, limit),
         DumpWhat::Superblock | DumpWhat::Root | DumpWhat::Log { .. } | DumpWhat::Objects => Ok(core.show_objects()),
     };
-    shown.map(|shown| Dump(value(shown))).map_err(damaged)
+    shown.map(|shown| Dump(value(shown))).map_err(|error| match (what, error) {
+        (_, PoolError::NoSuchObject(id)) => {
+            CheckError::NotThere { path: name(), what: format!("there is no object {id}") }
+        }
+        (DumpWhat::Page { address } | DumpWhat::Block { address }, PoolError::Damaged(reason))
+            if reason.contains("outside the data area") =>
+        {
+            CheckError::NotThere { path: name(), what: format!("there is no block {address} in the data area") }
+        }
+        (DumpWhat::Page { address }, PoolError::Damaged(reason)) => {
+            CheckError::NoPage { path: name(), address, reason }
+        }
+        (_, error) => damaged(error),
+    })
 }
 
 fn copy(copy: &FoundCopy) -> Value {

@@ -42,6 +42,24 @@ pub enum CheckError {
         /// Pages that cannot be read.
         count: u64,
     },
+    /// What was to be shown is not there.
+    #[error("{path}: {what}")]
+    NotThere {
+        /// Path as given.
+        path: String,
+        /// `there is no object 9999`.
+        what: String,
+    },
+    /// A block that was to be shown as a map page is none.
+    #[error("{path}: block {address} cannot be shown as a map page: {reason}")]
+    NoPage {
+        /// Path as given.
+        path: String,
+        /// The block.
+        address: u64,
+        /// What it is instead, or what is wrong with it.
+        reason: String,
+    },
     /// The check began and could not go on.
     #[error("{path}: the check could not go on: {reason}")]
     Interrupted {
@@ -56,11 +74,12 @@ impl CheckError {
     /// Exit status of the command.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Open(OpenError::NotFound { .. }) => EXIT_NOT_FOUND,
+            Self::Open(OpenError::NotFound { .. }) | Self::NotThere { .. } => EXIT_NOT_FOUND,
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => EXIT_IN_USE,
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => EXIT_DENIED,
             Self::Open(_)
             | Self::NoPool { .. }
+            | Self::NoPage { .. }
             | Self::Unprovable { .. }
             | Self::Unrecoverable { .. }
             | Self::Interrupted { .. } => EXIT_FAILED,
@@ -70,7 +89,8 @@ impl CheckError {
     /// Stable name of the condition.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Open(OpenError::NotFound { .. }) => "not-found",
+            Self::Open(OpenError::NotFound { .. }) | Self::NotThere { .. } => "not-found",
+            Self::NoPage { .. } => "no-page",
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => "in-use",
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => "denied",
             Self::Open(OpenError::Member { .. }) => "member",
@@ -109,6 +129,8 @@ impl CheckError {
             Self::NoPool { .. } => {
                 "if this is not the pool you meant, give its path; if it is, keep it as it is and restore a copy of it"
             }
+            Self::NotThere { .. } => "see what there is:  windlass pool dump FILE objects, or root",
+            Self::NoPage { .. } => "see what the block is for:  windlass pool dump FILE block ADDRESS",
             Self::Unprovable { .. } => {
                 "copy what can still be read of these volumes, look for errors of the device below the file, and restore a copy"
             }

@@ -8,6 +8,7 @@ mod check;
 mod command;
 mod dump;
 mod error;
+mod names;
 mod outcome;
 mod repair;
 mod repair_command;

@@ -5,6 +5,7 @@
 use std::fmt::{Display, Formatter};
 use std::path::Path;
 
+use control::ObjectNames;
 use media::{Disk, LocalMedia, Media, OpenOptions, Overlay, Span};
 use pool::{Core, Options, RepairError, RepairReport};
 use serde::Serialize;
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 use crate::check::{CheckOptions, CheckStage, check};
 use crate::error::CheckError;
+use crate::names::{explain, names, names_in};
 use crate::outcome::counted;
 
 /// Memory for reference counts while a pool is repaired.
@@ -34,13 +36,22 @@ pub struct RepairOutcome {
     pub changes: Vec<String>,
     /// Map pages that the counts were made from.
     pub map_pages: u64,
+    /// Data blocks that cannot be read; known when nothing is to be repaired, since then they are looked for. No repair brings them back.
+    pub unreadable_blocks: u64,
     /// What a check finds afterwards; in a dry run, what it would find.
     pub findings_after: Vec<String>,
 }
 
 impl Display for RepairOutcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        if !self.needed {
+        if !self.needed && self.unreadable_blocks > 0 {
+            let blocks = counted(self.unreadable_blocks, "data block");
+            writeln!(
+                f,
+                "{}: the metadata needs no repair, and {blocks} cannot be read; the file was not changed",
+                self.file
+            )?;
+        } else if !self.needed {
             writeln!(f, "{}: nothing to repair; the file was not changed", self.file)?;
         } else {
             let count = counted(self.change_count, "defect");
@@ -59,7 +70,11 @@ impl Display for RepairOutcome {
         if self.findings_after.is_empty() {
             return Ok(());
         }
-        writeln!(f, "left after {}:", if self.repaired { "the repair" } else { "a repair" })?;
+        match (self.needed, self.repaired) {
+            (false, _) => writeln!(f, "findings:")?,
+            (true, false) => writeln!(f, "left after a repair:")?,
+            (true, true) => writeln!(f, "left after the repair:")?,
+        }
         self.findings_after.iter().try_for_each(|finding| writeln!(f, "  {finding}"))
     }
 }
@@ -71,15 +86,27 @@ pub fn plan_repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<
     let media = LocalMedia::open(Span::open(path, &open)?)
         .map_err(|reason| CheckError::NoPool { path: name.clone(), reason })?;
     let (uuid, copies) = identify(&media);
-    let (mut core, report) = rebuild(Overlay::new(media), &name, progress)?;
+    let (mut core, report) = rebuild(Overlay::new(media), path, progress)?;
     let interrupted = |reason| CheckError::Interrupted { path: name.clone(), reason };
     core.checkpoint().map_err(interrupted)?;
-    let after = core
-        .check_with(pool::CheckOptions { data: false, memory_bytes: MEMORY_BYTES }, &mut |state| {
+    let mut verify = |data| {
+        let options = pool::CheckOptions { data, memory_bytes: MEMORY_BYTES };
+        let told = &mut |state: pool::CheckProgress| {
             progress(CheckStage::Verifying { verified_blocks: state.verified, total_blocks: state.total });
-        })
-        .map_err(interrupted)?;
-    Ok(outcome(name.clone(), uuid, copies, report, false, after.findings))
+        };
+        core.check_with(options, told).map_err(interrupted)
+    };
+    let mut after = verify(false)?;
+    let mut unreadable_blocks = 0;
+    if copies.is_empty() && report.count == 0 {
+        // Who wants a pool repaired sees something wrong with it: then it is the data.
+        let with_data = verify(true)?;
+        unreadable_blocks = with_data.count.saturating_sub(after.count);
+        after = with_data;
+    }
+    let names = names(&core);
+    let found = Found { uuid, copies, report, unreadable_blocks, after: explain(&names, after.findings) };
+    Ok(outcome(name.clone(), &names, found, false))
 }
 
 /// Repairs the pool in `path`. To be called when [`plan_repair`] found something and the user agrees. A crash on the way leaves the pool as it was, or
@@ -89,11 +116,12 @@ pub fn repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<Repai
     let media = LocalMedia::open(Span::open(path, &OpenOptions::default())?)
         .map_err(|reason| CheckError::NoPool { path: name.clone(), reason })?;
     let (uuid, copies) = identify(&media);
-    let (mut core, report) = rebuild(media, &name, progress)?;
+    let (mut core, report) = rebuild(media, path, progress)?;
     core.checkpoint().map_err(|reason| CheckError::Interrupted { path: name.clone(), reason })?;
+    let names = names(&core);
     drop(core);
-    let after = check(path, CheckOptions { data: false, ..CheckOptions::default() }, progress)?;
-    Ok(outcome(name, uuid, copies, report, true, after.findings))
+    let after = check(path, CheckOptions { data: false, ..CheckOptions::default() }, progress)?.findings;
+    Ok(outcome(name, &names, Found { uuid, copies, report, unreadable_blocks: 0, after }, true))
 }
 
 fn identify<D: Disk>(media: &LocalMedia<D>) -> (Uuid, Vec<String>) {
@@ -106,28 +134,43 @@ fn identify<D: Disk>(media: &LocalMedia<D>) -> (Uuid, Vec<String>) {
 
 fn rebuild<M: Media>(
     media: M,
-    name: &str,
+    path: &Path,
     progress: &mut dyn FnMut(CheckStage),
 ) -> Result<(Core<M>, RepairReport), CheckError> {
     let options = Options { incarnation: Uuid::new_v4().as_u64_pair().0, ..Options::default() };
     let told = &mut |log_bytes| progress(CheckStage::Replaying { log_bytes });
+    let name = path.display().to_string();
     let (core, _, report) = Core::open_repairing(media, options, MEMORY_BYTES, told).map_err(|error| match error {
-        RepairError::Pool(reason) => CheckError::Unrecoverable { path: name.to_owned(), reason },
-        RepairError::Unprovable { damage, count } => CheckError::Unprovable { path: name.to_owned(), damage, count },
+        RepairError::Pool(reason) => CheckError::Unrecoverable { path: name, reason },
+        RepairError::Unprovable { damage, count } => {
+            CheckError::Unprovable { path: name, damage: explain(&names_in(path), damage), count }
+        }
     })?;
     Ok((core, report))
 }
 
-fn outcome(
-    file: String,
+/// What a repair is made of.
+struct Found {
     uuid: Uuid,
     copies: Vec<String>,
     report: RepairReport,
-    repaired: bool,
-    findings_after: Vec<String>,
-) -> RepairOutcome {
+    unreadable_blocks: u64,
+    /// Findings of the check afterwards, with names.
+    after: Vec<String>,
+}
+
+fn outcome(file: String, names: &ObjectNames, found: Found, repaired: bool) -> RepairOutcome {
+    let Found { uuid, copies, report, unreadable_blocks, after } = found;
     let change_count = u64::try_from(copies.len()).unwrap_or(u64::MAX).saturating_add(report.count);
-    let changes = copies.into_iter().chain(report.changes).collect();
-    let needed = change_count > 0;
-    RepairOutcome { file, uuid, needed, repaired, change_count, changes, map_pages: report.pages, findings_after }
+    RepairOutcome {
+        file,
+        uuid,
+        needed: change_count > 0,
+        repaired,
+        change_count,
+        changes: copies.into_iter().chain(explain(names, report.changes)).collect(),
+        map_pages: report.pages,
+        unreadable_blocks,
+        findings_after: after,
+    }
 }

@@ -12,7 +12,7 @@ use crate::{CheckError, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, RepairOutcome};
 
 /// Rebuild the space map, reference counts and counters of a pool from its trees, and its superblock copies. Refuses what cannot be proven.
 ///
-/// Exit status: 0 repaired or nothing to repair, 9 a dry run found something or the repair left something, 1 refused or cannot be opened, 3 no such
+/// Exit status: 0 repaired or nothing to repair, 9 a dry run found something, the repair left something or data cannot be read, 1 refused or cannot be opened, 3 no such
 /// file, 4 in use, 5 access denied.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct RepairArguments {
@@ -67,7 +67,8 @@ pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &m
         Err(error) => return report_error(&error, streams.errors),
     };
     if !planned.needed || arguments.dry_run {
-        let status = if planned.needed { EXIT_FINDINGS } else { EXIT_CLEAN };
+        let clean = !planned.needed && planned.findings_after.is_empty();
+        let status = if clean { EXIT_CLEAN } else { EXIT_FINDINGS };
         return print(&planned, format, status, streams.output, streams.errors);
     }
     if !arguments.yes && !agreed(&planned, streams) {

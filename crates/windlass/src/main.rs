@@ -89,6 +89,9 @@ fn main() -> ExitCode {
             Ok(merged) => print(&merged),
             Err(error) => fail(&error),
         },
+        Command::Version if globals.output == Format::Json => {
+            print(&format!("{{\n  \"version\": \"{}\"\n}}\n", daemon::VERSION))
+        }
         Command::Version => print(&format!("windlass {}\n", daemon::VERSION)),
         Command::Completion { shell } => {
             let mut script = Vec::new();

@@ -1,9 +1,9 @@
-//! Check: map, reference counts and counters of the pool, while it is in use. It holds space back until it ends, so it is not resumed.
+//! Check: map, reference counts and counters of the pool, while it is in use. After a restart it begins anew.
 
 use super::Progress;
-use crate::{CheckRecord, Control, ControlError};
+use crate::{CheckRecord, Control, ControlError, ObjectNames};
 use jiff::Timestamp;
-use pool::Catalog;
+use pool::{Catalog, CheckReport, PoolError};
 use serde::{Deserialize, Serialize};
 
 /// Findings that are kept in words.
@@ -46,10 +46,23 @@ impl Work {
         control: &Control<C>,
         progress: &mut Progress,
     ) -> Result<bool, ControlError> {
-        let step = control.catalog.check_step().await.map_err(|error| control.pool_error(error))?;
-        *progress = Progress { done: step.done, total: step.total };
-        let Some(report) = step.report else { return Ok(true) };
-        let short = |finding: &String| finding.chars().take(MAX_FINDING_CHARACTERS).collect();
+        let report = match control.catalog.check_step().await {
+            Ok(step) => {
+                *progress = Progress { done: step.done, total: step.total };
+                let Some(report) = step.report else { return Ok(true) };
+                report
+            }
+            // A finding, too; what lies behind it was not looked at.
+            Err(PoolError::Damaged(reason)) => {
+                control.catalog.abandon_check();
+                control.report_damage(&reason, None);
+                let findings = vec![format!("{reason}; the check could not go on after it")];
+                CheckReport { findings, count: 1, ..CheckReport::default() }
+            }
+            Err(error) => return Err(control.pool_error(error)),
+        };
+        let names = ObjectNames::of(&control.directory());
+        let short = |finding: &String| names.explain(finding).chars().take(MAX_FINDING_CHARACTERS).collect();
         self.result = Some(CheckRecord {
             started: self.started,
             finished: control.environment.now(),

@@ -2,7 +2,8 @@
 
 use super::Progress;
 use crate::record::object_id;
-use crate::{Control, ControlError, VolumeRecord};
+use crate::size::size;
+use crate::{Control, ControlError, Noun, VolumeRecord};
 use pool::{Catalog, ObjectId, ObjectKind, PoolError};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -69,7 +70,8 @@ impl Work {
     }
 
     pub fn summary(&self) -> String {
-        format!("{} bytes of zeros given back of {} bytes", self.report.deallocated_bytes, self.report.scanned_bytes)
+        let ReclaimReport { deallocated_bytes, scanned_bytes, .. } = self.report;
+        format!("{} of zeros given back of {}", size(deallocated_bytes), size(scanned_bytes))
     }
 
     /// One step. False at the end.
@@ -92,11 +94,19 @@ impl Work {
                 }
                 self.report.volumes = self.report.volumes.saturating_add(1);
             }
-            Err(PoolError::NoSuchObject(_)) if self.volume.is_some() => {
-                return Err(ControlError::NotFound { noun: crate::Noun::Volume, name: self.name().to_owned() });
-            }
             // Deleted meanwhile: there is nothing to give back any more.
-            Err(PoolError::NoSuchObject(_)) => {}
+            Err(_) if control.catalog.object(self.object).is_none() => {
+                if self.volume.is_some() {
+                    return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name: self.name().to_owned() });
+                }
+            }
+            // The others are looked at all the same.
+            Err(PoolError::Damaged(reason)) => {
+                let reason = control.report_damage(&reason, Some(self.object));
+                if self.volume.is_some() {
+                    return Err(ControlError::Damaged { reason });
+                }
+            }
             Err(error) => return Err(control.pool_error(error)),
         }
         self.offset_bytes = 0;

@@ -3,9 +3,10 @@
 use super::Progress;
 use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
+use crate::size::size;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use jiff::Timestamp;
-use pool::{BlockId, Catalog, ObjectId, PoolError};
+use pool::{BlockId, Catalog, ObjectId, PoolError, ScanStep};
 use serde::{Deserialize, Serialize};
 
 /// Bad blocks that are listed; more are only counted.
@@ -87,10 +88,11 @@ impl Work {
 
     pub fn summary(&self) -> String {
         let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
+        let verified = size(self.verified_bytes);
         match self.bad_blocks() {
-            0 => format!("{} bytes verified, no bad block{damaged}", self.verified_bytes),
-            1 => format!("{} bytes verified, 1 bad block{damaged}", self.verified_bytes),
-            bad => format!("{} bytes verified, {bad} bad blocks{damaged}", self.verified_bytes),
+            0 => format!("{verified} verified, no bad block{damaged}"),
+            1 => format!("{verified} verified, 1 bad block{damaged}"),
+            bad => format!("{verified} verified, {bad} bad blocks{damaged}"),
         }
     }
 
@@ -115,10 +117,12 @@ impl Work {
         let step = match control.catalog.verify(object, self.offset_bytes, self.anew).await {
             Ok(step) => step,
             // Deleted meanwhile.
-            Err(PoolError::NoSuchObject(_)) => {
+            Err(_) if control.catalog.object(object).is_none() => {
                 (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
                 return Ok(true);
             }
+            // What is left of the object cannot be reached.
+            Err(PoolError::Damaged(reason)) => ScanStep { damaged: vec![reason], ..ScanStep::default() },
             Err(error) => return Err(control.pool_error(error)),
         };
         self.anew = false;
@@ -126,9 +130,9 @@ impl Work {
         progress.done = progress.done.saturating_add(step.scanned_bytes);
         for sentence in step.damaged {
             let sentence: String = sentence.chars().take(MAX_SENTENCE_CHARACTERS).collect();
-            if self.damaged.len() < LISTED_SENTENCES && !self.damaged.contains(&sentence) {
-                control.report_damage(&sentence);
-                self.damaged.push(sentence);
+            let told = control.report_damage(&sentence, Some(object));
+            if self.damaged.len() < LISTED_SENTENCES && !self.damaged.contains(&told) {
+                self.damaged.push(told);
             }
         }
         let mut found = Vec::new();

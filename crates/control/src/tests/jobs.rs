@@ -1,5 +1,5 @@
 use super::{Array, run_jobs};
-use crate::{Action, Control, JobReport, JobState, JobView, Reply, Severity};
+use crate::{Action, Control, Health, JobReport, JobState, JobView, PoolState, Reply, Severity};
 use futures_executor::block_on;
 use pool::{BlockId, Catalog, Incident, ObjectId, Place, PoolError};
 use std::time::Duration;
@@ -73,6 +73,21 @@ fn reclaim_of_all_volumes_goes_around_those_that_are_deleted() {
 }
 
 #[test]
+fn a_reclaim_whose_volume_is_deleted_says_so() {
+    let array = Array::new();
+    array.create("v1");
+    let (started, _) = job(&array, reclaim("v1"));
+    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    // What the pool says when the volume goes in the middle of a step.
+    array.catalog.gone.replace(Some(PoolError::Stopped("the volume no longer exists".to_owned())));
+    run_jobs(&array.control);
+    let ended = show(&array, &started);
+    assert_eq!(ended.state, JobState::Failed("volume v1 was deleted meanwhile".to_owned()));
+    let told = ("job-failed".to_owned(), "reclaim of v1 failed: volume v1 was deleted meanwhile".to_owned());
+    assert!(events(&array).contains(&told));
+}
+
+#[test]
 fn a_job_yields_to_hosts_by_its_share() {
     let array = Array::new();
     array.create("v1");
@@ -133,6 +148,49 @@ fn a_job_goes_on_where_it_was_after_a_restart() {
     run_jobs(&again.control);
     let JobReport::Reclaim(report) = show(&again, &started).report else { panic!() };
     assert_eq!((report.deallocated_bytes, report.scanned_bytes), (12288, 1 << 30));
+}
+
+/// What was answered holds though the process was killed right after.
+#[test]
+fn jobs_are_started_changed_and_cancelled_for_good() {
+    let array = Array::new();
+    array.create("v1");
+    array.create("v2");
+    let restart = || Array::over(array.catalog.clone()).unwrap();
+    let told = |array: &Array, code: &str| events(array).iter().filter(|(known, _)| known == code).count();
+    let (v1, _) = job(&array, reclaim("v1"));
+    let (v2, _) = job(&array, reclaim("v2"));
+    let (check, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: Some(7) });
+    let again = restart();
+    assert_eq!((show(&again, &v1).state, show(&again, &v2).state), (JobState::Running, JobState::Running));
+    assert_eq!((show(&again, &check).state, show(&again, &check).share_percent), (JobState::Running, 7));
+    assert_eq!(told(&again, "job-started"), 3);
+    job(&array, Action::JobSet { job: v1.id.to_string(), share_percent: 40 });
+    let again = restart();
+    assert_eq!((show(&again, &v1).share_percent, told(&again, "job-changed")), (40, 1));
+
+    // A cancel holds too, and what the job would have kept of itself afterwards does not bring it back.
+    job(&array, Action::JobCancel { job: v1.id.to_string() });
+    job(&array, Action::JobCancel { job: check.id.to_string() });
+    let again = restart();
+    for ended in [&v1, &check] {
+        assert_eq!(again.code(Action::JobShow { job: ended.id.to_string() }), "not-found");
+    }
+    assert_eq!((show(&again, &v2).state, told(&again, "job-cancelled")), (JobState::Running, 2));
+    let (anew, created) = job(&array, reclaim("v1"));
+    assert!(created && anew.id != v1.id);
+    run_jobs(&array.control);
+    assert_eq!((show(&array, &v1).state, show(&array, &anew).state), (JobState::Cancelled, JobState::Done));
+    assert_eq!(told(&array, "job-cancelled"), 2, "told once");
+    assert!(array.catalog.documents("job/").is_empty());
+    // What cannot be kept is not answered as if it were.
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(reclaim("v1")), "no-space");
+    let (kept, _) = job(&array, reclaim("v1"));
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(Action::JobCancel { job: kept.id.to_string() }), "no-space");
+    run_jobs(&array.control);
+    assert_eq!(show(&array, &kept).state, JobState::Done);
 }
 
 fn bad(object: ObjectId, offset_bytes: u64, block: u64) -> Place {
@@ -196,6 +254,64 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     job(&again, scrub());
     run_jobs(&again.control);
     assert!(alerts(&again).is_empty());
+}
+
+/// One map that cannot be walked: everything else is shown, and scrub and check come to their end and say what it is.
+#[test]
+fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
+    let array = Array::new();
+    let good = array.create("good").object.id;
+    let bad = array.create("bad").object.id;
+    array.run(Action::SnapshotCreate { volume: "good".to_owned(), name: "s".to_owned() }).unwrap();
+    array.create("last");
+    array.catalog.set_mapped(good, 4096);
+    array.catalog.damaged.borrow_mut().insert(bad.0);
+    let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
+    let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
+    assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
+    let pool = |array: &Array| match array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() {
+        Reply::Pool(pool) => *pool,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (pool(&array).unique_bytes, pool(&array).shared_bytes, pool(&array).state),
+        (None, None, PoolState::Damaged)
+    );
+    for action in [Action::PoolList, Action::SnapshotList { volume: None }, Action::Metrics] {
+        array.run(action).unwrap();
+    }
+    let Reply::Status(status) = array.run(Action::Status).unwrap() else { panic!() };
+    assert_eq!(status.health, Health::Degraded);
+    let sentence = format!("volume bad: block {} is not a map page", 4000 + bad.0);
+    assert_eq!((status.alerts[0].code, &status.alerts[0].message), ("metadata-damaged", &sentence));
+    assert!(status.alerts[0].help.contains("unmap or zero the range"));
+
+    let (started, _) = job(&array, scrub());
+    run_jobs(&array.control);
+    let scrubbed = show(&array, &started);
+    assert_eq!(scrubbed.state, JobState::Done);
+    let JobReport::Scrub(report) = scrubbed.report else { panic!() };
+    assert_eq!((&report.damaged, report.verified_bytes), (&vec![sentence.clone()], 3 << 30));
+    let (started, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    run_jobs(&array.control);
+    let JobReport::Check(Some(report)) = show(&array, &started).report else { panic!() };
+    assert_eq!(report.count, 1);
+    assert!(report.findings[0].starts_with(&format!("volume bad (object {}): ", bad.0)), "{:?}", report.findings);
+    let told = events(&array).into_iter().filter(|(code, _)| code == "metadata-damaged").count();
+    assert_eq!(told, 2, "once for each sentence");
+
+    block_on(array.control.close());
+    // After a restart it is still known, and nothing is told again; a clean scrub and check end it.
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(pool(&again).state, PoolState::Damaged);
+    again.run(Action::VolumeList).unwrap();
+    assert_eq!(events(&again).into_iter().filter(|(code, _)| code == "metadata-damaged").count(), 2);
+    again.catalog.damaged.borrow_mut().clear();
+    job(&again, scrub());
+    job(&again, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    run_jobs(&again.control);
+    assert_eq!(pool(&again).state, PoolState::Healthy);
+    assert!(again.control.alerts().is_empty());
 }
 
 #[test]

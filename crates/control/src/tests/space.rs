@@ -1,10 +1,10 @@
 use super::{Array, volume};
 use crate::{
-    Action, Change, Commitment, ControlError, Level, OffloadRow, PoolSet, PoolState, PoolView, Primitive, RefusalCount,
-    Reply, Reserve, VolumeCreate, VolumeSet,
+    Action, Change, Commitment, ControlError, Event, Level, OffloadRow, PoolSet, PoolState, PoolView, Primitive,
+    RefusalCount, Reply, Reserve, Severity, VolumeCreate, VolumeSet,
 };
 use futures_executor::block_on;
-use pool::{Growth, PoolError, Reservation};
+use pool::{Catalog, Growth, PoolError, Reservation};
 
 const GIB: u64 = 1 << 30;
 
@@ -147,6 +147,69 @@ fn a_threshold_is_told_once_and_not_again_after_a_restart() {
         array.code(Action::VolumeSet(VolumeSet { warn_percent: Some(Some(0)), ..set("v1") })),
         "invalid-setting"
     );
+}
+
+/// An alert's severity and its number are of the same look.
+#[test]
+fn an_alert_has_the_number_that_its_severity_is_of() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.catalog.size_bytes.set(GIB);
+    array.catalog.set_mapped(object, 800 << 20);
+    block_on(array.control.look());
+    let alert = || {
+        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        (alerts[0].severity, alerts[0].message.clone())
+    };
+    let before = (Severity::Warning, "84 % of the pool is used or promised".to_owned());
+    assert_eq!(alert(), before);
+    array.catalog.set_mapped(object, 900 << 20);
+    assert_eq!(alert(), before);
+    block_on(array.control.look());
+    assert_eq!(alert(), (Severity::Critical, "94 % of the pool is used or promised".to_owned()));
+}
+
+#[test]
+fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    let change =
+        |warn, critical| Action::VolumeSet(VolumeSet { warn_percent: warn, critical_percent: critical, ..set("v1") });
+    array.run(change(Some(Some(50)), Some(Some(80)))).unwrap();
+    assert_eq!(array.code(change(Some(Some(80)), None)), "invalid-setting");
+    assert_eq!(array.code(change(None, Some(Some(50)))), "invalid-setting");
+    assert_eq!(array.code(change(None, Some(Some(101)))), "invalid-setting");
+    let told = || -> Vec<(String, Severity)> {
+        let Reply::Events(events) = array.run(Action::EventList { since: None, limit: 1000 }).unwrap() else {
+            panic!()
+        };
+        let about = |event: &Event| event.code.starts_with("threshold") && event.subject == "v1";
+        events.into_iter().filter(about).map(|event| (event.code, event.severity)).collect()
+    };
+    let at = |mapped| {
+        array.catalog.set_mapped(object, mapped);
+        block_on(array.control.look());
+        block_on(array.control.look());
+        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        alerts.into_iter().map(|alert| (alert.code, alert.severity)).collect::<Vec<_>>()
+    };
+    assert_eq!(at(GIB / 2), [("volume-threshold", Severity::Warning)]);
+    assert_eq!(at(GIB), [("volume-threshold", Severity::Critical)]);
+    assert_eq!(at(GIB / 4), []);
+    let (reached, left) = ("threshold-reached".to_owned(), "threshold-left".to_owned());
+    let all = [(reached.clone(), Severity::Warning), (reached, Severity::Critical), (left, Severity::Info)];
+    assert_eq!(told(), all);
+    array.run(change(Some(None), None)).unwrap();
+    assert_eq!(at(GIB), [("volume-threshold", Severity::Critical)]);
+    array.run(change(None, Some(None))).unwrap();
+    assert_eq!(at(GIB), []);
+    // A document of before there was a critical threshold is read.
+    array.run(change(Some(Some(70)), None)).unwrap();
+    let (key, document) = array.catalog.documents("volume/").remove(0);
+    let document = String::from_utf8(document.to_vec()).unwrap();
+    assert!(!document.contains("critical"), "{document}");
+    array.catalog.put_document(&key, &document);
+    Array::over(array.catalog.clone()).unwrap();
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(super) fn volume(view: VolumeView) -> Volume {
         promised_bytes: view.object.promised_bytes,
         zero_detection: view.object.zero_detection,
         warn_percent: view.record.warn_percent,
+        critical_percent: view.record.critical_percent,
         write_cache: view.object.write_cache,
         source: view.source.map(|source| Source {
             kind: if source.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
@@ -328,6 +329,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         name: view.name,
         state: match view.state {
             control::PoolState::Healthy => PoolState::Healthy,
+            control::PoolState::Damaged => PoolState::Damaged,
             control::PoolState::Full => PoolState::Full,
             control::PoolState::Stopped => PoolState::Stopped,
         },

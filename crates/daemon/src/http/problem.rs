@@ -48,6 +48,7 @@ fn control_status(error: &ControlError) -> StatusCode {
     match error {
         ControlError::NotFound { .. } => StatusCode::NOT_FOUND,
         ControlError::AmbiguousName { .. }
+        | ControlError::DeletedMeanwhile { .. }
         | ControlError::Exists { .. }
         | ControlError::InUse { .. }
         | ControlError::RollbackInUse { .. }

@@ -77,8 +77,17 @@ pub(super) async fn set(
     Path(volume): Path<String>,
     Body(body): Body<VolumeSet>,
 ) -> Result<Json<Volume>, Fault> {
-    let VolumeSet { name, size_bytes, write_cache, reserve, overwrite_reserve_percent, zero_detection, warn_percent } =
-        body;
+    let VolumeSet {
+        name,
+        size_bytes,
+        write_cache,
+        reserve,
+        overwrite_reserve_percent,
+        zero_detection,
+        warn_percent,
+        critical_percent,
+    } = body;
+    let unless_zero = |percent: u8| (percent != 0).then_some(percent);
     let action = Action::VolumeSet(control::VolumeSet {
         volume,
         name,
@@ -87,7 +96,8 @@ pub(super) async fn set(
         reserve: reserve.map(convert::reserve),
         overwrite_reserve_percent,
         zero_detection,
-        warn_percent: warn_percent.map(|percent| (percent != 0).then_some(percent)),
+        warn_percent: warn_percent.map(unless_zero),
+        critical_percent: critical_percent.map(unless_zero),
     });
     Ok(Json(one(array.call(action).await?)?.0))
 }

@@ -25,6 +25,7 @@ fn a_damaged_data_block_is_a_finding_that_a_quick_check_cannot_see() {
     assert_eq!((ran.status, ran.errors.as_str()), (EXIT_FINDINGS, ""), "{}", ran.output);
     assert!(ran.output.contains(": damaged, 1 finding\n"), "{}", ran.output);
     assert!(ran.output.contains(&format!("data block {} fails its checksum", offset / 4096)), "{}", ran.output);
+    assert!(ran.output.contains("volume db (object 16): data block "), "{}", ran.output);
     let quick = pool.run(true);
     assert_eq!(quick.status, EXIT_CLEAN, "{}", quick.output);
     assert!(quick.output.contains("their content not read (--quick)"), "{}", quick.output);

@@ -2,7 +2,9 @@
 
 use super::fixture::Fixture;
 use super::golden::unpack;
-use crate::{CheckError, DumpArguments, DumpWhat, EXIT_CLEAN, EXIT_FAILED, OutputFormat, dump, run_dump};
+use crate::{
+    CheckError, DumpArguments, DumpWhat, EXIT_CLEAN, EXIT_FAILED, EXIT_NOT_FOUND, OutputFormat, dump, run_dump,
+};
 
 fn text(pool: &Fixture, what: DumpWhat) -> String {
     let arguments = DumpArguments { file: pool.path.clone(), what };
@@ -22,7 +24,7 @@ fn structures_are_shown_as_text() {
     assert!(text(&pool, DumpWhat::Root).contains("next_object"));
     let log = text(&pool, DumpWhat::Log { limit: 1000 });
     for kind in
-        ["kind write", "kind zero", "kind clone", "CreateVolume", "PutDocument { key: \"volume/one\", 2 bytes }"]
+        ["kind write", "kind zero", "kind clone", "CreateVolume", "PutDocument { key: \"volume/01997c2e"]
     {
         assert!(log.contains(kind), "{kind}: {log}");
     }
@@ -31,7 +33,7 @@ fn structures_are_shown_as_text() {
     let pool = Fixture::checkpointed();
     let objects = text(&pool, DumpWhat::Objects);
     assert!(objects.contains("id 16, kind volume") || objects.contains("kind volume"), "{objects}");
-    assert!(objects.contains("volume/one"), "{objects}");
+    assert!(objects.contains("volume/01997c2e"), "{objects}");
     let object = text(&pool, DumpWhat::Object { id: 16, limit: 1000 });
     assert!(object.contains("first_block 131072") && object.contains("blocks 64"), "{object}");
     let value = dump(&pool.path, DumpWhat::Object { id: 16, limit: 1000 }).unwrap().0;
@@ -46,15 +48,17 @@ fn structures_are_shown_as_text() {
 #[test]
 fn what_is_not_there_is_an_error() {
     let pool = Fixture::checkpointed();
-    for (what, words) in [
-        (DumpWhat::Object { id: 99, limit: 1 }, "object 99 does not exist"),
-        (DumpWhat::Page { address: 2049 }, "block 2049 is not a map page"),
-        (DumpWhat::Block { address: 5 }, "outside the data area"),
-        (DumpWhat::Block { address: u64::MAX }, "outside the data area"),
+    for (what, words, code, status) in [
+        (DumpWhat::Object { id: 99, limit: 1 }, "there is no object 99", "not-found", EXIT_NOT_FOUND),
+        (DumpWhat::Page { address: 2049 }, "block 2049 is not a map page", "no-page", EXIT_FAILED),
+        (DumpWhat::Page { address: u64::MAX }, "there is no block 18446744073709551615", "not-found", EXIT_NOT_FOUND),
+        (DumpWhat::Block { address: 5 }, "there is no block 5 in the data area", "not-found", EXIT_NOT_FOUND),
+        (DumpWhat::Block { address: u64::MAX }, "there is no block 18446744073709551615", "not-found", EXIT_NOT_FOUND),
     ] {
         let error = dump(&pool.path, what).unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
-        assert_eq!(error.exit_status(), EXIT_FAILED);
+        assert!(error.to_string().contains(words) && !error.to_string().contains("check could not"), "{error}");
+        assert!(error.help().contains("windlass pool dump FILE"), "{}", error.help());
+        assert_eq!((error.code(), error.exit_status()), (code, status));
     }
     let foreign = Fixture::of(&[0x55; 1 << 20]);
     assert!(text(&foreign, DumpWhat::Superblock).contains("other data"));

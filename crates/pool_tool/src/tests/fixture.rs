@@ -158,7 +158,13 @@ fn fill(engine: &mut Engine) {
     let [first, second, snapshot] = [(); 3].map(|()| ObjectId(engine.new_object_id()));
     let size_bytes = 1 << 30;
     let volumes = [first, second].map(|id| CatalogChange::CreateVolume { id, size_bytes });
-    let document = CatalogChange::PutDocument { key: "volume/one".to_owned(), value: Bytes::from_static(b"{}") };
+    let id = "01997c2e-7b3c-7000-8000-00001f2e3d4c";
+    let record = serde_json::json!({
+        "id": id, "object": first.0, "name": "db", "naa": format!("602574c{:025x}", 1),
+        "created": "2026-01-01T00:00:00Z", "source": null,
+    });
+    let (key, value) = (format!("volume/{id}"), Bytes::from(record.to_string()));
+    let document = CatalogChange::PutDocument { key, value };
     run(engine, Operation::Catalog(Vec::from(volumes)));
     run(engine, Operation::Catalog(vec![document]));
     for block in 0..20u8 {

@@ -113,7 +113,7 @@ fn a_map_page_that_cannot_be_read_is_refused_by_volume_and_lba() {
         assert_eq!(ran.status, EXIT_FAILED, "{}", ran.output);
         pool.assert_unchanged();
         if ran.errors.contains("(code: unprovable)") {
-            let volume = ran.errors.contains("volume 16: LBA ") || ran.errors.contains("volume 17: LBA ");
+            let volume = ran.errors.contains("volume db (object 16): LBA ") || ran.errors.contains("volume 17: LBA ");
             assert!(volume || ran.errors.contains("snapshot 18: LBA "), "{}", ran.errors);
             told += 1;
         } else {
@@ -121,6 +121,22 @@ fn a_map_page_that_cannot_be_read_is_refused_by_volume_and_lba() {
         }
     }
     assert!(told >= 4, "{told}");
+}
+
+#[test]
+fn data_that_cannot_be_read_is_not_called_nothing() {
+    let mut pool = Fixture::checkpointed();
+    for byte in [40, 41] {
+        let large = pool.find(|block| block.iter().all(|found| *found == byte));
+        pool.change(*large.first().unwrap(), |block| block[9] ^= 1);
+    }
+    for dry_run in [true, false] {
+        let ran = repair(&pool, dry_run, !dry_run, None);
+        assert_eq!((ran.status, ran.errors.as_str()), (EXIT_FINDINGS, ""), "{}", ran.output);
+        let words = "the metadata needs no repair, and 2 data blocks cannot be read; the file was not changed\nfindings:\n  object 18: data block ";
+        assert!(ran.output.contains(words), "{}", ran.output);
+        pool.assert_unchanged();
+    }
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Names for the pool's objects: the pool speaks of `object 19`, administrators know `volume db (object 19)`.
+
+use crate::{Directory, SnapshotRecord, VolumeRecord};
+use pool::ObjectId;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Words that stand before the number of an object in the pool's sentences.
+const NOUNS: [&str; 3] = ["object", "volume", "snapshot"];
+
+/// What each object is called, with its kind: `volume db`, `snapshot db@monday`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectNames(BTreeMap<u64, String>);
+
+impl ObjectNames {
+    /// Names out of the documents of a pool, each with its key. What cannot be read has no name.
+    pub fn of_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let (mut volumes, mut snapshots) = (Vec::new(), Vec::new());
+        for (key, value) in documents {
+            if key.starts_with("volume/") {
+                volumes.extend(serde_json::from_slice::<VolumeRecord>(value));
+            } else if key.starts_with("snapshot/") {
+                snapshots.extend(serde_json::from_slice::<SnapshotRecord>(value));
+            }
+        }
+        Self::new(volumes.iter(), snapshots.iter())
+    }
+
+    /// Names as they are now.
+    pub(crate) fn of(directory: &Directory) -> Self {
+        Self::new(directory.volumes.values(), directory.snapshots.values())
+    }
+
+    fn new<'a>(
+        volumes: impl Iterator<Item = &'a VolumeRecord>,
+        snapshots: impl Iterator<Item = &'a SnapshotRecord>,
+    ) -> Self {
+        let mut names = BTreeMap::new();
+        let mut volume_names: BTreeMap<Uuid, &str> = BTreeMap::new();
+        for volume in volumes {
+            volume_names.insert(volume.id, &volume.name);
+            names.insert(volume.object.0, format!("volume {}", volume.name));
+        }
+        for snapshot in snapshots {
+            let volume = volume_names.get(&snapshot.volume).copied().unwrap_or_default();
+            names.insert(snapshot.object.0, format!("snapshot {volume}@{}", snapshot.name));
+        }
+        Self(names)
+    }
+
+    /// `volume db`.
+    pub(crate) fn name(&self, object: ObjectId) -> Option<&str> {
+        self.0.get(&object.0).map(String::as_str)
+    }
+
+    /// A sentence of the pool with the names of the objects it speaks of: `object 19: …` becomes `volume db (object 19): …`.
+    pub fn explain(&self, sentence: &str) -> String {
+        let mut explained = String::with_capacity(sentence.len());
+        let mut words = sentence.split(' ').peekable();
+        while let Some(word) = words.next() {
+            let named = words.peek().filter(|_| NOUNS.contains(&word)).and_then(|next| self.named(next));
+            match named {
+                Some(named) => {
+                    explained += &named;
+                    words.next();
+                }
+                None => explained += word,
+            }
+            if words.peek().is_some() {
+                explained.push(' ');
+            }
+        }
+        explained
+    }
+
+    /// `19:` as `volume db (object 19):`.
+    fn named(&self, word: &str) -> Option<String> {
+        let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = word.strip_suffix(rest)?;
+        if rest.starts_with(char::is_alphanumeric) {
+            return None;
+        }
+        let id = digits.parse().ok()?;
+        self.name(ObjectId(id)).map(|name| format!("{name} (object {id}){rest}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ObjectNames;
+
+    #[test]
+    fn a_sentence_of_the_pool_gets_names() {
+        let names = [(19, "volume bad".to_owned()), (20, "snapshot bad@monday".to_owned())];
+        let names = ObjectNames(names.into_iter().collect());
+        for (sentence, explained) in [
+            ("object 19: block 7 is not a map page", "volume bad (object 19): block 7 is not a map page"),
+            ("snapshot 20: LBA 8 to 15 are lost", "snapshot bad@monday (object 20): LBA 8 to 15 are lost"),
+            ("it is of object 19", "it is of volume bad (object 19)"),
+            ("object 21: gone", "object 21: gone"),
+            ("object 19x", "object 19x"),
+            ("the object", "the object"),
+            ("", ""),
+        ] {
+            assert_eq!(names.explain(sentence), explained);
+        }
+    }
+}
