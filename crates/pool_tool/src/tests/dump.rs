@@ -23,9 +23,7 @@ fn structures_are_shown_as_text() {
     assert_eq!(superblock.matches("state intact, version 1").count(), 4, "{superblock}");
     assert!(text(&pool, DumpWhat::Root).contains("next_object"));
     let log = text(&pool, DumpWhat::Log { limit: 1000 });
-    for kind in
-        ["kind write", "kind zero", "kind clone", "CreateVolume", "PutDocument { key: \"volume/01997c2e"]
-    {
+    for kind in ["kind write", "kind zero", "kind clone", "CreateVolume", "PutDocument { key: \"volume/01997c2e"] {
         assert!(log.contains(kind), "{kind}: {log}");
     }
     assert!(text(&pool, DumpWhat::Log { limit: 1 }).contains("more                 yes"));
