@@ -389,7 +389,7 @@ fn space_is_kept_free_limited_and_watched() {
         assert!(json.contains(part), "{json}");
     }
     let events = array.ok(&["event", "list", "--since", "1h", "--columns", "code,message"]);
-    for line in ["pool-grown      pool p0 grew to 75161927680 bytes", "volume-created  volume db was made"] {
+    for line in ["pool-grown      pool p0 grew to 70 GiB", "volume-created  volume db was made"] {
         assert!(events.contains(line), "{events}");
     }
     assert_eq!(array.ok(&["event", "list", "--limit", "1", "-o", "name"]).lines().count(), 1);
@@ -462,6 +462,27 @@ fn what_a_scrub_finds_is_named() {
     );
     assert!(array.ok(&["status"]).contains("alert    critical · p0: 2 blocks of 4 KiB cannot be read\n"));
     assert!(array.ok(&["pool", "show"]).ends_with("  bad  bad-1  LBA 8 to 23\n"));
+}
+
+#[test]
+fn a_volume_is_critical_above_where_it_warns_and_a_lossy_pool_is_damaged() {
+    let place = Place { object: ObjectId(1), offset_bytes: 4096, block: BlockId(1) };
+    let array = Array::start_with(vec![place]);
+    array.ok(&["volume", "create", "v1", "--size", "64M"]);
+    assert!(array.ok(&["pool", "list"]).contains("healthy"));
+    let thresholds =
+        |words: &[&str]| array.run(&[&["volume", "set", "v1", "--columns", "warn,critical"], words].concat());
+    assert_eq!(thresholds(&["--warn", "75%", "--critical", "90%"]).out, "WARN  CRITICAL\n75%   90%\n");
+    let refused = thresholds(&["--critical", "75%"]);
+    assert!(refused.status != 0 && refused.err.contains("critical is above warn"), "{refused:?}");
+    assert_eq!(thresholds(&["--warn", "none"]).out, "WARN  CRITICAL\n–     90%\n");
+    assert!(array.ok(&["volume", "show", "v1", "-o", "json"]).contains("\"critical_percent\": 90"));
+    assert_eq!(array.run(&["pool", "scrub", "p0"]).status, 9);
+    assert!(array.ok(&["pool", "list"]).contains("damaged") && array.ok(&["status"]).contains("p0 damaged"));
+    array.ok(&["snapshot", "create", "v1", "s"]);
+    let deleted = |words: &[&str]| -> String { array.ok(words).split_whitespace().collect() };
+    assert_eq!(deleted(&["snapshot", "delete", "v1@s", "-o", "json"]), "{\"deleted\":[\"v1@s\"]}");
+    assert_eq!(deleted(&["volume", "delete", "v1", "-o", "json"]), "{\"deleted\":[\"v1\"]}");
 }
 
 #[test]

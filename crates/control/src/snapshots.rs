@@ -136,11 +136,9 @@ impl<C: Catalog + 'static> Control<C> {
 
     /// A snapshot with its space; absent when it was deleted meanwhile.
     async fn snapshot_view(&self, record: SnapshotRecord, patience: &mut Patience) -> Option<SnapshotView> {
-        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await else { return None };
+        let (object, unique_bytes) = self.space_of(record.object, patience).await?;
         let directory = self.directory();
-        let Some(volume) = directory.volumes.get(&record.volume).map(|volume| volume.name.clone()) else {
-            return None;
-        };
+        let volume = directory.volumes.get(&record.volume).map(|volume| volume.name.clone())?;
         let source = Some(SourceRecord::Snapshot(record.id));
         let mut dependents: Vec<String> =
             directory.volumes.values().filter(|clone| clone.source == source).map(|clone| clone.name.clone()).collect();

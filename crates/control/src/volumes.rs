@@ -293,7 +293,7 @@ impl<C: Catalog + 'static> Control<C> {
 
     /// A volume with its space and access; absent when it was deleted meanwhile.
     async fn volume_view(&self, record: VolumeRecord, patience: &mut Patience) -> Option<VolumeView> {
-        let Some((object, unique_bytes)) = self.space_of(record.object, patience).await else { return None };
+        let (object, unique_bytes) = self.space_of(record.object, patience).await?;
         let snapshot_bytes = self.snapshot_bytes(record.id, patience).await;
         let directory = self.directory();
         let source = record.source.map(|source| {

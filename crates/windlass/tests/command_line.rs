@@ -25,6 +25,26 @@ fn usage_is_2_and_an_array_that_is_not_there_is_7() {
 }
 
 #[test]
+fn a_usage_error_names_both_alternatives() {
+    for (words, alternatives) in
+        [(&["pool", "grow", "p0"][..], ["--size", "--device"]), (&["volume", "reclaim"], ["NAME", "--all"])]
+    {
+        let output = windlass(words);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(alternatives.iter().all(|alternative| told.contains(alternative)), "{told}");
+    }
+    let both = windlass(&["pool", "grow", "p0", "--size", "1G", "--device", "/dev/x"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn the_version_is_json_when_asked_for() {
+    let version: serde_json::Value = serde_json::from_slice(&windlass(&["version", "-o", "json"]).stdout).unwrap();
+    assert!(version["version"].as_str().is_some_and(|version| !version.is_empty()), "{version}");
+}
+
+#[test]
 fn completion_scripts_know_the_nouns() {
     for shell in ["bash", "zsh", "fish"] {
         let output = windlass(&["completion", shell]);
