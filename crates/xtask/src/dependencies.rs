@@ -23,7 +23,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("iscsi", &[]),
     ("media", &[]),
     ("pool", &["block", "media"]),
-    ("pool_tool", &["media", "pool"]),
+    ("pool_tool", &["control", "media", "pool"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),
