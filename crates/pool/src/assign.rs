@@ -10,7 +10,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::object::Object;
 use crate::page::{Entry, FANOUT, level_for};
 use crate::record::BlockWrite;
-use crate::space::Stream;
+use crate::space::{STICKY, Stream};
 use crate::stream;
 use crate::tree::index_in;
 use media::{BLOCK_BYTES, Media};
@@ -126,7 +126,8 @@ impl<M: Media> Core<M> {
                 let old = self.pages.get(&path.page())?.page.entries[index + i];
                 let entry = if write.address == 0 { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
                 if write.new {
-                    if self.space.increment(write.address)? != 1 {
+                    // Counts that were given up say no more than that.
+                    if !matches!(self.space.increment(write.address)?, 1 | STICKY) {
                         return None;
                     }
                     self.space.permit(write.address);

@@ -5,7 +5,7 @@
 
 use crate::core::Core;
 use crate::interface::PoolError;
-use crate::layout::SEGMENT_BLOCKS;
+use crate::layout::{Layout, SEGMENT_BLOCKS};
 use crate::page::crc32c;
 use crate::space::STICKY;
 use crate::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries, read_many};
@@ -297,6 +297,9 @@ impl<M: Media> Core<M> {
                 let counts = self.space.counts(segment);
                 let have = counts.as_deref().unwrap_or(&none);
                 let want = tally.counts(segment).unwrap_or(&none);
+                if self.space.is_given_up(segment, have) {
+                    report.find(given_up(layout, segment));
+                }
                 for ((have, want), address) in have.iter().zip(want).zip(layout.segment_start(segment)..) {
                     allocated += u64::from(*have > 0);
                     if have != want && *have != STICKY {
@@ -311,4 +314,13 @@ impl<M: Media> Core<M> {
         }
         allocated
     }
+}
+
+/// A finding: the counts of a segment are not known any more.
+pub(crate) fn given_up(layout: Layout, segment: u32) -> String {
+    let (first, blocks) = (layout.segment_start(segment), layout.segment_blocks(segment));
+    format!(
+        "the reference counts of blocks {first} to {} were lost: nothing there is allocated or given back until a repair",
+        first + blocks - 1
+    )
 }

@@ -220,13 +220,18 @@ impl<M: Media> Core<M> {
                 }
             }
             Io::Segment { segment, retried } => {
-                let loaded = read_result(completion.result).and_then(|b| self.space.load(segment, &b));
-                match loaded {
+                let read = read_result(completion.result);
+                let arrived = read.is_ok();
+                match read.and_then(|block| self.space.load(segment, &block)) {
                     Ok(()) => self.wake(Key::Segment(segment), None),
                     Err(reason) => {
                         if let (false, Some((address, _))) = (retried, self.space.source(segment)) {
                             let ticket = self.ticket(Io::Segment { segment, retried: true });
                             self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                        } else if arrived {
+                            self.note_incident(Incident::Metadata(reason));
+                            self.space.give_up(segment);
+                            self.wake(Key::Segment(segment), None);
                         } else {
                             self.note_incident(Incident::Metadata(reason.clone()));
                             self.space.lose(segment, &reason);

@@ -6,7 +6,7 @@
 //! window. A pool whose counts do not fit in the memory set aside takes several passes, each with a picture of its own. When space gets
 //! scarce the held blocks are let go and the pass begins anew.
 
-use crate::check::CheckReport;
+use crate::check::{CheckReport, given_up};
 use crate::completion::{Io, read_result};
 use crate::core::Core;
 use crate::interface::{CheckStep, PoolError};
@@ -393,6 +393,9 @@ impl<M: Media> Core<M> {
             allocated += have.iter().filter(|count| **count > 0).count() as u64;
             if have == want {
                 continue;
+            }
+            if self.space.is_given_up(segment, have) {
+                check.report.find(given_up(layout, segment));
             }
             for (at, (have, want)) in have.iter().zip(want).enumerate() {
                 if have != want && *have != STICKY {

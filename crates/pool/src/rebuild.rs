@@ -175,7 +175,10 @@ impl<M: Media> Core<M> {
                 let differing = match found.remove(&segment) {
                     Some(Ok(buffer)) => {
                         let have = buffer.as_chunks::<2>().0.iter().map(|raw| u16::from_le_bytes(*raw));
-                        let differing = have.zip(want).filter(|(have, want)| have != *want && *have != STICKY).count();
+                        // A count that has reached its limit stays there, but not those of a segment that was given up.
+                        let given_up = have.clone().take(blocks).all(|count| count == STICKY);
+                        let wrong = |(have, want): &(u16, &u16)| have != *want && (*have != STICKY || given_up);
+                        let differing = have.zip(want).filter(wrong).count();
                         if differing == 0 && entry.free() == free {
                             continue;
                         }

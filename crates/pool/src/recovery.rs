@@ -6,7 +6,7 @@
 
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
 use crate::frame::{self, FrameInfo};
-use crate::interface::{ObjectKind, PoolError};
+use crate::interface::{Incident, ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
 use crate::lost::DamagedPage;
@@ -489,7 +489,13 @@ impl<M: Media> Core<M> {
         for segment in segments {
             let Some((address, _)) = self.space.source(segment) else { continue };
             let block = read_blocks(&mut self.media, address, 1)?;
-            self.space.load(segment, &block).map_err(damaged)?;
+            if self.space.load(segment, &block).is_err() {
+                let block = read_blocks(&mut self.media, address, 1)?;
+                if let Err(reason) = self.space.load(segment, &block) {
+                    self.note_incident(Incident::Metadata(reason));
+                    self.space.give_up(segment);
+                }
+            }
         }
         self.need.clear();
         Ok(())

@@ -267,6 +267,28 @@ impl SpaceMap {
         true
     }
 
+    /// The counts of a segment fail their checksum. From now on every block there counts as one that too many refer to, which the next checkpoint makes
+    /// durable: nothing there is allocated or given back until a repair counts anew.
+    pub fn give_up(&mut self, segment: u32) {
+        if self.resident.contains(segment) || self.layout.is_metadata(segment) {
+            return;
+        }
+        let blocks = self.layout.segment_blocks(segment) as usize;
+        let mut counts = Box::new([0; N]);
+        counts[..blocks].fill(STICKY);
+        self.allocated += self.indexed_free(segment);
+        self.insert(segment, counts);
+        if let Some(s) = self.resident.get_mut(segment) {
+            s.dirty = true;
+            self.dirty.push(segment);
+        }
+    }
+
+    /// True when these are the counts of a segment that was given up.
+    pub fn is_given_up(&self, segment: u32, counts: &[u16; N]) -> bool {
+        counts[..self.layout.segment_blocks(segment) as usize].iter().all(|count| *count == STICKY)
+    }
+
     /// The counts of a segment cannot be read.
     pub fn lose(&mut self, segment: u32, reason: &str) {
         if !self.resident.contains(segment) && !self.lost.contains_key(&segment) {

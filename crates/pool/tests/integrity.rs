@@ -347,3 +347,60 @@ fn a_damaged_leaf_costs_its_own_range_also_when_the_log_names_it() {
     lost_ranges.sort_unstable();
     assert_eq!(lost_ranges, [0, 256, 512]);
 }
+
+/// Damages every block of reference counts; returns how many. They lie behind the index, in the first segment of the data area.
+fn damage_counts(rig: &Rig) -> usize {
+    let written = |block: &u64| rig.disk.peek(*block).0.iter().any(|byte| *byte != 0);
+    let blocks: Vec<u64> = (2048 + 16..2 * 2048).filter(written).collect();
+    for block in &blocks {
+        rig.disk.damage(*block, |content| content[4000] ^= 1);
+    }
+    blocks.len()
+}
+
+/// Reference counts that fail their checksum: nothing is given back there, and everything else goes on, over a crash and until a repair.
+#[test]
+fn damaged_reference_counts_cost_space_and_nothing_else() {
+    for crash in [false, true] {
+        let mut rig = Rig::new(2048 * 6);
+        let volume = rig.create(3000);
+        rig.write(volume, 0, 600, 1).unwrap();
+        rig.settle();
+        rig.write(volume, 10, 1, 2).unwrap();
+        rig.write(volume, 700, 1, 2).unwrap();
+        if !crash {
+            rig.core.checkpoint().unwrap();
+        }
+        assert!(damage_counts(&rig) > 0);
+        let mut rig = rig.crash();
+        rig.write(volume, 20, 1, 3).unwrap();
+        rig.zero(volume, 30, 5).unwrap();
+        let clone = rig.clone_of(volume, ObjectKind::Volume).unwrap();
+        rig.write(clone, 40, 1, 4).unwrap();
+        rig.settle();
+        let expected = |block: u64| match block {
+            10 | 700 => 2,
+            20 => 3,
+            30..35 => 0,
+            _ => 1,
+        };
+        for again in [false, true] {
+            for block in (0..600).chain([700]) {
+                assert_eq!(rig.read(volume, block, 1).unwrap()[9], expected(block), "block {block}, again {again}");
+            }
+            assert_eq!(rig.read(clone, 40, 1).unwrap()[9], 4);
+            let report = check(&mut rig);
+            assert!(report.findings.iter().any(|finding| finding.contains("were lost")), "{:?}", report.findings);
+            rig.core = rig.reopen();
+        }
+        rig.repair();
+        rig.assert_clean();
+        for block in (0..600).chain([700]) {
+            assert_eq!(rig.read(volume, block, 1).unwrap()[9], expected(block));
+        }
+        rig.delete(clone);
+        rig.delete(volume);
+        rig.settle();
+        assert_eq!(rig.data_blocks(), 0);
+    }
+}
