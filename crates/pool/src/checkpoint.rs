@@ -470,7 +470,8 @@ impl<M: Media> Core<M> {
             return;
         }
         let limit = self.destage_share(self.options.destage_batch).saturating_sub(self.destage_in_flight);
-        if limit == 0 {
+        // Neighbours are written together, so a few at a time would cost more requests.
+        if limit == 0 || limit < self.options.destage_batch / 8 {
             return;
         }
         let early = leaves_out(Mutation::LogBeforeDestage);
