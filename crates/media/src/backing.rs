@@ -357,13 +357,18 @@ impl BackingFile {
 
     /// The first block from `block` on of a file that has been written to. `None` when there is none, or when that cannot be told.
     pub(crate) fn written_from(&self, block: u64) -> Option<u64> {
-        let data = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))).ok()?;
+        let data = self.seek_data(block).ok()?;
         (!self.block_device).then_some(data / BLOCK_BYTES as u64)
+    }
+
+    /// Where the file has been written to from `block` on, in bytes.
+    fn seek_data(&self, block: u64) -> Result<u64, Errno> {
+        rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block)))
     }
 
     /// True when nothing has ever been written to these blocks of a file. False when that cannot be told.
     pub(crate) fn is_hole(&self, block: u64, blocks: u64) -> bool {
-        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block))) {
+        match self.seek_data(block) {
             Ok(data) => data >= byte_offset(block + blocks),
             Err(reason) => reason == Errno::NXIO,
         }

@@ -468,8 +468,9 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
             learn(&mut geometries, &found.1);
             // A growth leaves the copy that lay at the old end behind, perhaps intact: the newer one counts.
             let version = |state: &CopyState| state.contents().map(|contents| contents.version);
-            let nothing = matches!(&copies[index].1, state if version(state).is_none() && !matches!(state, CopyState::Unreadable(_)));
-            if nothing || version(&found.1) > version(&copies[index].1) {
+            let kept = &copies[index].1;
+            let worthless = version(kept).is_none() && !matches!(kept, CopyState::Unreadable(_));
+            if worthless || version(&found.1) > version(kept) {
                 copies[index] = found;
             }
         }

@@ -90,9 +90,7 @@ impl<M: Media> Core<M> {
         let kept = self.promises.owed + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks();
         let room = coming.saturating_sub(kept);
         if let Some(object) = self.objects.get_mut(&id).filter(|object| object.deficit > 0) {
-            self.promises.remove(object);
-            object.deficit = object.deficit.saturating_sub(room);
-            self.promises.add(object);
+            self.promises.change(object, |object| object.deficit = object.deficit.saturating_sub(room));
         }
     }
 
@@ -104,9 +102,7 @@ impl<M: Media> Core<M> {
         for id in ids {
             let overdrawn = self.overdrawn_blocks();
             if let Some(object) = self.objects.get_mut(&id) {
-                self.promises.remove(object);
-                object.deficit += overdrawn.min(object.promised());
-                self.promises.add(object);
+                self.promises.change(object, |object| object.deficit += overdrawn.min(object.promised()));
             }
         }
     }
@@ -162,9 +158,7 @@ impl<M: Media> Core<M> {
     fn change_in_flight(&mut self, object: u64, change: impl FnOnce(u64) -> u64) {
         // It may have been deleted meanwhile.
         if let Some(object) = self.objects.get_mut(&object) {
-            self.promises.remove(object);
-            object.in_flight = change(object.in_flight);
-            self.promises.add(object);
+            self.promises.change(object, |object| object.in_flight = change(object.in_flight));
         }
     }
 

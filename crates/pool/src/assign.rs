@@ -454,9 +454,7 @@ impl<M: Media> Core<M> {
     /// Changes an object's fields, and what it has promised with them.
     pub(crate) fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
         let object = self.objects.get_mut(&id)?;
-        self.promises.remove(object);
-        change(object);
-        self.promises.add(object);
+        self.promises.change(object, change);
         self.dirty_objects.insert(id);
         Some(())
     }

@@ -471,7 +471,7 @@ impl<M: Media> Core<M> {
         }
         let limit = self.destage_share(self.options.destage_batch).saturating_sub(self.destage_in_flight);
         // Neighbours are written together, so a few at a time would cost more requests.
-        if limit == 0 || limit < self.options.destage_batch / 8 {
+        if limit < (self.options.destage_batch / 8).max(1) {
             return;
         }
         let early = leaves_out(Mutation::LogBeforeDestage);

@@ -228,14 +228,19 @@ impl<M: Media> Core<M> {
                         if let (false, Some((address, _))) = (retried, self.space.source(segment)) {
                             let ticket = self.ticket(Io::Segment { segment, retried: true });
                             self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
-                        } else if arrived {
-                            self.note_incident(Incident::Metadata(reason));
-                            self.space.give_up(segment);
-                            self.wake(Key::Segment(segment), None);
                         } else {
                             self.note_incident(Incident::Metadata(reason.clone()));
-                            self.space.lose(segment, &reason);
-                            self.wake(Key::Segment(segment), Some(PoolError::Damaged(reason).into()));
+                            let failure = match arrived {
+                                true => {
+                                    self.space.give_up(segment);
+                                    None
+                                }
+                                false => {
+                                    self.space.lose(segment, &reason);
+                                    Some(PoolError::Damaged(reason).into())
+                                }
+                            };
+                            self.wake(Key::Segment(segment), failure);
                         }
                     }
                 }

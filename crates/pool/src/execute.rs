@@ -417,7 +417,6 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        let mut covered = 0;
         let ask = if self.objects.get(&object).is_some_and(|o| o.reservation.is_some()) {
             // What was promised depends on what is mapped already.
             let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
@@ -426,7 +425,6 @@ impl<M: Media> Core<M> {
             }
             let new = new.min(n);
             let ask = self.ask_for(object, new);
-            covered = ask.covered_blocks;
             // What is overwritten elsewhere comes back.
             Ask { passing: ask.passing + n - new, ..ask }
         } else {
@@ -464,7 +462,7 @@ impl<M: Media> Core<M> {
             i += run as usize;
         }
         let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
-        let placed = Placed { blocks, writes, flushed, object, covered };
+        let placed = Placed { blocks, writes, flushed, object, covered: ask.covered_blocks };
         self.now_in_flight(&placed);
         progress.placed = Some(placed);
         if flushed { Step::Again } else { Step::Io }

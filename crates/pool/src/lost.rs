@@ -87,17 +87,8 @@ impl<M: Media> Core<M> {
             return Ok(());
         }
         let index = index_in(start, level + 1);
-        loop {
-            self.need.clear();
-            let planned = self.plan_path(object, start, level + 1, index..index + 1, false);
-            if planned.is_some() && self.need.is_empty() {
-                let mut segments = Vec::new();
-                if self.space.prepare(self.need.allocations + 8, &mut segments) || segments.is_empty() {
-                    break;
-                }
-                self.need.segments = segments;
-            }
-            self.load_need()?;
+        if !self.load_planned(|core| core.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {
+            return Err(broken());
         }
         let poisoned = (|| {
             let path = self.own_path(object, start, level + 1)?;

@@ -39,14 +39,23 @@ pub(crate) struct Promises {
 impl Promises {
     /// Counts what is promised to an object.
     pub fn add(&mut self, object: &Object) {
-        self.promised += object.promised();
-        self.owed += object.owed();
+        let promised = object.promised();
+        self.promised += promised;
+        self.owed += promised.saturating_sub(object.in_flight);
     }
 
     /// Takes back [`Promises::add`] for an object as it was then.
     pub fn remove(&mut self, object: &Object) {
-        self.promised -= object.promised();
-        self.owed -= object.owed();
+        let promised = object.promised();
+        self.promised -= promised;
+        self.owed -= promised.saturating_sub(object.in_flight);
+    }
+
+    /// Changes an object, and what is counted for it.
+    pub fn change(&mut self, object: &mut Object, change: impl FnOnce(&mut Object)) {
+        self.remove(object);
+        change(object);
+        self.add(object);
     }
 }
 
@@ -119,10 +128,5 @@ impl Object {
             let missing = 100 - u64::from(reservation.overwrite_percent.min(100));
             self.deficit += (blocks.min(self.shared) * missing).div_ceil(100);
         }
-    }
-
-    /// Blocks among those that large writes under way have not taken.
-    pub fn owed(&self) -> u64 {
-        self.promised().saturating_sub(self.in_flight)
     }
 }

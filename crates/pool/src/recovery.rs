@@ -463,7 +463,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Reads everything in `need`, blocking.
-    pub(crate) fn load_need(&mut self) -> Result<(), PoolError> {
+    fn load_need(&mut self) -> Result<(), PoolError> {
         if let Some(reason) = self.need.damaged.take() {
             return Err(damaged(reason));
         }
@@ -627,32 +627,39 @@ impl<M: Media> Core<M> {
 
     /// Loads everything that replaying a record needs.
     fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        let complete = self.load_planned(|core| match record {
+            Record::Write { object, first, blocks, .. } => {
+                for block in blocks.iter().filter(|b| b.address != 0) {
+                    core.need_counts(block.address);
+                }
+                core.plan_blocks(*object, *first, blocks.len() as u64).is_some()
+            }
+            Record::Zero { object, first, count } => core.plan_pieces(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                core.plan_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, _) => core.plan_catalog(changes),
+        })?;
+        match complete {
+            true => Ok(()),
+            false => Err(damaged(format!("log record {sequence} names an object that does not exist"))),
+        }
+    }
+
+    /// Plans again and again, and loads what the plan needs, until nothing is missing, counts for what it allocates included. False when the plan is
+    /// not complete although nothing is missing.
+    pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Self) -> bool) -> Result<bool, PoolError> {
         loop {
             self.need.clear();
-            let complete = match record {
-                Record::Write { object, first, blocks, .. } => {
-                    for block in blocks.iter().filter(|b| b.address != 0) {
-                        self.need_counts(block.address);
-                    }
-                    self.plan_blocks(*object, *first, blocks.len() as u64).is_some()
-                }
-                Record::Zero { object, first, count } => self.plan_pieces(*object, *first, *count),
-                Record::Clone { source, source_first, destination, destination_first, count } => {
-                    self.plan_clone(*source, *source_first, *destination, *destination_first, *count)
-                }
-                Record::Catalog(changes, _) => self.plan_catalog(changes),
-            };
-            if !complete && self.need.is_empty() {
-                return Err(damaged(format!("log record {sequence} names an object that does not exist")));
-            }
+            let complete = plan(self);
             if self.need.is_empty() {
-                let mut segments = Vec::new();
-                if self.space.prepare(self.need.allocations + 8, &mut segments) {
-                    return Ok(());
+                if !complete {
+                    return Ok(false);
                 }
-                // A plan counts too many; what the record really takes was there when it was written, and still is.
-                if segments.is_empty() {
-                    return Ok(());
+                let mut segments = Vec::new();
+                // A plan counts too many; what a record really takes was there when it was written, and still is.
+                if self.space.prepare(self.need.allocations + 8, &mut segments) || segments.is_empty() {
+                    return Ok(true);
                 }
                 self.need.segments = segments;
             }

@@ -278,7 +278,7 @@ impl<M: Media> Core<M> {
                     let Some(missed) = self.recounts.get(&object).copied() else {
                         return Step::Done(Output::Done);
                     };
-                    let Some(o) = self.objects.get(&object).cloned() else {
+                    let Some(o) = self.objects.get(&object) else {
                         self.recounts.remove(&object);
                         return Step::Done(Output::Done);
                     };
