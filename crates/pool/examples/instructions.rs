@@ -1,6 +1,6 @@
 //! Work for an instruction counter: `instructions KIND COUNT` does the same preparation for every count and then COUNT operations, so that
 //! the difference between two counts is the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that have been
-//! written since the last checkpoint), clone (16 MiB of mapped blocks to the next place of an empty volume of 64 GiB).
+//! written since the last checkpoint, so many that none of them is destaged), steady (the same when as many are destaged as are written), clone (16 MiB of mapped blocks to the next place of an empty volume of 64 GiB).
 //!
 //! The pool lies in a file in memory, whose engine runs inside the calls; its system calls are not instructions of this process.
 
@@ -15,10 +15,25 @@ const BATCH: u64 = 32;
 
 type Engine = Core<LocalMedia<FileDisk>>;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Lookup,
+    Write,
+    Steady,
+    Clone,
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(kind), Some(count)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: instructions lookup|write|clone COUNT".into());
+        return Err("usage: instructions lookup|write|steady|clone COUNT".into());
+    };
+    let kind = match &kind[..] {
+        "lookup" => Kind::Lookup,
+        "write" => Kind::Write,
+        "steady" => Kind::Steady,
+        "clone" => Kind::Clone,
+        other => return Err(format!("{other} is not a kind").into()),
     };
     let count: u64 = count.parse()?;
     let file = tempfile::NamedTempFile::new_in("/dev/shm")?;
@@ -31,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         overwrite: true,
     };
     let media = LocalMedia::format(disk, format)?;
-    let (mut core, _) = Core::open(media, Options { incarnation: 1, ..Options::default() }, &mut |_| {})?;
+    let memory_bytes = if kind == Kind::Steady { 8 << 20 } else { 1 << 30 };
+    let (mut core, _) = Core::open(media, Options { incarnation: 1, memory_bytes, ..Options::default() }, &mut |_| {})?;
     let mut outstanding = 0;
     let volume = core.new_object_id();
     let destination = core.new_object_id();
@@ -64,14 +80,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut mapped = 0_u64;
     for i in 0..count {
-        match &kind[..] {
-            "lookup" => mapped += u64::from(core.is_mapped(volume, below(MAPPED_BYTES / 4096)) == Some(true)),
-            "write" => {
+        match kind {
+            Kind::Lookup => mapped += u64::from(core.is_mapped(volume, below(MAPPED_BYTES / 4096)) == Some(true)),
+            Kind::Write | Kind::Steady => {
                 let offset = below(MAPPED_BYTES / 4096) * 4096;
                 outstanding += 1;
                 core.submit(Operation::Write { object: volume, offset, data: block.clone(), forced: false });
             }
-            "clone" => {
+            Kind::Clone => {
                 let source_offset = below(MAPPED_BYTES >> 24) << 24;
                 let destination_offset = i << 24;
                 outstanding += 1;
@@ -83,14 +99,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     length: 16 << 20,
                 });
             }
-            other => return Err(format!("{other} is not a kind").into()),
         }
         if i % BATCH == BATCH - 1 {
             finish(&mut core, &mut outstanding)?;
         }
     }
     finish(&mut core, &mut outstanding)?;
-    if kind == "lookup" && mapped != count {
+    if kind == Kind::Lookup && mapped != count {
         return Err("a mapped block was not found".into());
     }
     Ok(())

@@ -162,11 +162,20 @@ impl<M: Media> Core<M> {
         }
     }
 
+    /// The object, if it has a reservation.
+    #[inline]
+    pub(crate) fn reserved(&self, id: u64) -> Option<&crate::object::Object> {
+        match self.promises.objects {
+            0 => None,
+            _ => self.objects.get(&id).filter(|object| object.reservation.is_some()),
+        }
+    }
+
     /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
     pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
         let pages = self.need.allocations - self.need.passing;
         let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
-        let Some(reserved) = self.objects.get(&object).filter(|o| o.reservation.is_some()) else { return ask };
+        let Some(reserved) = self.reserved(object) else { return ask };
         // A plan may count a page several times; what is due is the most that can be needed.
         let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
@@ -191,7 +200,7 @@ impl<M: Media> Core<M> {
     /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
     pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
         let more = |id: u64| {
-            let Some(o) = self.objects.get(&id).filter(|o| o.reservation.is_some()) else { return 0 };
+            let Some(o) = self.reserved(id) else { return 0 };
             let mut after = o.clone();
             after.share(count, crate::page::pages_of_run(count));
             after.promised().saturating_sub(o.promised())

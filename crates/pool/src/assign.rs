@@ -14,6 +14,10 @@ use crate::space::{STICKY, Stream};
 use crate::stream;
 use crate::tree::index_in;
 use media::{BLOCK_BYTES, Media};
+use smallvec::SmallVec;
+
+/// Level, first block and number of entries of each piece of a run that lies in one map page.
+type Pieces = SmallVec<[(u8, u64, usize); 8]>;
 
 /// What a live write wants for one block.
 pub(crate) enum Source {
@@ -213,11 +217,11 @@ impl<M: Media> Core<M> {
         let (_, source_level, _) = self.root_of(source)?;
         let phase = source_first.wrapping_sub(destination_first);
         self.owned.clear();
-        let mut pieces = Vec::with_capacity(8);
+        let mut pieces = Pieces::new();
         Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries));
         });
-        let mut gathered: Vec<Entry> = Vec::with_capacity(pieces.iter().map(|piece| piece.2).sum());
+        let mut gathered: SmallVec<[Entry; 32]> = SmallVec::with_capacity(pieces.iter().map(|piece| piece.2).sum());
         for &(level, at, entries) in &pieces {
             // The piece lies in one page of the destination, but perhaps in two of the source.
             let from = at.wrapping_add(phase);
@@ -297,7 +301,7 @@ impl<M: Media> Core<M> {
             return false;
         };
         let phase = source_first.wrapping_sub(destination_first);
-        let mut pieces = Vec::with_capacity(8);
+        let mut pieces = Pieces::new();
         Self::pieces(dl.min(sl), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries))
         });
@@ -474,10 +478,12 @@ impl<M: Media> Core<M> {
     /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
     pub(crate) fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
         self.note_more_shared(id, blocks, pages);
-        if !self.objects.get(&id)?.tracked {
-            return Some(());
+        let object = self.objects.get_mut(&id)?;
+        if object.tracked {
+            self.promises.change(object, |object| object.share(blocks, pages));
+            self.dirty_objects.insert(id);
         }
-        self.adjust(id, |object| object.share(blocks, pages))
+        Some(())
     }
 
     /// So many blocks of an object were shared, and are its own now.
@@ -509,7 +515,9 @@ impl<M: Media> Core<M> {
 
     /// Tells a count that is under way what it may have missed.
     pub(crate) fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
-        if let Some(missed) = self.recounts.get_mut(&id) {
+        if !self.recounts.is_empty()
+            && let Some(missed) = self.recounts.get_mut(&id)
+        {
             *missed = (missed.0.saturating_add(blocks), missed.1.saturating_add(pages));
         }
     }

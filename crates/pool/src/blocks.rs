@@ -4,6 +4,7 @@
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// Content of one block.
@@ -84,8 +85,9 @@ impl Blocks {
     /// New content, held by record `sequence`.
     pub fn write(&mut self, address: u64, data: Data, crc: u32, sequence: u64) {
         self.clean.remove(&address);
-        match self.dirty.get_mut(&address) {
-            Some(d) => {
+        match self.dirty.entry(address) {
+            Entry::Occupied(mut entry) => {
+                let d = entry.get_mut();
                 Self::recycle(&mut self.spare, std::mem::replace(&mut d.data, data));
                 d.crc = crc;
                 d.newest = sequence;
@@ -94,19 +96,16 @@ impl Blocks {
                     d.oldest_after = Some(sequence);
                 }
             }
-            None => {
-                self.dirty.insert(
-                    address,
-                    Dirty {
-                        data,
-                        crc,
-                        newest: sequence,
-                        oldest: sequence,
-                        in_flight: None,
-                        oldest_after: None,
-                        dead: false,
-                    },
-                );
+            Entry::Vacant(entry) => {
+                entry.insert(Dirty {
+                    data,
+                    crc,
+                    newest: sequence,
+                    oldest: sequence,
+                    in_flight: None,
+                    oldest_after: None,
+                    dead: false,
+                });
             }
         }
     }
@@ -134,8 +133,11 @@ impl Blocks {
         if let Some(d) = self.dirty.get_mut(&address) {
             d.dead = true;
             let named = frozen_at.is_some_and(|t| d.oldest < t);
-            if !named && d.in_flight.is_none() {
-                self.dirty.remove(&address);
+            if !named
+                && d.in_flight.is_none()
+                && let Some(d) = self.dirty.remove(&address)
+            {
+                Self::recycle(&mut self.spare, d.data);
             }
         }
     }
@@ -204,6 +206,8 @@ impl Blocks {
             let Some(d) = self.dirty.remove(&address) else { return };
             if keep && !d.dead {
                 self.cache(address, d.data, d.crc);
+            } else {
+                Self::recycle(&mut self.spare, d.data);
             }
         } else {
             d.oldest = d.oldest_after.take().unwrap_or(sequence + 1);

@@ -17,7 +17,7 @@ use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
 use crate::starved::Rewrite;
 use crate::stream;
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
+use media::{BLOCK_BYTES, Block, BlockAddress, Buffer, Media};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -497,10 +497,7 @@ impl<M: Media> Core<M> {
 
     pub(crate) fn write_destage(&mut self, run: Vec<(u64, Data)>, retried: bool) {
         let Some(&(address, _)) = run.first() else { return };
-        let mut buffer = Buffer::zeroed(run.len());
-        for (block, (_, data)) in buffer.as_blocks_mut().iter_mut().zip(&run) {
-            block.0.copy_from_slice(&data[..]);
-        }
+        let buffer = Buffer::from_blocks(run.iter().map(|(_, data)| Block(**data)).collect());
         let addresses = run.iter().map(|(a, _)| *a).collect();
         let ticket = self.ticket(Io::Destage { addresses, data: run, retried });
         self.media.write(&self.fence, ticket, BlockAddress(address), buffer);

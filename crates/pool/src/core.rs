@@ -282,6 +282,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Reports a result to whoever submitted the operation.
+    #[inline]
     pub(crate) fn finish(&mut self, id: OperationId, result: Result<Output, Failure>) {
         if id & INTERNAL == 0 {
             self.finished.push_back((id, result));

@@ -7,6 +7,7 @@ use crate::completion::Io;
 use crate::core::{Core, INLINE_BYTES};
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
 use crate::mutations::{Mutation, leaves_out};
+use crate::object::Object;
 use crate::operation::{
     Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Output,
 };
@@ -71,8 +72,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Size of the object in bytes, if the range lies inside it.
-    pub(crate) fn readable(&self, object: u64, offset: u64, length: u64) -> Result<u64, Failure> {
+    /// The object, if the range lies inside it.
+    pub(crate) fn readable(&self, object: u64, offset: u64, length: u64) -> Result<&Object, Failure> {
         let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
             return Err(BlockError::Gone.into());
         };
@@ -83,15 +84,14 @@ impl<M: Media> Core<M> {
             let device_blocks = o.size_bytes / 512;
             return Err(BlockError::OutOfRange { lba: offset / 512, count: length / 512, device_blocks }.into());
         }
-        Ok(o.size_bytes)
+        Ok(o)
     }
 
     pub(crate) fn writable(&self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {
-        self.readable(object, offset, length)?;
-        if self.objects.get(&object).is_some_and(|o| o.kind == ObjectKind::Snapshot) {
-            return Err(BlockError::ReadOnly.into());
+        match self.readable(object, offset, length)?.kind {
+            ObjectKind::Snapshot => Err(BlockError::ReadOnly.into()),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn acknowledged(&self, object: u64, forced: bool, output: Output) -> Step {
@@ -417,7 +417,7 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        let ask = if self.objects.get(&object).is_some_and(|o| o.reservation.is_some()) {
+        let ask = if self.reserved(object).is_some() {
             // What was promised depends on what is mapped already.
             let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
             if !self.need.is_empty() {
@@ -646,7 +646,7 @@ impl<M: Media> Core<M> {
 
     fn provisioning_step(&mut self, object: u64, offset: u64, limit: usize) -> Step {
         let size = match self.readable(object, offset, 512) {
-            Ok(size) => size,
+            Ok(object) => object.size_bytes,
             Err(failure) => return Step::Fail(failure),
         };
         let mut runs: Vec<ProvisioningExtent> = Vec::new();

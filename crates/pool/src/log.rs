@@ -86,6 +86,7 @@ impl Log {
     }
 
     /// True when an operation with records of `bytes` bytes fits. Part of the ring is always kept back for the end of the lap.
+    #[inline]
     pub fn fits(&self, bytes: usize) -> bool {
         let frame = (bytes + self.pending.len() + FRAME_HEADER_BYTES).next_multiple_of(BLOCK_BYTES) as u64;
         let skip = frame.max(self.frame_limit() as u64 + BLOCK_BYTES as u64);
@@ -98,6 +99,7 @@ impl Log {
         frame * 2 + self.frame_limit() as u64 + 4 * BLOCK_BYTES as u64 <= self.capacity
     }
 
+    #[inline]
     fn frame_limit(&self) -> usize {
         FRAME_BYTES.min((self.capacity / 16) as usize)
     }

@@ -34,6 +34,8 @@ pub(crate) struct Promises {
     pub promised: u64,
     /// Blocks among them that nobody has taken yet.
     pub owed: u64,
+    /// Objects with a reservation.
+    pub objects: u64,
 }
 
 impl Promises {
@@ -42,6 +44,7 @@ impl Promises {
         let promised = object.promised();
         self.promised += promised;
         self.owed += promised.saturating_sub(object.in_flight);
+        self.objects += u64::from(object.reservation.is_some());
     }
 
     /// Takes back [`Promises::add`] for an object as it was then.
@@ -49,6 +52,7 @@ impl Promises {
         let promised = object.promised();
         self.promised -= promised;
         self.owed -= promised.saturating_sub(object.in_flight);
+        self.objects -= u64::from(object.reservation.is_some());
     }
 
     /// Changes an object, and what is counted for it.

@@ -30,6 +30,7 @@ impl Pace {
     }
 
     /// Bytes of the log that may be in use now.
+    #[cold]
     fn allowed(&self) -> u64 {
         let earned = AT_ONCE * self.work + (100 - AT_ONCE) * self.done;
         let share = u128::from(self.left) * u128::from(earned) / (100 * u128::from(self.work));
@@ -39,19 +40,27 @@ impl Pace {
 
 impl<M: Media> Core<M> {
     /// True when an operation with records of `bytes` bytes may go into the log now.
+    #[inline]
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
-        let paced = self.frozen.as_ref().is_some_and(|frozen| self.log.used() + bytes as u64 > frozen.pace.allowed())
-            || self.memory_is_full();
         // No checkpoint comes to an end while the file system is full: the whole log is there for that.
-        self.log.fits(bytes) && (!paced || self.starved())
+        self.log.fits(bytes) && (!self.is_paced(bytes) || self.starved())
+    }
+
+    /// True when an operation with records of `bytes` bytes would get ahead of the checkpoint or of destaging.
+    #[inline]
+    fn is_paced(&self, bytes: usize) -> bool {
+        self.memory_is_full()
+            || self.frozen.as_ref().is_some_and(|frozen| self.log.used() + bytes as u64 > frozen.pace.allowed())
     }
 
     /// Blocks in memory that wait to be destaged, at most, unless hosts write faster than the medium takes them.
+    #[inline]
     fn most_dirty(&self) -> usize {
         (self.options.memory_bytes / 8 / BLOCK_BYTES).max(8)
     }
 
     /// True when so much waits to be destaged that no operation may add to it.
+    #[inline]
     pub(crate) fn memory_is_full(&self) -> bool {
         self.blocks.dirty() >= 2 * self.most_dirty()
     }

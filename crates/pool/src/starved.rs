@@ -56,6 +56,7 @@ impl Rewrite {
 impl<M: Media> Core<M> {
     /// True while writes of the pool itself wait because the file system under it is full. What stores something new fails with
     /// [`BlockError::PoolFull`] then; the pool goes on by itself when there is space again.
+    #[inline]
     pub fn starved(&self) -> bool {
         !self.starved.parked.is_empty() || self.starved.probe.is_some()
     }
