@@ -18,7 +18,7 @@ mod snapshot;
 mod status;
 mod volume;
 
-pub mod size;
+pub use size;
 
 pub use access::{Access, AccessGrant, AccessList};
 pub use event::{Alert, Event, EventQuery, Severity};

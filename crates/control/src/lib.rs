@@ -33,7 +33,6 @@ mod record;
 mod reply;
 mod rollback;
 mod sessions;
-mod size;
 mod snapshots;
 mod space;
 mod status;

@@ -5,13 +5,11 @@
 
 use crate::blocks::Data;
 use crate::core::{Core, FIRST_OBJECT};
-use crate::interface::CatalogChange;
 use crate::mutations::{Mutation, leaves_out};
 use crate::object::Object;
-use crate::page::{Entry, FANOUT, level_for};
+use crate::page::{Entry, FANOUT};
 use crate::record::BlockWrite;
 use crate::space::{STICKY, Stream};
-use crate::stream;
 use crate::tree::index_in;
 use media::{BLOCK_BYTES, Media};
 use smallvec::SmallVec;
@@ -334,145 +332,12 @@ impl<M: Media> Core<M> {
         complete
     }
 
-    /// Plans a catalog change. False when something is missing.
-    pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
-        let mut complete = true;
-        for (at, change) in changes.iter().enumerate() {
-            match change {
-                CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
-                    if let Some((root, _, _)) = self.root_of(source.0)
-                        && root != 0
-                    {
-                        self.need_counts(root);
-                    }
-                }
-                CatalogChange::Resize { id, size_bytes } => {
-                    let Some(o) = self.objects.get(&id.0) else { continue };
-                    let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
-                    if new < old {
-                        // A clone before it in the list shares every page that it has to own.
-                        let shared = changes[..at]
-                            .iter()
-                            .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
-                        complete &= self.plan_pieces_as(id.0, new, old - new, shared);
-                    }
-                    self.need.allocations += 4;
-                }
-                _ => {}
-            }
-        }
-        complete
-    }
-
-    /// Applies catalog changes that were validated and planned.
-    pub(crate) fn assign_catalog(&mut self, changes: &[CatalogChange]) -> Option<()> {
-        self.owned.clear();
-        for change in changes {
-            match change {
-                CatalogChange::CreateVolume { id, size_bytes } => {
-                    self.insert_object(Object::new(id.0, *size_bytes));
-                }
-                CatalogChange::CloneObject { source, id, kind } => {
-                    let source = self.share_tree(source.0)?;
-                    self.insert_object(Object {
-                        id: id.0,
-                        kind: *kind,
-                        parent: source.id,
-                        write_cache: false,
-                        zero_detection: true,
-                        reservation: None,
-                        shared: 0,
-                        pages_due: 0,
-                        tracked: false,
-                        in_flight: 0,
-                        deficit: 0,
-                        ..source
-                    });
-                }
-                CatalogChange::DeleteObject { id } => {
-                    let object = self.objects.remove(&id.0)?;
-                    self.promises.remove(&object);
-                    self.recount_due = true;
-                    self.deleted_objects += 1;
-                    self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
-                    self.dirty_objects.insert(id.0);
-                }
-                CatalogChange::Resize { id, size_bytes } => {
-                    let (old, new) = (blocks_for(self.objects.get(&id.0)?.size_bytes), blocks_for(*size_bytes));
-                    if new < old {
-                        self.assign_zero(id.0, new, old - new)?;
-                    }
-                    while self.objects.get(&id.0)?.level < level_for(new) {
-                        self.raise_root(id.0)?;
-                    }
-                    self.adjust(id.0, |object| object.resize(*size_bytes))?;
-                }
-                CatalogChange::SetWriteCache { id, enabled } => {
-                    self.adjust(id.0, |object| object.write_cache = *enabled)?;
-                }
-                CatalogChange::SetZeroDetection { id, enabled } => {
-                    self.adjust(id.0, |object| object.zero_detection = *enabled)?;
-                }
-                CatalogChange::SetReservation { id, reservation } => {
-                    // What is shared has not been counted while nothing was promised.
-                    self.adjust(id.0, |object| {
-                        match (reservation, object.tracked) {
-                            (Some(_), true) => {}
-                            (Some(_), false) => object.share(u64::MAX, u64::MAX),
-                            (None, _) => (object.shared, object.pages_due) = (0, 0),
-                        }
-                        object.reservation = *reservation;
-                        object.tracked = reservation.is_some();
-                        object.deficit = 0;
-                    })?;
-                }
-                CatalogChange::Rollback { id, source } => {
-                    let source = self.share_tree(source.0)?;
-                    let old = self.objects.get(&id.0)?.clone();
-                    self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
-                    self.adjust(id.0, |object| {
-                        (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
-                        (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
-                        if object.tracked {
-                            object.share(u64::MAX, u64::MAX);
-                        }
-                    })?;
-                    self.note_more_shared(id.0, u64::MAX, u64::MAX);
-                }
-                CatalogChange::PutDocument { key, value } => {
-                    let old = self.documents.insert(key.clone(), value.clone());
-                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
-                    self.documents_bytes += stream::document_bytes(key, value);
-                    self.documents_dirty = true;
-                }
-                CatalogChange::DeleteDocument { key } => {
-                    let old = self.documents.remove(key);
-                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
-                    self.documents_dirty = true;
-                }
-            }
-        }
-        Some(())
-    }
-
     /// Changes an object's fields, and what it has promised with them.
     pub(crate) fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
         let object = self.objects.get_mut(&id)?;
         self.promises.change(object, change);
         self.dirty_objects.insert(id);
         Some(())
-    }
-
-    /// Adds a reference to an object's whole tree, for another object; returns the object as it is then.
-    fn share_tree(&mut self, id: u64) -> Option<Object> {
-        self.more_shared(id, u64::MAX, u64::MAX)?;
-        let object = self.objects.get(&id)?.clone();
-        if object.root != 0 {
-            // A change before this one in the list may have made paths to it owned.
-            self.owned.clear();
-            self.space.increment(object.root)?;
-        }
-        Some(object)
     }
 
     /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
@@ -520,36 +385,6 @@ impl<M: Media> Core<M> {
         {
             *missed = (missed.0.saturating_add(blocks), missed.1.saturating_add(pages));
         }
-    }
-
-    fn insert_object(&mut self, object: Object) {
-        self.next_object = self.next_object.max(object.id + 1);
-        self.dirty_objects.insert(object.id);
-        self.objects.insert(object.id, object);
-    }
-
-    /// Puts a new root above the old one.
-    fn raise_root(&mut self, id: u64) -> Option<()> {
-        let object = self.objects.get(&id)?.clone();
-        let level = object.level + 1;
-        if object.root == 0 {
-            self.objects.get_mut(&id)?.level = level;
-            return Some(());
-        }
-        let address = self.space.allocate(Stream::Metadata)?;
-        self.space.increment(address)?;
-        self.metadata_blocks += 1;
-        let mut page = crate::page::Page::empty(level, self.epoch, address, id);
-        page.entries[0] = Entry::child(object.root, object.mapped, object.root_crc);
-        page.set_mapped(object.mapped);
-        self.insert_page(address, std::rc::Rc::new(page));
-        self.dirty_pages.push((level, address));
-        self.page_given(id)?;
-        let object = self.objects.get_mut(&id)?;
-        object.root = address;
-        object.root_crc = 0;
-        object.level = level;
-        Some(())
     }
 }
 

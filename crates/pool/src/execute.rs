@@ -1,16 +1,14 @@
 //! Execution of operations: validate, plan, find room, and change the map in one step.
 
-use crate::admission::{Ask, TABLE_PATH};
+use crate::admission::Ask;
 use crate::assign::{Source, blocks_for, is_user_object};
 use crate::blocks::Data;
 use crate::completion::Io;
 use crate::core::{Core, INLINE_BYTES};
-use crate::interface::{CatalogChange, ObjectKind, PoolError};
+use crate::interface::ObjectKind;
 use crate::mutations::{Mutation, leaves_out};
 use crate::object::Object;
-use crate::operation::{
-    Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Output,
-};
+use crate::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output};
 use crate::page::crc32c;
 use crate::record::{self, BlockWrite};
 use crate::space::Stream;
@@ -22,7 +20,7 @@ use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
 
-fn broken() -> Step {
+pub(crate) fn broken() -> Step {
     Step::Fail(Failure::Block(BlockError::PoolStopped { reason: "the map contradicts itself".into() }))
 }
 
@@ -697,143 +695,6 @@ impl<M: Media> Core<M> {
             block += count;
         }
         Step::Done(Output::Provisioning(runs))
-    }
-
-    fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
-        if let Err(error) = self.validate(changes) {
-            return Step::Fail(error.into());
-        }
-        let bytes = record::catalog_bytes(changes);
-        if !self.log.could_fit(bytes) {
-            return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
-        }
-        if !self.plan_catalog(changes) || !self.need.is_empty() {
-            return Step::Wait;
-        }
-        // What only takes away must work in a full pool.
-        let grows = changes.iter().any(|c| {
-            matches!(
-                c,
-                CatalogChange::CreateVolume { .. }
-                    | CatalogChange::CloneObject { .. }
-                    | CatalogChange::PutDocument { .. }
-            )
-        });
-        let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
-        // A document takes its space when the next checkpoint writes the store anew.
-        let stored = bytes as u64 / B + 1;
-        let promise = self.promise_of_changes(changes);
-        let created = changes
-            .iter()
-            .filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
-        let blocks = self.need.allocations + TABLE_PATH * (created.count() as u64 + 1) + stored;
-        let ask = match !grows || deletes {
-            true => Ask { passing: blocks, promise, freeing: promise == 0, ..Ask::default() },
-            false => Ask { lasting: blocks, promise, ..Ask::default() },
-        };
-        if let Err(step) = self.room(ask, progress) {
-            return step;
-        }
-        if !self.log_takes(bytes) {
-            return Step::LogFull;
-        }
-        if self.assign_catalog(changes).is_none() {
-            self.stop("the map contradicts itself (catalog)");
-            return broken();
-        }
-        let mut shared = Vec::new();
-        for change in changes {
-            if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
-                && let Some(object) = self.objects.get(&id.0)
-            {
-                shared.push((id.0, object.shared, object.pages_due));
-            }
-        }
-        self.log.append(|out| record::encode_catalog(out, changes, &shared));
-        Step::Durable(Output::Done)
-    }
-
-    fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
-        let mut created = std::collections::BTreeSet::new();
-        let mut deleted = std::collections::BTreeSet::new();
-        let mut resized = std::collections::BTreeSet::new();
-        for change in changes {
-            let exists = |id: u64| {
-                is_user_object(id)
-                    && (self.objects.contains_key(&id) || created.contains(&id))
-                    && !deleted.contains(&id)
-            };
-            let must_exist = |id: u64| if exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) };
-            let size = |size_bytes: u64| {
-                if size_bytes == 0 || !size_bytes.is_multiple_of(512) || size_bytes > MAX_VOLUME_BYTES {
-                    Err(PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES })
-                } else {
-                    Ok(())
-                }
-            };
-            match change {
-                CatalogChange::CreateVolume { id, size_bytes } => {
-                    size(*size_bytes)?;
-                    if exists(id.0) || deleted.contains(&id.0) || !is_user_object(id.0) {
-                        return Err(PoolError::ObjectExists(id.0));
-                    }
-                    created.insert(id.0);
-                }
-                CatalogChange::CloneObject { source, id, .. } => {
-                    must_exist(source.0)?;
-                    if exists(id.0) || deleted.contains(&id.0) || !is_user_object(id.0) {
-                        return Err(PoolError::ObjectExists(id.0));
-                    }
-                    created.insert(id.0);
-                }
-                CatalogChange::DeleteObject { id } => {
-                    must_exist(id.0)?;
-                    deleted.insert(id.0);
-                }
-                CatalogChange::Resize { id, size_bytes } => {
-                    must_exist(id.0)?;
-                    size(*size_bytes)?;
-                    // A volume may end inside a block only while what lies behind its end has never been written.
-                    let shrinks = self.objects.get(&id.0).is_some_and(|o| o.size_bytes > *size_bytes);
-                    if shrinks && !size_bytes.is_multiple_of(B) {
-                        return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
-                    }
-                    if !resized.insert(id.0) {
-                        // What the second one takes away depends on the first, so it could not be planned.
-                        return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
-                    }
-                    if created.contains(&id.0) {
-                        // Its map does not exist yet, so the change could not be planned.
-                        return Err(PoolError::ObjectExists(id.0));
-                    }
-                }
-                CatalogChange::SetWriteCache { id, .. } | CatalogChange::SetZeroDetection { id, .. } => {
-                    must_exist(id.0)?;
-                }
-                CatalogChange::SetReservation { id, reservation } => {
-                    must_exist(id.0)?;
-                    let percent = reservation.map_or(0, |reservation| reservation.overwrite_percent);
-                    if percent > 100 {
-                        return Err(PoolError::BadReservation { percent });
-                    }
-                }
-                CatalogChange::Rollback { id, source } => {
-                    must_exist(id.0)?;
-                    must_exist(source.0)?;
-                    if created.contains(&id.0) || created.contains(&source.0) {
-                        // Their maps do not exist yet.
-                        return Err(PoolError::ObjectExists(id.0));
-                    }
-                }
-                CatalogChange::PutDocument { key, value } => {
-                    if key.len() > 255 || value.len() > MAX_DOCUMENT_BYTES {
-                        return Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() });
-                    }
-                }
-                CatalogChange::DeleteDocument { .. } => {}
-            }
-        }
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@
 mod admission;
 mod assign;
 mod blocks;
+mod catalog;
 mod check;
 mod checkpoint;
 mod completion;

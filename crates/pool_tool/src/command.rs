@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::check::{CheckOptions, CheckStage, check};
 use crate::error::CheckError;
-use crate::outcome::size;
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS};
 
 /// Time between two updates of the progress line.
@@ -146,7 +145,7 @@ impl<'a> ProgressLine<'a> {
 
 fn text(stage: CheckStage) -> String {
     match stage {
-        CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", size(log_bytes)),
+        CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", size::format(log_bytes)),
         CheckStage::Verifying { verified_blocks, total_blocks } => {
             // The counter may itself be damaged: never above 100.
             let percent = verified_blocks.saturating_mul(100).checked_div(total_blocks).unwrap_or(100).min(100);

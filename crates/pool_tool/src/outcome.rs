@@ -55,9 +55,9 @@ impl Display for CheckOutcome {
             f,
             "  pool      {}, {}, {} used, {} free",
             self.uuid,
-            size(self.size_bytes),
-            size(self.used_bytes),
-            size(self.free_bytes)
+            size::format(self.size_bytes),
+            size::format(self.used_bytes),
+            size::format(self.free_bytes)
         )?;
         writeln!(
             f,
@@ -80,7 +80,7 @@ impl Display for CheckOutcome {
             f,
             "  log       {} ({}) replayed in memory; the file was not changed",
             counted(self.replayed_records, "record"),
-            size(self.replayed_bytes)
+            size::format(self.replayed_bytes)
         )?;
         if self.clean {
             return Ok(());
@@ -102,22 +102,5 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),
-    }
-}
-
-/// Bytes for people: at most one decimal, binary units.
-pub(crate) fn size(bytes: u64) -> String {
-    let mut unit = "B";
-    let mut tenths = u128::from(bytes) * 10;
-    for next in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
-        if tenths < 10_240 {
-            break;
-        }
-        tenths /= 1024;
-        unit = next;
-    }
-    match (tenths / 10, tenths % 10) {
-        (whole, 0) => format!("{whole} {unit}"),
-        (whole, tenth) => format!("{whole}.{tenth} {unit}"),
     }
 }

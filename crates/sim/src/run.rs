@@ -4,11 +4,12 @@
 //! every moment: a read must return the content as of the moment at which it saw the map; after a crash the content must be the prefix of the
 //! effects that the log held, and that prefix must include everything whose reply promised so.
 
+mod compare;
+
+use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
-use crate::model::{
-    BLOCK_SECTORS, CHUNK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value,
-};
-use crate::random::{Random, mix};
+use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
+use crate::random::mix;
 use crate::step::{Catalog, Inside, Numbered, Pattern, Request, Step, Strike};
 use crate::world::World;
 use crate::{Report, Story};
@@ -20,8 +21,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
 
-/// Sectors read at once when content is compared.
-const COMPARED_SECTORS: u64 = 1024;
 /// Requests that the disk completes before an operation counts as stuck.
 const PATIENCE: u32 = 8_000;
 
@@ -639,147 +638,6 @@ impl Run {
         }
         self.compare(full, number)
     }
-
-    /// Compares engine and model: everything when `full`, otherwise what changed and a sample of the rest.
-    pub(crate) fn compare(&mut self, full: bool, number: u64) -> Result<(), String> {
-        if self.troubled {
-            self.disk.clear_faults();
-        }
-        let report = self.core.check(full, &mut |_| {});
-        match report {
-            Ok(report) if report.is_clean() || self.damaged => {}
-            Ok(report) => {
-                let findings: Vec<_> = report.findings.iter().take(6).cloned().collect();
-                return Err(format!("check: {} findings: {}", report.count, findings.join("; ")));
-            }
-            Err(_) if self.damaged => {}
-            Err(error) => return Err(format!("check: {error}")),
-        }
-        let ids: Vec<u64> = self.model.objects.keys().copied().collect();
-        if ids != self.core.object_ids() {
-            return Err(format!("objects: recovered {:?}, expected {ids:?}", self.core.object_ids()));
-        }
-        let new = self.core.new_object_id();
-        if ids.last().is_some_and(|last| new <= *last) {
-            return Err(format!("object id {new} is offered although {ids:?} exist"));
-        }
-        let space = self.core.space();
-        // A growth is told by the root alone, which a flush that lies may lose; what was promised since may have been promised of it.
-        let growth_lost = space.size_bytes < self.grown_bytes;
-        if space.used_bytes + space.free_bytes != space.size_bytes
-            || (self.core.overdrawn_blocks() > 0 && !growth_lost)
-            || (growth_lost && !self.damaged)
-        {
-            return Err(format!(
-                "the space does not add up, {} blocks overdrawn: {space:?}",
-                self.core.overdrawn_blocks()
-            ));
-        }
-        let documents: Vec<_> = self.core.documents().iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
-        let expected: Vec<_> = self.model.documents.iter().map(|(key, value)| (key.as_str(), &value[..])).collect();
-        if documents != expected {
-            return Err("the documents are not what they were".into());
-        }
-        let mut random = Random::new(mix(self.world.seed, number) ^ 0x0063_6865_636b);
-        for id in ids {
-            let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
-            let Some(object) = self.model.objects.get(&id) else { continue };
-            // What records change below a damaged page is left out.
-            let counted = !self.model.stores_zeros && !self.damaged;
-            let mapped = if counted { info.mapped_bytes / 4096 } else { object.mapped };
-            let size = info.size_bytes / 512;
-            let parent = info.parent.map_or(0, |parent| parent.0);
-            let snapshot = info.kind == ObjectKind::Snapshot;
-            let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
-            let found = (size, mapped, info.write_cache, snapshot, parent, reserved);
-            let expected =
-                (object.sectors, object.mapped, object.write_cache, object.snapshot, object.parent, object.reserved);
-            if found != expected {
-                return Err(format!(
-                    "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, reserved) are {found:?}, expected {expected:?}"
-                ));
-            }
-            let whole = full || self.touched_objects.contains(&id);
-            let mut chunks: BTreeSet<u64> = object.chunks().filter(|_| whole || random.below(8) == 0).collect();
-            chunks.extend(self.touched.range((id, 0)..(id + 1, 0)).map(|(_, index)| *index));
-            let sectors = object.sectors;
-            let mut at = None::<(u64, u64)>;
-            for index in chunks {
-                let start = index * CHUNK_SECTORS;
-                let end = (start + CHUNK_SECTORS).min(sectors);
-                at = match at {
-                    Some((from, to)) if to == start && end - from <= COMPARED_SECTORS => Some((from, end)),
-                    Some((from, to)) => {
-                        self.compare_range(id, from, to)?;
-                        Some((start, end))
-                    }
-                    None => Some((start, end)),
-                };
-            }
-            if let Some((from, to)) = at {
-                self.compare_range(id, from, to)?;
-            }
-        }
-        self.touched.clear();
-        self.touched_objects.clear();
-        Ok(())
-    }
-
-    fn compare_range(&mut self, object: u64, from: u64, to: u64) -> Result<(), String> {
-        if from >= to {
-            return Ok(());
-        }
-        let result = self.now(Operation::Read { object, offset: from * 512, length: (to - from) as usize * 512 })?;
-        match result {
-            Ok(Output::Data(data)) => {
-                let expected = self.model.values(object, from, to - from);
-                match first_difference(&expected, &data) {
-                    None => Ok(()),
-                    Some(at) => Err(format!(
-                        "object {object} sector {}: {} instead of {:016x}",
-                        from + at as u64,
-                        data.get(at * 512..at * 512 + 8).map(hex).unwrap_or_default(),
-                        expected.get(at).copied().unwrap_or_default()
-                    )),
-                }
-            }
-            Err(_) if self.damaged => {
-                self.report.failed += 1;
-                // The rest of the range must be what it was.
-                if to - from > BLOCK_SECTORS {
-                    let middle = from + ((to - from) / 2).next_multiple_of(BLOCK_SECTORS);
-                    self.compare_range(object, from, middle.min(to))?;
-                    return self.compare_range(object, middle.min(to), to);
-                }
-                self.unreadable.push((object, from));
-                let expected = bytes_of(self.model.values(object, from, to - from).into_iter());
-                match &self.blamed {
-                    Some(blamed) if !blamed.starts_with(&expected) => {
-                        Err(format!("object {object} sector {from} cannot be read, but another block was damaged"))
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Ok(other) => Err(format!("a read returned {other:?}")),
-            Err(failure) => Err(format!("read of object {object} sectors {from}+{}: {}", to - from, words(&failure))),
-        }
-    }
-
-    /// Runs one operation of the comparison to its end; nothing else is in flight.
-    pub(crate) fn now(&mut self, operation: Operation) -> Result<Result<Output, Failure>, String> {
-        let id = self.core.submit(operation);
-        for _ in 0..PATIENCE {
-            while let Some((found, result)) = self.core.poll_finished() {
-                if found == id {
-                    self.core.take_effects();
-                    return Ok(result);
-                }
-            }
-            self.disk.wait();
-            self.core.pump(0);
-        }
-        Err("an operation never finishes".into())
-    }
 }
 
 /// Lets the disk complete everything that nobody waits for any more.
@@ -789,11 +647,6 @@ fn settle(disk: &SimDisk) {
         disk.wait();
         while disk.poll().is_some() {}
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let word: [u8; 8] = bytes.try_into().unwrap_or_default();
-    format!("{:016x}", u64::from_le_bytes(word))
 }
 
 fn words(failure: &Failure) -> String {
@@ -828,45 +681,4 @@ fn change(change: &Catalog) -> CatalogChange {
         }
         Catalog::Remove { key } => CatalogChange::DeleteDocument { key: document_key(*key) },
     }
-}
-
-/// Checks provisioning runs: consecutive from `start`, at most `limit`, alternating, and true.
-fn check_provisioning(
-    model: &Model,
-    object: u64,
-    start: u64,
-    limit: u64,
-    runs: &[block::ProvisioningExtent],
-) -> Result<(), String> {
-    let Some(of) = model.objects.get(&object).filter(|_| !model.stores_zeros) else { return Ok(()) };
-    let mut at = start;
-    let mut last = None;
-    for run in runs {
-        if run.extent.lba.0 != at || run.extent.count == 0 || last == Some(run.mapped) {
-            return Err(format!("provisioning of object {object} from {start}: {runs:?}"));
-        }
-        last = Some(run.mapped);
-        let end = at + run.extent.count;
-        let (first, blocks) = (at / BLOCK_SECTORS, end.div_ceil(BLOCK_SECTORS));
-        let wrong = if run.mapped {
-            (first..blocks).find(|block| !of.is_mapped(*block))
-        } else {
-            let chunks = first / BLOCK_SECTORS..blocks.div_ceil(BLOCK_SECTORS);
-            let stored = of.chunks().filter(|chunk| chunks.contains(chunk));
-            stored
-                .flat_map(|chunk| chunk * 8..chunk * 8 + 8)
-                .find(|block| (first..blocks).contains(block) && of.is_mapped(*block))
-        };
-        if let Some(block) = wrong {
-            return Err(format!(
-                "provisioning of object {object}: block {block} is said to be {}",
-                if run.mapped { "mapped" } else { "unmapped" }
-            ));
-        }
-        at = end;
-    }
-    if runs.is_empty() || runs.len() as u64 > limit.max(1) || at > of.sectors {
-        return Err(format!("provisioning of object {object} from {start}, at most {limit} runs: {runs:?}"));
-    }
-    Ok(())
 }

@@ -11,22 +11,23 @@ use std::process::Command;
 
 /// What each of our crates may use of our crates.
 const EDGES: &[(&str, &[&str])] = &[
-    ("api", &[]),
+    ("api", &["size"]),
     ("bench", &["harness"]),
     ("block", &[]),
     ("cli", &["api"]),
     ("conformance", &["iscsi", "scsi"]),
-    ("control", &["block", "pool"]),
+    ("control", &["block", "pool", "size"]),
     ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target"]),
     ("demo", &["conformance", "harness"]),
     ("harness", &[]),
     ("iscsi", &[]),
     ("media", &[]),
     ("pool", &["block", "media"]),
-    ("pool_tool", &["control", "media", "pool"]),
+    ("pool_tool", &["control", "media", "pool", "size"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),
+    ("size", &[]),
     ("windlass", &["cli", "daemon", "demo", "pool_tool"]),
     ("xtask", &["bench", "conformance", "harness", "sim"]),
 ];

@@ -2,7 +2,6 @@
 
 use super::Progress;
 use crate::record::object_id;
-use crate::size::size;
 use crate::{Control, ControlError, Noun, VolumeRecord};
 use pool::{Catalog, ObjectId, ObjectKind, PoolError};
 use serde::{Deserialize, Serialize};
@@ -71,7 +70,7 @@ impl Work {
 
     pub fn summary(&self) -> String {
         let ReclaimReport { deallocated_bytes, scanned_bytes, .. } = self.report;
-        format!("{} of zeros given back of {}", size(deallocated_bytes), size(scanned_bytes))
+        format!("{} of zeros given back of {}", size::format(deallocated_bytes), size::format(scanned_bytes))
     }
 
     /// One step. False at the end.

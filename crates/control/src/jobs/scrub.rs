@@ -3,7 +3,6 @@
 use super::Progress;
 use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
-use crate::size::size;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use jiff::Timestamp;
 use pool::{BlockId, Catalog, ObjectId, PoolError, ScanStep};
@@ -88,7 +87,7 @@ impl Work {
 
     pub fn summary(&self) -> String {
         let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
-        let verified = size(self.verified_bytes);
+        let verified = size::format(self.verified_bytes);
         match self.bad_blocks() {
             0 => format!("{verified} verified, no bad block{damaged}"),
             1 => format!("{verified} verified, 1 bad block{damaged}"),
