@@ -43,6 +43,11 @@ impl Buffer {
         Self(blocks)
     }
 
+    /// Makes it so many blocks; new ones are zeroed.
+    pub fn resize(&mut self, blocks: usize) {
+        self.0.resize(blocks, Block::default());
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.0.len()

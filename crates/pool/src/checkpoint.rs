@@ -17,7 +17,7 @@ use crate::root::{Root, TreeRoot};
 use crate::space::{SpaceWrites, Stream};
 use crate::starved::Rewrite;
 use crate::stream;
-use media::{BLOCK_BYTES, Block, BlockAddress, Buffer, Media};
+use media::{BLOCK_BYTES, BlockAddress, Media};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -321,7 +321,7 @@ impl<M: Media> Core<M> {
         } else {
             let address = self.space.allocate(Stream::Metadata)?;
             self.space.reserve(address);
-            let mut buffer = Buffer::zeroed(1);
+            let mut buffer = self.stock.take(1);
             buffer.copy_from_slice(content);
             writes.push((address, buffer));
             Source::Placed(address, crc32c(content))
@@ -351,7 +351,7 @@ impl<M: Media> Core<M> {
                     Rewrite::Pages(run)
                 }
             };
-            let (address, buffer) = rewrite.request();
+            let (address, buffer) = rewrite.request(&self.stock);
             frozen.in_flight += 1;
             self.counters.checkpoint_bytes += buffer.len() as u64;
             let ticket = self.ticket(Io::Checkpoint { blocks: buffer.blocks(), rewrite });
@@ -497,7 +497,7 @@ impl<M: Media> Core<M> {
 
     pub(crate) fn write_destage(&mut self, run: Vec<(u64, Data)>, retried: bool) {
         let Some(&(address, _)) = run.first() else { return };
-        let buffer = Buffer::from_blocks(run.iter().map(|(_, data)| Block(**data)).collect());
+        let buffer = self.stock.copy_of(run.iter().map(|(_, data)| data));
         let addresses = run.iter().map(|(a, _)| *a).collect();
         let ticket = self.ticket(Io::Destage { addresses, data: run, retried });
         self.media.write(&self.fence, ticket, BlockAddress(address), buffer);

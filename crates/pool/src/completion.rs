@@ -85,7 +85,7 @@ impl<M: Media> Core<M> {
             let key = Key::Page(address);
             if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Page { address, level, crc, retried: false });
-                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                self.media.read(ticket, BlockAddress(address), self.stock.take(1));
             }
             keys.push(key);
         }
@@ -94,7 +94,7 @@ impl<M: Media> Core<M> {
             let Some((address, _)) = self.space.source(segment) else { continue };
             if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Segment { segment, retried: false });
-                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                self.media.read(ticket, BlockAddress(address), self.stock.take(1));
             }
             keys.push(key);
         }
@@ -102,7 +102,7 @@ impl<M: Media> Core<M> {
             let key = Key::Block(address);
             if self.first_to_wait(key) {
                 let ticket = self.ticket(Io::Block { address, crc, retried: false });
-                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                self.media.read(ticket, BlockAddress(address), self.stock.take(1));
             }
             keys.push(key);
         }
@@ -188,8 +188,14 @@ impl<M: Media> Core<M> {
         self.wake(key, Some(PoolError::Damaged(reason).into()));
     }
 
-    pub(crate) fn complete(&mut self, completion: Completion) {
+    pub(crate) fn complete(&mut self, mut completion: Completion) {
         let Some(io) = self.io.remove(&completion.ticket) else { return };
+        if !matches!(io, Io::Frame { .. })
+            && let Ok(Done::Written(written)) = &mut completion.result
+            && let Some(buffer) = written.take()
+        {
+            self.stock.give(buffer);
+        }
         self.note_probe(completion.ticket, completion.result.is_ok());
         let fenced = matches!(completion.result, Err(MediaError::Fenced | MediaError::RootConflict { .. }));
         if let (true, Err(error)) = (fenced, &completion.result) {
@@ -203,7 +209,11 @@ impl<M: Media> Core<M> {
         }
         match io {
             Io::Page { address, level, crc, retried } => {
-                let parsed = read_result(completion.result).and_then(|b| Page::parse(&b, address, level, crc));
+                let parsed = read_result(completion.result).and_then(|buffer| {
+                    let page = Page::parse(&buffer, address, level, crc);
+                    self.stock.give(buffer);
+                    page
+                });
                 match parsed {
                     Ok(page) => {
                         if !self.pages.contains_key(&address) {
@@ -214,7 +224,7 @@ impl<M: Media> Core<M> {
                     Err(_) if !retried => {
                         self.counters.mismatches += 1;
                         let ticket = self.ticket(Io::Page { address, level, crc, retried: true });
-                        self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                        self.media.read(ticket, BlockAddress(address), self.stock.take(1));
                     }
                     Err(reason) => self.page_failed(address, reason),
                 }
@@ -227,7 +237,7 @@ impl<M: Media> Core<M> {
                     Err(reason) => {
                         if let (false, Some((address, _))) = (retried, self.space.source(segment)) {
                             let ticket = self.ticket(Io::Segment { segment, retried: true });
-                            self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                            self.media.read(ticket, BlockAddress(address), self.stock.take(1));
                         } else {
                             self.note_incident(Incident::Metadata(reason.clone()));
                             let failure = match arrived {
@@ -341,15 +351,17 @@ impl<M: Media> Core<M> {
         }
         match read_result(result) {
             Ok(buffer) if crate::page::crc32c(&buffer) == crc => {
-                let mut data = [0; BLOCK_BYTES];
-                data.copy_from_slice(&buffer);
-                self.blocks.cache(address, Rc::new(data), crc);
+                if let [block] = buffer.as_blocks() {
+                    let data = self.blocks.copy_of(&block.0);
+                    self.blocks.cache(address, data, crc);
+                }
+                self.stock.give(buffer);
                 self.wake(key, None);
             }
             _ if !retried => {
                 self.counters.mismatches += 1;
                 let ticket = self.ticket(Io::Block { address, crc, retried: true });
-                self.media.read(ticket, BlockAddress(address), Buffer::zeroed(1));
+                self.media.read(ticket, BlockAddress(address), self.stock.take(1));
             }
             // The operations plan again, since the block may have been overwritten meanwhile; one that still needs it fails.
             Ok(_) | Err(_) => {

@@ -15,6 +15,7 @@ use crate::operation::{Failure, Operation, OperationId, Options, Output, operati
 use crate::page::{PAGE_BYTES, Page};
 use crate::space::SpaceMap;
 use crate::step::{Key, Need, Pending, Progress, Step};
+use crate::stock::Stock;
 use block::BlockError;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Fence, Media, Ticket};
@@ -123,6 +124,7 @@ pub struct Core<M: Media> {
     /// Operations of hosts submitted so far.
     host_operations: u64,
     pub(crate) metadata_blocks: u64,
+    pub(crate) stock: Stock,
     pub(crate) log: Log,
     pub(crate) frozen: Option<Frozen>,
     pub(crate) checkpoint_wanted: bool,
@@ -198,6 +200,7 @@ impl<M: Media> Core<M> {
             scan_pages: 16,
             host_operations: 0,
             metadata_blocks: 0,
+            stock: Stock::default(),
             log,
             frozen: None,
             checkpoint_wanted: false,
@@ -420,9 +423,8 @@ impl<M: Media> Core<M> {
             // Recovery asks for its checkpoints itself, between frames.
             return;
         }
-        let pages = self.dirty_pages.len() * PAGE_BYTES;
-        if self.log.half_full()
-            || pages > self.options.memory_bytes / 8
+        if self.log.calls_for_checkpoint()
+            || self.dirty_page_bytes() > self.options.memory_bytes / 4
             || self.space.dirty_segments() * 5000 > self.options.memory_bytes / 8
             || (!self.log_waiters.is_empty() && self.frozen.is_none() && !self.memory_is_full())
             || (!self.space_waiters.is_empty() && self.space.pinned() > 0)

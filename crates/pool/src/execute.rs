@@ -15,7 +15,7 @@ use crate::space::Stream;
 use crate::step::{Placed, Progress, Step};
 use block::{BlockError, CompareOutcome, CopyOutcome, Extent, ProvisioningExtent};
 use bytes::Bytes;
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
+use media::{BLOCK_BYTES, BlockAddress, Media};
 use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
@@ -448,7 +448,7 @@ impl<M: Media> Core<M> {
                 return broken();
             };
             self.blocks.place(address..address + run);
-            let mut buffer = Buffer::zeroed(run as usize);
+            let mut buffer = self.stock.take(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
                 blocks.push((address + k as u64, crc32c(pieces[i + k])));

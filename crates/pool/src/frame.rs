@@ -5,6 +5,7 @@
 //! that does not fit before the end of the ring starts at the next lap.
 
 use crate::page::crc64;
+use media::{BLOCK_BYTES, Buffer};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -98,6 +99,57 @@ pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> u64 {
     header.crc = U64::new(crc);
     frame[..FRAME_HEADER_BYTES].copy_from_slice(header.as_bytes());
     crc
+}
+
+/// A frame being put together, in memory that goes to the medium as it is.
+#[derive(Default)]
+pub struct FrameBuffer {
+    blocks: Buffer,
+    length: usize,
+}
+
+impl FrameBuffer {
+    /// Room for the header and nothing else yet. The content of `memory` does not matter.
+    pub fn new(memory: Buffer) -> Self {
+        let mut frame = Self { blocks: memory, length: 0 };
+        frame.extend_from_slice(&[0; FRAME_HEADER_BYTES]);
+        frame
+    }
+
+    /// Appends bytes.
+    pub fn extend_from_slice(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if end > self.blocks.len() {
+            self.blocks.resize(end.div_ceil(BLOCK_BYTES));
+        }
+        self.blocks[self.length..end].copy_from_slice(bytes);
+        self.length = end;
+    }
+
+    /// Appends one byte.
+    pub fn push(&mut self, byte: u8) {
+        self.extend_from_slice(&[byte]);
+    }
+
+    /// The whole blocks, zeros after the end.
+    pub fn into_buffer(mut self) -> Buffer {
+        self.blocks.resize(self.length.div_ceil(BLOCK_BYTES));
+        self.blocks[self.length..].fill(0);
+        self.blocks
+    }
+}
+
+impl std::ops::Deref for FrameBuffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.blocks[..self.length]
+    }
+}
+
+impl std::ops::DerefMut for FrameBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.blocks[..self.length]
+    }
 }
 
 /// Reads a header without checking the CRC: what is needed to know how much to read. `None` when it is no frame of this pool.

@@ -40,6 +40,7 @@ mod scan;
 mod space;
 mod starved;
 mod step;
+mod stock;
 mod stream;
 mod tree;
 mod walk;

@@ -1,6 +1,6 @@
 //! The log's state in memory: records gather in a pending frame, frames are closed and written, and become durable in order.
 
-use crate::frame::{FRAME_HEADER_BYTES, FrameInfo, seal};
+use crate::frame::{FRAME_HEADER_BYTES, FrameBuffer, FrameInfo, seal};
 use media::{BLOCK_BYTES, Buffer};
 use std::collections::VecDeque;
 
@@ -25,12 +25,11 @@ pub struct Log {
     next_sequence: u64,
     durable_sequence: u64,
     previous_crc: u64,
-    pending: Vec<u8>,
+    pending: FrameBuffer,
     pending_records: u32,
-    closed: VecDeque<(u64, Vec<u8>, u32, u64)>,
+    closed: VecDeque<(u64, FrameBuffer, u32, u64)>,
     in_flight: VecDeque<Frame>,
     spare: Vec<Buffer>,
-    spare_vecs: Vec<Vec<u8>>,
 }
 
 impl Log {
@@ -43,12 +42,11 @@ impl Log {
             next_sequence,
             durable_sequence: next_sequence,
             previous_crc,
-            pending: vec![0; FRAME_HEADER_BYTES],
+            pending: FrameBuffer::new(Buffer::default()),
             pending_records: 0,
             closed: VecDeque::new(),
             in_flight: VecDeque::new(),
             spare: Vec::new(),
-            spare_vecs: Vec::new(),
         }
     }
 
@@ -80,9 +78,10 @@ impl Log {
         self.head - self.tail + self.pending.len().next_multiple_of(BLOCK_BYTES) as u64
     }
 
-    /// True when more than half of the ring is in use.
-    pub fn half_full(&self) -> bool {
-        self.used() > self.capacity / 2
+    /// True when so much of the ring is in use that it is time for a checkpoint: five eighths. The more records one checkpoint is for, the fewer
+    /// map pages are written for each; the rest is what hosts go on with meanwhile.
+    pub fn calls_for_checkpoint(&self) -> bool {
+        self.used() > self.capacity / 8 * 5
     }
 
     /// True when an operation with records of `bytes` bytes fits. Part of the ring is always kept back for the end of the lap.
@@ -105,7 +104,7 @@ impl Log {
     }
 
     /// Appends a record; `encode` writes it. Returns its sequence number.
-    pub fn append(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> u64 {
+    pub fn append(&mut self, encode: impl FnOnce(&mut FrameBuffer)) -> u64 {
         encode(&mut self.pending);
         self.pending_records += 1;
         let sequence = self.next_sequence;
@@ -123,9 +122,7 @@ impl Log {
         if self.pending_records == 0 {
             return;
         }
-        let mut next = self.spare_vecs.pop().unwrap_or_default();
-        next.clear();
-        next.resize(FRAME_HEADER_BYTES, 0);
+        let next = FrameBuffer::new(self.spare.pop().unwrap_or_default());
         let bytes = std::mem::replace(&mut self.pending, next);
         let records = std::mem::take(&mut self.pending_records);
         let size = bytes.len().next_multiple_of(BLOCK_BYTES) as u64;
@@ -162,18 +159,8 @@ impl Log {
             epoch,
         };
         self.previous_crc = seal(&mut bytes, uuid, &info);
-        let blocks = bytes.len().div_ceil(BLOCK_BYTES);
-        let mut buffer = match self.spare.iter().position(|b| b.blocks() == blocks) {
-            Some(i) => self.spare.swap_remove(i),
-            None => Buffer::zeroed(blocks),
-        };
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        buffer[bytes.len()..].fill(0);
-        if self.spare_vecs.len() < 4 {
-            self.spare_vecs.push(bytes);
-        }
         self.in_flight.push_back(Frame { position, end_sequence, durable: false });
-        Some((position, position % self.capacity, buffer))
+        Some((position, position % self.capacity, bytes.into_buffer()))
     }
 
     /// Closes the pending frame and seals all closed ones, so that the replay point is exact. Returns frames to write.
@@ -213,7 +200,7 @@ impl Log {
 
     /// Takes a written frame's buffer back for reuse.
     pub fn recycle(&mut self, buffer: Buffer) {
-        if self.spare.len() < 8 && buffer.blocks() <= 64 {
+        if self.spare.len() < IN_FLIGHT && buffer.len() <= FRAME_BYTES + 2 * BLOCK_BYTES {
             self.spare.push(buffer);
         }
     }

@@ -4,6 +4,7 @@
 //! before they take more memory than their share.
 
 use crate::core::Core;
+use crate::page::PAGE_BYTES;
 use media::{BLOCK_BYTES, Media};
 
 /// Percent of the log left at the freeze that operations may take at once; the rest comes with the checkpoint's progress.
@@ -59,10 +60,17 @@ impl<M: Media> Core<M> {
         (self.options.memory_bytes / 8 / BLOCK_BYTES).max(8)
     }
 
-    /// True when so much waits to be destaged that no operation may add to it.
+    /// True when so much waits to be destaged, or has changed since a checkpoint in progress began, that no operation may add to it.
     #[inline]
     pub(crate) fn memory_is_full(&self) -> bool {
         self.blocks.dirty() >= 2 * self.most_dirty()
+            || (self.frozen.is_some() && self.dirty_page_bytes() > self.options.memory_bytes / 8)
+    }
+
+    /// Map pages that have changed since the last freeze.
+    #[inline]
+    pub(crate) fn dirty_page_bytes(&self) -> usize {
+        self.dirty_pages.len() * PAGE_BYTES
     }
 
     /// How many of `batch` blocks may be on their way to their places now: none while few wait, since what hosts overwrite soon need not be written

@@ -5,16 +5,47 @@ use crate::core::Core;
 use crate::operation::{OperationId, Output};
 use crate::page::crc32c;
 use crate::step::{Progress, ReadState, Step};
+use crate::stock::Stock;
 use crate::tree::index_in;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
-use std::rc::Rc;
 
 const B: u64 = BLOCK_BYTES as u64;
 /// Reads up to this many blocks leave their content in the cache.
 const CACHED_BLOCKS: usize = 8;
 /// A read whose checksum fails is tried this often: the block may have been overwritten and freed while it was read.
 const TRIES: u8 = 4;
+
+/// What a read has gathered.
+#[derive(Debug)]
+pub(crate) enum Gathered {
+    Nothing,
+    /// All of it, as one request brought it.
+    Whole(Buffer),
+    /// Parts from several places; zeros where nothing is mapped.
+    Parts(Vec<u8>),
+}
+
+impl Gathered {
+    /// Where the parts of `count` blocks come together.
+    fn parts(&mut self, count: usize) -> &mut [u8] {
+        if !matches!(self, Self::Parts(_)) {
+            *self = Self::Parts(vec![0; count * BLOCK_BYTES]);
+        }
+        match self {
+            Self::Parts(parts) => parts,
+            _ => &mut [],
+        }
+    }
+
+    fn into_bytes(self, stock: &Stock) -> Bytes {
+        match self {
+            Self::Nothing => Bytes::new(),
+            Self::Whole(buffer) => stock.lend(buffer),
+            Self::Parts(parts) => parts.into(),
+        }
+    }
+}
 
 impl<M: Media> Core<M> {
     pub(crate) fn read_step(
@@ -42,8 +73,7 @@ impl<M: Media> Core<M> {
             }
             let Some((at, address)) = read.bad else {
                 let from = (offset % B) as usize;
-                let data = Bytes::from(read.out);
-                return Step::Done(Output::Data(data.slice(from..from + length)));
+                return Step::Done(Output::Data(read.out.into_bytes(&self.stock).slice(from..from + length)));
             };
             tries = read.tries + 1;
             if tries >= TRIES {
@@ -78,7 +108,7 @@ impl<M: Media> Core<M> {
             return Step::Wait;
         }
         self.took_effect(id);
-        let mut out = vec![0u8; count * BLOCK_BYTES];
+        let mut out = Gathered::Nothing;
         let mut outstanding = 0;
         let mut i = 0;
         // After a failure each block is read alone, which tells the bad one.
@@ -91,7 +121,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             if let Some(data) = self.blocks.get(address, crc) {
-                out[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
+                out.parts(count)[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
                 i += 1;
                 continue;
             }
@@ -103,15 +133,19 @@ impl<M: Media> Core<M> {
             {
                 n += 1;
             }
+            if n < count {
+                out.parts(count);
+            }
             let blocks = (i..i + n).map(|k| (k as u64, entries[k].1)).collect();
             let ticket = self.ticket(Io::Read { operation: id, blocks, address });
-            self.media.read(ticket, BlockAddress(address), Buffer::zeroed(n));
+            self.media.read(ticket, BlockAddress(address), self.stock.take(n));
             outstanding += 1;
             i += n;
         }
         if outstanding == 0 {
             let from = (offset % B) as usize;
-            return Step::Done(Output::Data(Bytes::from(out).slice(from..from + length)));
+            out.parts(count);
+            return Step::Done(Output::Data(out.into_bytes(&self.stock).slice(from..from + length)));
         }
         progress.read = Some(ReadState { out, outstanding, bad: None, tries });
         Step::Io
@@ -134,19 +168,23 @@ impl<M: Media> Core<M> {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
             for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
-                self.blocks.cache(address + i as u64, Rc::new(block.0), *crc);
+                let data = self.blocks.copy_of(&block.0);
+                self.blocks.cache(address + i as u64, data, *crc);
             }
         }
         let Some(pending) = self.pending_mut(operation) else { return };
         let Some(read) = &mut pending.progress.read else { return };
         read.outstanding -= 1;
-        match (good, buffer) {
-            (true, Some(buffer)) => {
+        let last = read.outstanding == 0;
+        match (good, buffer, &mut read.out) {
+            (true, Some(buffer), Gathered::Parts(out)) => {
                 for (block, (k, _)) in buffer.as_blocks().iter().zip(&blocks) {
                     let at = *k as usize * BLOCK_BYTES;
-                    read.out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
+                    out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
                 }
+                self.stock.give(buffer);
             }
+            (true, Some(buffer), whole) => *whole = Gathered::Whole(buffer),
             _ => {
                 let i = bad.unwrap_or(0);
                 let at = blocks.get(i).map_or(0, |(k, _)| *k as usize);
@@ -155,7 +193,7 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        if read.outstanding == 0 {
+        if last {
             self.make_ready(operation);
         }
     }

@@ -9,6 +9,7 @@
 //! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
+use crate::frame::FrameBuffer;
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use bytes::Bytes;
 use media::BLOCK_BYTES;
@@ -73,7 +74,7 @@ pub enum Record<'a> {
     Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
 }
 
-fn begin(out: &mut Vec<u8>, kind: u8, flags: u8, object: u64) -> usize {
+fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: u64) -> usize {
     let at = out.len();
     out.extend_from_slice(&[kind, flags, 0, 0, 0, 0, 0, 0]);
     out.extend_from_slice(&object.to_le_bytes());
@@ -87,7 +88,7 @@ fn end(out: &mut [u8], at: usize) {
 
 /// Appends a write record that carries the content of its blocks: `data` yields it for each block that has an address.
 pub fn encode_write<'a>(
-    out: &mut Vec<u8>,
+    out: &mut FrameBuffer,
     object: u64,
     first: u64,
     blocks: &[BlockWrite],
@@ -101,12 +102,12 @@ pub fn encode_write<'a>(
 }
 
 /// Appends a write record for content that is at its place already.
-pub fn encode_placed(out: &mut Vec<u8>, object: u64, first: u64, blocks: &[BlockWrite]) {
+pub fn encode_placed(out: &mut FrameBuffer, object: u64, first: u64, blocks: &[BlockWrite]) {
     let at = begin_write(out, 0, object, first, blocks);
     end(out, at);
 }
 
-fn begin_write(out: &mut Vec<u8>, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
+fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
     let at = begin(out, WRITE, flags, object);
     out.extend_from_slice(&first.to_le_bytes());
     out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
@@ -119,7 +120,7 @@ fn begin_write(out: &mut Vec<u8>, flags: u8, object: u64, first: u64, blocks: &[
 }
 
 /// Appends a zero record.
-pub fn encode_zero(out: &mut Vec<u8>, object: u64, first: u64, count: u64) {
+pub fn encode_zero(out: &mut FrameBuffer, object: u64, first: u64, count: u64) {
     let at = begin(out, ZERO, 0, object);
     out.extend_from_slice(&first.to_le_bytes());
     out.extend_from_slice(&count.to_le_bytes());
@@ -128,7 +129,7 @@ pub fn encode_zero(out: &mut Vec<u8>, object: u64, first: u64, count: u64) {
 
 /// Appends a clone record.
 pub fn encode_clone(
-    out: &mut Vec<u8>,
+    out: &mut FrameBuffer,
     source: u64,
     source_first: u64,
     destination: u64,
@@ -161,10 +162,10 @@ pub fn shared_bytes(objects: usize) -> usize {
 }
 
 /// Appends a catalog record.
-pub fn encode_catalog(out: &mut Vec<u8>, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
+pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
     let at = begin(out, CATALOG, 0, 0);
     out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
-    let text = |out: &mut Vec<u8>, bytes: &[u8]| {
+    let text = |out: &mut FrameBuffer, bytes: &[u8]| {
         out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         out.extend_from_slice(bytes);
     };
@@ -342,15 +343,17 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::FRAME_HEADER_BYTES;
 
     #[test]
     fn records_survive_the_round_trip() {
         let block = [5u8; BLOCK_BYTES];
-        let mut out = Vec::new();
+        let mut frame = FrameBuffer::new(media::Buffer::default());
+        let out = &mut frame;
         let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
-        encode_write(&mut out, 3, 4, &blocks, [&block].into_iter());
-        encode_zero(&mut out, 3, 1, 2);
-        encode_clone(&mut out, 1, 2, 3, 4, 5);
+        encode_write(out, 3, 4, &blocks, [&block].into_iter());
+        encode_zero(out, 3, 1, 2);
+        encode_clone(out, 1, 2, 3, 4, 5);
         let changes = vec![
             CatalogChange::CreateVolume { id: ObjectId(1), size_bytes: 512 },
             CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
@@ -365,9 +368,10 @@ mod tests {
             CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
         ];
         let before = out.len();
-        encode_catalog(&mut out, &changes, &[(1, 7, 8)]);
+        encode_catalog(out, &changes, &[(1, 7, 8)]);
         assert!(out.len() - before <= catalog_bytes(&changes));
-        let mut rest = &out[..];
+        let records = &out[FRAME_HEADER_BYTES..];
+        let mut rest = records;
         let mut seen = 0;
         while !rest.is_empty() {
             let Some((record, after)) = decode(rest) else { panic!("record {seen}") };
@@ -385,8 +389,8 @@ mod tests {
             seen += 1;
         }
         assert_eq!(seen, 4);
-        for cut in 0..out.len() {
-            let _ = decode(&out[..cut]);
+        for cut in 0..records.len() {
+            let _ = decode(&records[..cut]);
         }
     }
 }

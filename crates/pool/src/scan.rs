@@ -14,7 +14,7 @@ use crate::space::STICKY;
 use crate::step::{Progress, Step};
 use crate::tree::Pointer;
 use block::BlockError;
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
+use media::{BLOCK_BYTES, BlockAddress, Done, Media, MediaError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -549,7 +549,7 @@ impl<M: Media> Core<M> {
             let run = blocks[at..at + n].to_vec();
             let address = blocks[at].1;
             let ticket = self.ticket(Io::Verify { operation: id, blocks: run });
-            self.media.read(ticket, BlockAddress(address), Buffer::zeroed(n));
+            self.media.read(ticket, BlockAddress(address), self.stock.take(n));
             verify.outstanding += 1;
             at += n;
         }

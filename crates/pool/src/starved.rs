@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::interface::PoolError;
 use crate::operation::{Failure, Operation};
 use crate::page::{PAGE_BYTES, Page};
+use crate::stock::Stock;
 use block::BlockError;
 use media::{BlockAddress, Buffer, Media, Ticket};
 use std::collections::VecDeque;
@@ -39,12 +40,14 @@ pub(crate) enum Rewrite {
 
 impl Rewrite {
     /// Where it goes, and what.
-    pub fn request(&self) -> (u64, Buffer) {
+    pub fn request(&self, stock: &Stock) -> (u64, Buffer) {
         match self {
             Self::Pages(run) => {
-                let mut buffer = Buffer::zeroed(run.len());
+                let mut buffer = stock.take(run.len());
                 for ((_, page), block) in run.iter().zip(buffer.as_blocks_mut()) {
-                    block.0[..PAGE_BYTES].copy_from_slice(page.as_bytes());
+                    let (content, rest) = block.0.split_at_mut(PAGE_BYTES);
+                    content.copy_from_slice(page.as_bytes());
+                    rest.fill(0);
                 }
                 (run.first().map_or(0, |(address, _)| *address), buffer)
             }
@@ -109,13 +112,9 @@ impl<M: Media> Core<M> {
     fn again(&mut self, io: Io) -> Ticket {
         let (address, buffer) = match &io {
             Io::Destage { data, .. } => {
-                let mut buffer = Buffer::zeroed(data.len());
-                for (block, (_, content)) in buffer.as_blocks_mut().iter_mut().zip(data) {
-                    block.0.copy_from_slice(&content[..]);
-                }
-                (data.first().map_or(0, |(address, _)| *address), buffer)
+                (data.first().map_or(0, |(address, _)| *address), self.stock.copy_of(data.iter().map(|(_, data)| data)))
             }
-            Io::Checkpoint { rewrite, .. } => rewrite.request(),
+            Io::Checkpoint { rewrite, .. } => rewrite.request(&self.stock),
             _ => (0, Buffer::default()), // nothing else is parked
         };
         let ticket = self.ticket(io);

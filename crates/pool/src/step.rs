@@ -81,7 +81,7 @@ pub(crate) struct Placed {
 
 /// State of a read that waits for the medium.
 pub(crate) struct ReadState {
-    pub out: Vec<u8>,
+    pub out: crate::read::Gathered,
     pub outstanding: u32,
     /// The first block, counted from the start of the read, that did not match its checksum or could not be read.
     pub bad: Option<(usize, u64)>,

@@ -24,13 +24,13 @@ pub struct FormatOptions {
     pub overwrite: bool,
 }
 
-/// The log size for a pool of `pool_bytes`: a 256th, between 64 MiB and 4 GiB; for a pool below 1 GiB a 16th, at least 64 KiB.
+/// The log size for a pool of `pool_bytes`: a 128th, between 64 MiB and 4 GiB; for a pool below 1 GiB a 16th, at least 64 KiB.
 pub fn default_log_bytes(pool_bytes: u64) -> u64 {
     const MIB: u64 = 1 << 20;
     let block_bytes = BLOCK_BYTES as u64;
     let bytes = match pool_bytes {
         small if small < 1024 * MIB => (small / 16).max(MIN_LOG_BLOCKS * block_bytes),
-        large => (large / 256).clamp(64 * MIB, 4096 * MIB),
+        large => (large / 128).clamp(64 * MIB, 4096 * MIB),
     };
     bytes - bytes % block_bytes
 }

@@ -523,7 +523,7 @@ fn progress_is_told_until_the_log_is_written() {
 #[test]
 fn the_default_log_size_fits_the_pool() {
     const GIB: u64 = 1 << 30;
-    assert_eq!(default_log_bytes(64 * GIB), 256 << 20);
+    assert_eq!(default_log_bytes(64 * GIB), 512 << 20);
     assert_eq!(default_log_bytes(GIB), 64 << 20);
     assert_eq!(default_log_bytes(100_000 * GIB), 4 * GIB);
     assert_eq!(default_log_bytes(GIB / 64), 1 << 20);

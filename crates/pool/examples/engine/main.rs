@@ -324,25 +324,27 @@ fn large(folder: &Path, gib: u64, mapped: u64) -> Result<(), Failed> {
 }
 
 fn crash(folder: &Path) -> Result<(), Failed> {
-    let folder = tempfile::tempdir_in(folder)?;
-    let path = folder.path().join("pool");
     let setting = 4 << 30;
-    let mut rig = Rig::new(file(&path, TIB)?, setting)?;
-    let volume = rig.create(16 * GIB)?;
-    let data = Bytes::from(vec![5; 4096]);
-    let mut numbers = Numbers(88_172_645_463_325_252);
-    while rig.core.log_used_bytes() < GIB {
-        let offset = numbers.below(16 * GIB / 4096) * 4096;
-        rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });
-        rig.drain(DEPTH)?;
+    for _ in 0..3 {
+        let folder = tempfile::tempdir_in(folder)?;
+        let path = folder.path().join("pool");
+        let mut rig = Rig::new(file(&path, TIB)?, setting)?;
+        let volume = rig.create(16 * GIB)?;
+        let data = Bytes::from(vec![5; 4096]);
+        let mut numbers = Numbers(88_172_645_463_325_252);
+        while rig.core.log_used_bytes() < GIB {
+            let offset = numbers.below(16 * GIB / 4096) * 4096;
+            rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });
+            rig.drain(DEPTH)?;
+        }
+        rig.drain(0)?;
+        let log = rig.core.log_used_bytes();
+        let disk = rig.core.into_media().into_disk();
+        let opening = Instant::now();
+        Rig::open(LocalMedia::open(disk)?, setting)?;
+        say("log-to-replay", log as f64 / MIB as f64, "MiB");
+        say("open-after-a-crash", opening.elapsed().as_secs_f64() / (log as f64 / GIB as f64), "s/GiB");
     }
-    rig.drain(0)?;
-    let log = rig.core.log_used_bytes();
-    let disk = rig.core.into_media().into_disk();
-    let opening = Instant::now();
-    Rig::open(LocalMedia::open(disk)?, setting)?;
-    say("log-to-replay", log as f64 / MIB as f64, "MiB");
-    say("open-after-a-crash", opening.elapsed().as_secs_f64() / (log as f64 / GIB as f64), "s/GiB");
     Ok(())
 }
 
