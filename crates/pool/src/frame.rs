@@ -117,13 +117,19 @@ impl FrameBuffer {
     }
 
     /// Appends bytes.
+    #[inline]
     pub fn extend_from_slice(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
         if end > self.blocks.len() {
-            self.blocks.resize(end.div_ceil(BLOCK_BYTES));
+            self.grow(end);
         }
         self.blocks[self.length..end].copy_from_slice(bytes);
         self.length = end;
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        self.blocks.resize(end.div_ceil(BLOCK_BYTES));
     }
 
     /// Appends one byte.

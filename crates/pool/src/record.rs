@@ -108,13 +108,19 @@ pub fn encode_placed(out: &mut FrameBuffer, object: u64, first: u64, blocks: &[B
 }
 
 fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
-    let at = begin(out, WRITE, flags, object);
-    out.extend_from_slice(&first.to_le_bytes());
-    out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
+    // In one piece: this is the record of every small write.
+    let at = out.len();
+    let mut header = [0; 32];
+    header[..2].copy_from_slice(&[WRITE, flags]);
+    header[8..16].copy_from_slice(&object.to_le_bytes());
+    header[16..24].copy_from_slice(&first.to_le_bytes());
+    header[24..28].copy_from_slice(&(blocks.len() as u32).to_le_bytes());
+    out.extend_from_slice(&header);
     for block in blocks {
-        out.extend_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
-        out.extend_from_slice(&block.crc.to_le_bytes());
+        let mut entry = [0; 12];
+        entry[..8].copy_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
+        entry[8..].copy_from_slice(&block.crc.to_le_bytes());
+        out.extend_from_slice(&entry);
     }
     at
 }
