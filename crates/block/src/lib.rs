@@ -84,6 +84,15 @@ pub struct ProvisioningExtent {
     pub mapped: bool,
 }
 
+/// What a device takes of its pool, and could still take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MappingResources {
+    /// Bytes that new content of the device can use. Other devices may use them too.
+    pub available_bytes: u64,
+    /// Bytes of the device that are mapped.
+    pub used_bytes: u64,
+}
+
 /// Why an operation failed. Nothing was changed unless a variant says otherwise.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BlockError {
@@ -141,6 +150,9 @@ pub trait BlockDevice {
 
     /// True when writes are refused.
     fn read_only(&self) -> bool;
+
+    /// What the device takes of its pool, and could still take, as of now.
+    fn mapping_resources(&self) -> MappingResources;
 
     /// Reads the extent. The result has exactly `extent.count` × 512 bytes; deallocated blocks read as zeros.
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError>;

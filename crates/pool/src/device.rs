@@ -11,7 +11,7 @@ use crate::interface::{
 use crate::operation::{Failure, Operation, OperationId, Output};
 use block::{
     BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
-    ProvisioningExtent, VolumeId,
+    MappingResources, ProvisioningExtent, VolumeId,
 };
 use bytes::Bytes;
 use media::Media;
@@ -269,6 +269,16 @@ impl<M: Media> BlockDevice for Volume<M> {
 
     fn read_only(&self) -> bool {
         self.info().is_some_and(|i| i.kind == ObjectKind::Snapshot)
+    }
+
+    fn mapping_resources(&self) -> MappingResources {
+        let core = self.pool.0.core.borrow();
+        let Some(info) = core.object(self.id) else { return MappingResources::default() };
+        let space = core.space();
+        // What is promised to others is not for this volume; what is promised to it is.
+        let free = if space.starved { 0 } else { space.free_bytes };
+        let available_bytes = free.saturating_sub(space.promised_bytes.saturating_sub(info.promised_bytes));
+        MappingResources { available_bytes, used_bytes: info.mapped_bytes }
     }
 
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {

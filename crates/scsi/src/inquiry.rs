@@ -97,7 +97,16 @@ pub struct BlockLimitsPage {
     pub unmap_granularity_alignment: U32,
     /// MAXIMUM WRITE SAME LENGTH, blocks.
     pub maximum_write_same_length: U64,
-    atomic: [u8; 20],
+    /// MAXIMUM ATOMIC TRANSFER LENGTH, blocks.
+    pub maximum_atomic_transfer_length: U32,
+    /// ATOMIC ALIGNMENT, blocks; 0: none is needed.
+    pub atomic_alignment: U32,
+    /// ATOMIC TRANSFER LENGTH GRANULARITY, blocks; 0: any length.
+    pub atomic_transfer_length_granularity: U32,
+    /// MAXIMUM ATOMIC TRANSFER LENGTH WITH ATOMIC BOUNDARY, blocks; 0: no boundary can be given.
+    pub maximum_atomic_transfer_length_with_boundary: U32,
+    /// MAXIMUM ATOMIC BOUNDARY SIZE, blocks.
+    pub maximum_atomic_boundary_size: U32,
 }
 const _: () = assert!(size_of::<BlockLimitsPage>() == 64);
 
@@ -152,9 +161,12 @@ pub fn block_device_characteristics() -> Vec<u8> {
     page(BLOCK_DEVICE_CHARACTERISTICS, &payload)
 }
 
+/// THRESHOLD EXPONENT of VPD page B2h: a threshold set is 2^11 logical blocks, 1 MiB.
+pub const THRESHOLD_EXPONENT: u8 = 11;
+
 /// Logical block provisioning page of a thin unit: LBPU, LBPWS, LBPWS10, LBPRZ = 001b, no thresholds. 8 bytes.
 pub fn logical_block_provisioning() -> Vec<u8> {
-    page(LOGICAL_BLOCK_PROVISIONING, &[0x00, 0xe4, 0x02, 0x00])
+    page(LOGICAL_BLOCK_PROVISIONING, &[THRESHOLD_EXPONENT, 0xe4, 0x02, 0x00])
 }
 
 /// Third-party copy page of descriptors that [`third_party_copy_descriptor`] made.
@@ -277,7 +289,7 @@ mod tests {
 
     #[test]
     fn fixed_pages() {
-        assert_eq!(logical_block_provisioning(), hex!("00 b2 00 04 00 e4 02 00"));
+        assert_eq!(logical_block_provisioning(), hex!("00 b2 00 04 0b e4 02 00"));
         assert_eq!(extended_inquiry(true).get(..8), Some(&hex!("00 86 00 3c 00 07 01 01")[..]));
         assert_eq!(block_device_characteristics().get(..6), Some(&hex!("00 b1 00 3c 00 01")[..]));
     }

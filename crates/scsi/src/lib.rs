@@ -7,7 +7,9 @@
 
 pub mod capacity;
 pub mod cdb;
+pub mod defect;
 pub mod inquiry;
+pub mod log;
 pub mod lun;
 pub mod mode;
 pub mod opcode;

@@ -36,10 +36,14 @@ pub const VERIFY_10: u8 = 0x2f;
 pub const PRE_FETCH_10: u8 = 0x34;
 /// SYNCHRONIZE CACHE (10).
 pub const SYNCHRONIZE_CACHE_10: u8 = 0x35;
+/// READ DEFECT DATA (10).
+pub const READ_DEFECT_DATA_10: u8 = 0x37;
 /// WRITE SAME (10).
 pub const WRITE_SAME_10: u8 = 0x41;
 /// UNMAP.
 pub const UNMAP: u8 = 0x42;
+/// LOG SENSE.
+pub const LOG_SENSE: u8 = 0x4d;
 /// MODE SELECT (10).
 pub const MODE_SELECT_10: u8 = 0x55;
 /// MODE SENSE (10).
@@ -56,6 +60,8 @@ pub const READ_16: u8 = 0x88;
 pub const COMPARE_AND_WRITE: u8 = 0x89;
 /// WRITE (16).
 pub const WRITE_16: u8 = 0x8a;
+/// ORWRITE (16).
+pub const ORWRITE_16: u8 = 0x8b;
 /// WRITE AND VERIFY (16).
 pub const WRITE_AND_VERIFY_16: u8 = 0x8e;
 /// VERIFY (16).
@@ -66,6 +72,8 @@ pub const PRE_FETCH_16: u8 = 0x90;
 pub const SYNCHRONIZE_CACHE_16: u8 = 0x91;
 /// WRITE SAME (16).
 pub const WRITE_SAME_16: u8 = 0x93;
+/// WRITE ATOMIC (16).
+pub const WRITE_ATOMIC_16: u8 = 0x9c;
 /// SERVICE ACTION IN (16).
 pub const SERVICE_ACTION_IN_16: u8 = 0x9e;
 /// REPORT LUNS.
@@ -80,6 +88,8 @@ pub const WRITE_12: u8 = 0xaa;
 pub const WRITE_AND_VERIFY_12: u8 = 0xae;
 /// VERIFY (12).
 pub const VERIFY_12: u8 = 0xaf;
+/// READ DEFECT DATA (12).
+pub const READ_DEFECT_DATA_12: u8 = 0xb7;
 
 /// Service actions, by the operation code that they belong to.
 pub mod service_action {

@@ -92,6 +92,8 @@ impl AdditionalSense {
     pub const CAPACITY_DATA_HAS_CHANGED: Self = Self(0x2a09);
     /// 2F/00.
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Self = Self(0x2f00);
+    /// 38/07.
+    pub const THIN_PROVISIONING_SOFT_THRESHOLD_REACHED: Self = Self(0x3807);
     /// 39/00.
     pub const SAVING_PARAMETERS_NOT_SUPPORTED: Self = Self(0x3900);
     /// 3A/00.

@@ -55,8 +55,10 @@ pub(crate) enum Operation {
     ExtendedCopy,
     GetLbaStatus,
     Inquiry,
+    LogSense,
     ModeSelect,
     ModeSense,
+    OrWrite,
     PersistentReserveInCapabilities,
     PersistentReserveInStatus,
     PreFetch,
@@ -64,6 +66,7 @@ pub(crate) enum Operation {
     Read,
     ReadCapacity10,
     ReadCapacity16,
+    ReadDefectData,
     ReceiveCopyFailureDetails,
     ReceiveCopyOperatingParameters,
     ReceiveCopyStatus,
@@ -81,6 +84,7 @@ pub(crate) enum Operation {
     Verify,
     Write,
     WriteAndVerify,
+    WriteAtomic,
     WriteSame,
 }
 

@@ -28,6 +28,14 @@ pub struct Limits {
     pub copy: OperatingParameters,
 }
 
+impl Limits {
+    /// MAXIMUM ATOMIC TRANSFER LENGTH, blocks: a device stores the data of any one call at one instant, so all that one command can carry.
+    /// TRANSFER LENGTH of WRITE ATOMIC (16) has 16 bits.
+    pub(crate) fn atomic_blocks(&self) -> u32 {
+        self.transfer_blocks.min(u32::from(u16::MAX))
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

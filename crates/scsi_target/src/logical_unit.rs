@@ -54,7 +54,7 @@ pub struct IoStatistics {
     pub reads: u64,
     /// Bytes that they returned.
     pub read_bytes: u64,
-    /// WRITE and WRITE AND VERIFY commands that completed.
+    /// WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE commands that completed.
     pub writes: u64,
     /// Bytes that they stored.
     pub written_bytes: u64,
@@ -67,7 +67,7 @@ pub struct IoStatistics {
 pub struct IoLatency {
     /// READ commands.
     pub read: LatencyHistogram,
-    /// WRITE and WRITE AND VERIFY commands.
+    /// WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE commands.
     pub write: LatencyHistogram,
 }
 

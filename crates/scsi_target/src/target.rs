@@ -133,6 +133,17 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.raise_where(volume, AdditionalSense::CAPACITY_DATA_HAS_CHANGED, |_| true);
     }
 
+    /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it hears so once (SBC-3 §4.7.3.8).
+    pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
+        let volumes: Vec<VolumeId> = match volume {
+            Some(volume) => vec![volume],
+            None => self.units.borrow().keys().copied().collect(),
+        };
+        for volume in volumes {
+            self.raise_where(volume, AdditionalSense::THIN_PROVISIONING_SOFT_THRESHOLD_REACHED, |_| true);
+        }
+    }
+
     /// The volume's write cache was switched by an administrator: every nexus gets MODE PARAMETERS CHANGED.
     pub fn mode_parameters_changed(&self, volume: VolumeId) {
         self.raise_where(volume, AdditionalSense::MODE_PARAMETERS_CHANGED, |_| true);
@@ -274,7 +285,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let _in_flight = path.unit.enter();
         let direction = match command.operation {
             Operation::Read => Some(DataDirection::In),
-            Operation::Write | Operation::WriteAndVerify => Some(DataDirection::Out),
+            Operation::Write | Operation::WriteAndVerify | Operation::OrWrite | Operation::WriteAtomic => {
+                Some(DataDirection::Out)
+            }
             _ => None,
         };
         if command.offload.is_none() && direction.is_none() {

@@ -7,6 +7,7 @@ mod compare_and_write;
 mod discovery;
 mod extended_copy;
 mod garbage;
+mod log_sense;
 mod media;
 mod memory;
 mod mode;
@@ -14,6 +15,7 @@ mod persistent_reservations;
 mod reservations;
 mod unmap;
 mod write_same;
+mod writes;
 
 use self::memory::MemoryDevice;
 use crate::{

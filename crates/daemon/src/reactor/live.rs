@@ -95,8 +95,9 @@ impl Live for LiveArray {
             Change::VolumeRolledBack { object, .. } => {
                 target.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
             }
-            // Told to administrators; initiators are not told yet (THIN PROVISIONING SOFT THRESHOLD REACHED, SBC-3 §4.7.3.8).
-            Change::ThresholdReached { .. } => {}
+            Change::ThresholdReached { object, .. } => {
+                target.soft_threshold_reached(object.map(|object| VolumeId(object.0)));
+            }
             Change::WriteCacheChanged { object, .. } => target.mode_parameters_changed(VolumeId(object.0)),
             Change::AccessGranted { .. }
             | Change::AccessRevoked { .. }

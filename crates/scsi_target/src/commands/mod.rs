@@ -4,13 +4,16 @@ mod compare_and_write;
 mod extended_copy;
 mod get_lba_status;
 mod inquiry;
+mod log_sense;
 mod mode_select;
 mod mode_sense;
+mod orwrite;
 mod persistent_reserve_in;
 mod pre_fetch;
 mod prevent_allow_medium_removal;
 mod read;
 mod read_capacity;
+mod read_defect_data;
 mod receive_copy_results;
 mod release;
 mod report_luns;
@@ -26,6 +29,7 @@ mod unmap;
 mod verify;
 mod write;
 mod write_and_verify;
+mod write_atomic;
 mod write_same;
 
 use crate::command::{Command, Operation};
@@ -43,10 +47,12 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &extended_copy::COMMAND,
     &get_lba_status::COMMAND,
     &inquiry::COMMAND,
+    &log_sense::COMMAND,
     &mode_select::MODE_SELECT_10,
     &mode_select::MODE_SELECT_6,
     &mode_sense::MODE_SENSE_10,
     &mode_sense::MODE_SENSE_6,
+    &orwrite::COMMAND,
     &persistent_reserve_in::READ_FULL_STATUS,
     &persistent_reserve_in::READ_KEYS,
     &persistent_reserve_in::READ_RESERVATION,
@@ -60,6 +66,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &read::READ_6,
     &read_capacity::READ_CAPACITY_10,
     &read_capacity::READ_CAPACITY_16,
+    &read_defect_data::READ_DEFECT_DATA_10,
+    &read_defect_data::READ_DEFECT_DATA_12,
     &receive_copy_results::FAILURE_DETAILS,
     &receive_copy_results::OPERATING_PARAMETERS,
     &receive_copy_results::STATUS,
@@ -85,6 +93,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &write_and_verify::WRITE_AND_VERIFY_10,
     &write_and_verify::WRITE_AND_VERIFY_12,
     &write_and_verify::WRITE_AND_VERIFY_16,
+    &write_atomic::COMMAND,
     &write_same::WRITE_SAME_10,
     &write_same::WRITE_SAME_16,
 ];
@@ -100,14 +109,17 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::ExtendedCopy => Box::pin(extended_copy::execute(call)).await,
         Operation::GetLbaStatus => Box::pin(get_lba_status::execute(call)).await,
         Operation::Inquiry => inquiry::execute(call),
+        Operation::LogSense => log_sense::execute(call),
         Operation::ModeSelect => mode_select::execute(call),
         Operation::ModeSense => mode_sense::execute(call),
+        Operation::OrWrite => Box::pin(orwrite::execute(call)).await,
         Operation::PersistentReserveInCapabilities => Ok(persistent_reserve_in::capabilities(call)),
         Operation::PersistentReserveInStatus => Ok(persistent_reserve_in::status(call)),
         Operation::PreFetch => pre_fetch::execute(call),
         Operation::PreventAllowMediumRemoval => prevent_allow_medium_removal::execute(call),
         Operation::ReadCapacity10 => read_capacity::execute_10(call),
         Operation::ReadCapacity16 => read_capacity::execute_16(call),
+        Operation::ReadDefectData => read_defect_data::execute(call),
         Operation::ReceiveCopyFailureDetails => receive_copy_results::failure_details(call),
         Operation::ReceiveCopyOperatingParameters => receive_copy_results::operating_parameters(call),
         Operation::ReceiveCopyStatus => receive_copy_results::status(call),
@@ -123,6 +135,7 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::TestUnitReady => test_unit_ready::execute(call),
         Operation::Verify => Box::pin(verify::execute(call)).await,
         Operation::WriteAndVerify => Box::pin(write_and_verify::execute(call)).await,
+        Operation::WriteAtomic => Box::pin(write_atomic::execute(call)).await,
     }
 }
 
@@ -160,7 +173,12 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         if inside && count <= u64::from(limits.transfer_blocks) { count * BLOCK } else { 0 }
     };
     match command.operation {
-        Operation::Write | Operation::WriteAndVerify => whole_range(),
+        Operation::Write | Operation::WriteAndVerify | Operation::OrWrite => whole_range(),
+        Operation::WriteAtomic => {
+            let (lba, count) = write_atomic::range(cdb);
+            let inside = lba.checked_add(count).is_some_and(|end| end <= device_blocks);
+            if inside && count <= u64::from(limits.atomic_blocks()) { count * BLOCK } else { 0 }
+        }
         Operation::Verify => match verify::byte_check(cdb) {
             0b01 => whole_range(),
             0b11 => whole_range().min(BLOCK),
@@ -185,6 +203,7 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         }
         Operation::GetLbaStatus
         | Operation::Inquiry
+        | Operation::LogSense
         | Operation::ModeSense
         | Operation::PersistentReserveInCapabilities
         | Operation::PersistentReserveInStatus
@@ -193,6 +212,7 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         | Operation::Read
         | Operation::ReadCapacity10
         | Operation::ReadCapacity16
+        | Operation::ReadDefectData
         | Operation::ReceiveCopyFailureDetails
         | Operation::ReceiveCopyOperatingParameters
         | Operation::ReceiveCopyStatus

@@ -53,7 +53,7 @@ fn block_limits_are_those_enforced() {
         hex!("00 b0 003c 01 01 0008 00008000 00000800 00000000 00100000 00000100 00000008 80000000 000000000000ffff")
     );
     let data = inquiry(&array.lun0(), Some(0xb2), 64).data_in;
-    assert_eq!(data.as_ref(), hex!("00 b2 0004 00 e4 02 00"));
+    assert_eq!(data.as_ref(), hex!("00 b2 0004 0b e4 02 00"));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn operation_codes_are_reported_from_the_table() {
 #[test]
 fn commands_that_do_not_exist_are_refused_as_such() {
     let array = Array::new();
-    for opcode in [0xe7, 0x85, 0x4d, 0x5f] {
+    for opcode in [0xe7, 0x85, 0x4c, 0x5f] {
         assert_check(&array.lun0().command(&[opcode]), 0x05, 0x20, 0x00);
     }
     assert_field(&array.lun0().command(&[0x83, 0x01]), true, 1);

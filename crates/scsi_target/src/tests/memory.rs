@@ -1,7 +1,8 @@
 //! A block device in memory, with a gate that holds calls back, a full pool and a failing block.
 
 use block::{
-    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, Lba, ProvisioningExtent, VolumeId,
+    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, Lba, MappingResources,
+    ProvisioningExtent, VolumeId,
 };
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -161,6 +162,11 @@ impl BlockDevice for MemoryDevice {
 
     fn read_only(&self) -> bool {
         self.0.read_only.get()
+    }
+
+    fn mapping_resources(&self) -> MappingResources {
+        let available_bytes = if self.0.full.get() { 0 } else { 5 << 30 };
+        MappingResources { available_bytes, used_bytes: self.mapped_blocks() as u64 * 512 }
     }
 
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {

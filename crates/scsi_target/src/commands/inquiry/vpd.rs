@@ -89,6 +89,7 @@ fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     page.optimal_unmap_granularity = U32::new(u32::from(mapping_unit));
     page.unmap_granularity_alignment = U32::new(UGAVALID);
     page.maximum_write_same_length = U64::new(u64::from(limits.write_same_blocks));
+    page.maximum_atomic_transfer_length = U32::new(limits.atomic_blocks());
     page.as_bytes().to_vec()
 }
 

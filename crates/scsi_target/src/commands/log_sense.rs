@@ -1,0 +1,81 @@
+//! LOG SENSE (4Dh), SPC-4 §6.8: what the pool has and the volume takes of it.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::inquiry::THRESHOLD_EXPONENT;
+use scsi::log::{self, ResourceCount, Scope};
+use zerocopy::IntoBytes;
+
+// Byte 1: PPC and SP are not looked at, because no parameter is kept: a CDB that sets one is refused. PAGE CONTROL may say anything: there are
+// only current values.
+pub(super) const COMMAND: Command = Command {
+    name: "LOG SENSE",
+    operation: Operation::LogSense,
+    opcode: scsi::opcode::LOG_SENSE,
+    service_action: None,
+    cdb_usage: &hex!("4d 00 ff ff 00 ffff ffff 00"),
+    data: DataDirection::In,
+    access: Access::Always,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// The pages, ascending. None has subpages of its own.
+const PAGES: [u8; 3] = [log::SUPPORTED_PAGES, log::LOGICAL_BLOCK_PROVISIONING, log::INFORMATIONAL_EXCEPTIONS];
+
+/// Returns a page from the parameter pointer on.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    const PARAMETER_POINTER_AT: FieldPointer = FieldPointer::cdb(5);
+    let page_code = call.cdb.byte::<2>() & 0x3f;
+    let pointer = call.cdb.be16::<5>();
+    let allocation_length = call.cdb.be16::<7>();
+    let known = PAGES.contains(&page_code);
+    if !known {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 5)));
+    }
+    let data = match (page_code, call.cdb.byte::<3>()) {
+        (
+            log::SUPPORTED_PAGES | log::LOGICAL_BLOCK_PROVISIONING | log::INFORMATIONAL_EXCEPTIONS,
+            log::SUPPORTED_SUBPAGES,
+        ) => {
+            let of_page = |page: &&u8| page_code == log::SUPPORTED_PAGES || **page == page_code;
+            let payload: Vec<u8> = PAGES.iter().filter(of_page).flat_map(|page| [*page, 0]).collect();
+            list(log::subpage(page_code, log::SUPPORTED_SUBPAGES, &payload), pointer)?
+        }
+        (log::SUPPORTED_PAGES, 0) => list(log::page(page_code, &PAGES), pointer)?,
+        (log::INFORMATIONAL_EXCEPTIONS, 0) if pointer == 0 => log::page(page_code, &log::NO_INFORMATIONAL_EXCEPTION),
+        (log::LOGICAL_BLOCK_PROVISIONING, 0) if pointer <= log::USED_LBA_MAPPING_RESOURCES => {
+            let counts = provisioning(call).into_iter().filter(|count| count.parameter_code.get() >= pointer);
+            log::page(page_code, counts.collect::<Vec<_>>().as_bytes())
+        }
+        (_, 0) => return Err(Fault::InvalidFieldInCdb(PARAMETER_POINTER_AT)),
+        _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(3))),
+    };
+    Ok(Reply::parameter_data(data, allocation_length))
+}
+
+/// Pages without parameters have nothing to point at.
+fn list(page: Vec<u8>, pointer: u16) -> Result<Vec<u8>, Fault> {
+    match pointer {
+        0 => Ok(page),
+        _ => Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(5))),
+    }
+}
+
+fn provisioning<D: BlockDevice>(call: &Invocation<'_, D>) -> [ResourceCount; 2] {
+    let resources = call.unit.device().mapping_resources();
+    let set_bytes = BLOCK << THRESHOLD_EXPONENT;
+    let sets = |sets: u64| u32::try_from(sets).unwrap_or(u32::MAX);
+    // Nothing is promised that is not there: what is available is rounded down, what is used up.
+    let available = sets(resources.available_bytes / set_bytes);
+    let used = sets(resources.used_bytes.div_ceil(set_bytes));
+    [
+        ResourceCount::new(log::AVAILABLE_LBA_MAPPING_RESOURCES, available, Scope::Shared),
+        ResourceCount::new(log::USED_LBA_MAPPING_RESOURCES, used, Scope::Dedicated),
+    ]
+}

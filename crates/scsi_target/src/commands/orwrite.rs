@@ -1,0 +1,68 @@
+//! ORWRITE (8Bh), SBC-3 §5.7.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::logical_unit::LogicalUnit;
+use crate::sense::Fault;
+use block::{BlockDevice, CompareOutcome, Durability, Extent};
+use bytes::Bytes;
+use hex_literal::hex;
+use scsi::FieldPointer;
+
+pub(super) const COMMAND: Command = Command {
+    name: "ORWRITE (16)",
+    operation: Operation::OrWrite,
+    opcode: scsi::opcode::ORWRITE_16,
+    service_action: None,
+    cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Logical blocks that are read, combined and written at one instant (64 KiB).
+const STEP_BLOCKS: u64 = 128;
+
+/// Stores, for each bit, whether it was set on the medium or in Data-Out.
+///
+/// A step writes only if the medium still holds what was read, and begins anew otherwise: no other write to a block is lost, and of two ORWRITE
+/// commands both take effect. An initiator that fails halfway sends the command again, which does no harm.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let range = call.range();
+    let extent = call.unit.checked_extent(range, limit)?;
+    let needed_bytes = extent.count * BLOCK;
+    let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
+    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let step_bytes = usize::try_from(STEP_BLOCKS * BLOCK).unwrap_or(usize::MAX);
+    for (step, given) in (0..).zip(data.chunks(step_bytes)) {
+        let count = given.len() as u64 / BLOCK;
+        combine(call, Extent::new(extent.lba.0 + step * STEP_BLOCKS, count), given, durability).await?;
+    }
+    let stored_bytes = data.len() as u64;
+    call.unit.count(|io| {
+        io.writes += 1;
+        io.written_bytes += stored_bytes;
+    });
+    Ok(Reply::took(needed_bytes))
+}
+
+async fn combine<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    extent: Extent,
+    given: &[u8],
+    durability: Durability,
+) -> Result<(), Fault> {
+    let device = call.unit.device();
+    loop {
+        let medium = device.read(extent).await?;
+        let combined: Bytes = medium.iter().zip(given).map(|(medium, given)| medium | given).collect();
+        match device.compare_and_write(extent, medium, combined, durability).await? {
+            CompareOutcome::Written => return Ok(()),
+            // Another command wrote in between.
+            CompareOutcome::Miscompare { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! READ DEFECT DATA (37h, B7h), SBC-3 §5.17 and §5.18. A volume has no defects of a medium: the lists are empty in every format.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::{FieldPointer, defect};
+
+pub(super) const READ_DEFECT_DATA_10: Command = Command {
+    name: "READ DEFECT DATA (10)",
+    operation: Operation::ReadDefectData,
+    opcode: scsi::opcode::READ_DEFECT_DATA_10,
+    service_action: None,
+    cdb_usage: &hex!("37 00 1f 00000000 ffff 00"),
+    data: DataDirection::In,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const READ_DEFECT_DATA_12: Command = Command {
+    name: "READ DEFECT DATA (12)",
+    opcode: scsi::opcode::READ_DEFECT_DATA_12,
+    cdb_usage: &hex!("b7 1f ffffffff ffffffff 00 00"),
+    ..READ_DEFECT_DATA_10
+};
+
+/// Returns an empty list with the bits that were asked for. An ADDRESS DESCRIPTOR INDEX beyond the list is refused.
+pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    if call.command.cdb_usage.len() == 10 {
+        return Ok(Reply::parameter_data(defect::empty_list_10(call.cdb.byte::<2>()), call.cdb.be16::<7>()));
+    }
+    if call.cdb.be32::<2>() > 0 {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
+    }
+    Ok(Reply::parameter_data(defect::empty_list_12(call.cdb.byte::<1>()), call.cdb.be32::<6>()))
+}

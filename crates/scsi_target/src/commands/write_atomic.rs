@@ -1,0 +1,50 @@
+//! WRITE ATOMIC (9Ch), SBC-4 §5.48: all of the data or nothing, whatever crashes. Every WRITE is so here; this command promises it.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::sense::Fault;
+use block::{BlockDevice, Durability};
+use hex_literal::hex;
+use scsi::{Cdb, FieldPointer};
+
+// ATOMIC BOUNDARY (bytes 10 and 11) is not looked at, because MAXIMUM ATOMIC BOUNDARY SIZE is 0: a CDB that gives one is refused.
+pub(super) const COMMAND: Command = Command {
+    name: "WRITE ATOMIC (16)",
+    operation: Operation::WriteAtomic,
+    opcode: scsi::opcode::WRITE_ATOMIC_16,
+    service_action: None,
+    cdb_usage: &hex!("9c 18 ffffffffffffffff 0000 ffff 3f 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Byte of the CDB where TRANSFER LENGTH begins.
+const COUNT_AT: FieldPointer = FieldPointer::cdb(12);
+
+/// First block and number of blocks.
+pub(super) fn range(cdb: &Cdb) -> (u64, u64) {
+    (cdb.be64::<2>(), u64::from(cdb.be16::<12>()))
+}
+
+/// Stores Data-Out at one instant: a reader sees none of it or all, and so does whoever reads after a crash. The transport has to announce
+/// exactly what the CDB names.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let (lba, count) = range(&call.cdb);
+    let limit = u64::from(call.target.limits.atomic_blocks());
+    let extent = call.unit.checked_range(lba, count)?;
+    if count > limit {
+        return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });
+    }
+    let needed_bytes = count * BLOCK;
+    let data = call.exact_data_out(needed_bytes, COUNT_AT)?;
+    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    call.unit.device().write(extent, data, durability).await?;
+    call.unit.count(|io| {
+        io.writes += 1;
+        io.written_bytes += needed_bytes;
+    });
+    Ok(Reply::took(needed_bytes))
+}
