@@ -48,9 +48,9 @@ impl Basic {
         })
     }
 
-    /// The TransportIDs behind a list with SPEC_I_PT. `None` when TRANSPORTID PARAMETER DATA LENGTH is not there or is not the number of
+    /// The TransportIDs behind a list with SPEC_I_PT, each with its first byte in the list. `None` when TRANSPORTID PARAMETER DATA LENGTH is not there or is not the number of
     /// bytes that follow; an error comes with the byte of the list that it is about.
-    pub fn transport_ids(list: &[u8]) -> Option<Result<Vec<TransportId>, (usize, TransportIdError)>> {
+    pub fn transport_ids(list: &[u8]) -> Option<Result<Vec<(usize, TransportId)>, (usize, TransportIdError)>> {
         let (length, ids) = list.get(Self::TRANSPORT_IDS_LENGTH_AT..)?.split_first_chunk::<4>()?;
         if usize::try_from(u32::from_be_bytes(*length)) != Ok(ids.len()) {
             return None;
@@ -61,7 +61,7 @@ impl Basic {
         while !rest.is_empty() {
             match TransportId::parse(rest) {
                 Ok((id, length)) => {
-                    found.push(id);
+                    found.push((at, id));
                     at += length;
                     rest = rest.get(length..).unwrap_or_default();
                 }
