@@ -220,7 +220,7 @@ pub struct AccessRecord {
     pub created: Timestamp,
 }
 
-/// Persistent reservations of a volume that outlive a loss of power (APTPL, SPC-4 §5.9.5).
+/// Persistent reservations of a volume that outlive a loss of power (APTPL, SPC-4 §5.9).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReservationsRecord {

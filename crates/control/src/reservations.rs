@@ -1,4 +1,4 @@
-//! Persistent reservations that outlive a loss of power (APTPL, SPC-4 §5.9.5): one document for each volume that has any. They go with the
+//! Persistent reservations that outlive a loss of power (APTPL, SPC-4 §5.9): one document for each volume that has any. They go with the
 //! volume; neither a clone nor a snapshot has them.
 
 use crate::record::{Document, load};

@@ -109,7 +109,7 @@ const fn scope_and_type(kind: ReservationType) -> u8 {
     SCOPE_LOGICAL_UNIT << 4 | kind.number()
 }
 
-/// REPORT CAPABILITIES parameter data (SPC-4 §6.15.4): every type, SPC-2 reservations beside registrations as §5.9.3 has them
+/// REPORT CAPABILITIES parameter data (SPC-4 §6.15.4): every type, SPC-2 reservations beside registrations as §5.9 has them
 /// (CRH = 1), SPEC_I_PT and ALL_TG_PT (SIP_C = ATP_C = 1). ALLOW COMMANDS is 0.
 ///
 /// * `persists_capable`: PTPL_C, APTPL = 1 is possible.

@@ -20,7 +20,7 @@ pub(crate) enum DataDirection {
 }
 
 /// What a command needs of a logical unit that is reserved: by RESERVE (SPC-2 §5.5.1, whole logical unit) or by PERSISTENT RESERVE OUT
-/// (SPC-4 §5.9.1 table 50, SBC-3 §4.17 table 13). The tables of the standards are [`Access::permits`] and
+/// (SPC-4 §5.9 and SBC-3, "Reservations"). The tables of the standards are [`Access::permits`] and
 /// [`Access::conflicts_with_reserve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -189,7 +189,7 @@ impl Command {
     }
 
     /// What this CDB needs of a reserved logical unit: that of the row, but allowing removal and starting conflict with nothing
-    /// persistent (SBC-3 §4.17).
+    /// persistent (SBC-3, "Reservations").
     pub fn access_of(&self, cdb: &Cdb) -> Access {
         let harmless = match self.operation {
             Operation::PreventAllowMediumRemoval => cdb.byte::<4>() & 0x03 == 0,

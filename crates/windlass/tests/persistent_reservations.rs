@@ -118,15 +118,16 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
             let mut lba = 0;
             // Until the first refusal, be it the unit attention, the conflict or no answer at all: the task was aborted.
             while Instant::now() < stop + Duration::from_secs(1) {
-                let cdb = conformance::cdb::write16(lba, 1);
+                let cdb = conformance::cdb::write16(lba, 1, false);
                 let data = block(round | 0x80);
-                let Ok(tag) = two.submit(cdb, iscsi::initiator::TransferRequest::Out(data)) else { break };
+                if two.submit(cdb, iscsi::initiator::TransferRequest::Out(data)).is_err() {
+                    break;
+                }
                 match two.poll(Duration::from_millis(1)) {
                     Ok(Some(done)) if done.status != 0 => break,
                     Ok(_) => {}
                     Err(_) => break,
                 }
-                let _ = tag;
                 lba = (lba + 8) % 8192;
             }
             two

@@ -25,7 +25,7 @@ pub(super) const COMMAND: Command = Command {
 /// from then on nothing of another nexus takes effect.
 ///
 /// Where there are registrations it conflicts, but for a nexus that a persistent reservation lets in it is a success without effect
-/// (SPC-4 §5.9.3).
+/// (SPC-4 §5.9).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let mut taken = {
         // A PERSISTENT RESERVE OUT that has begun is done first: the two kinds of reservation exclude each other.

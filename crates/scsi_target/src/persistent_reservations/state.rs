@@ -5,7 +5,7 @@ use super::durable::{PersistedReservation, PersistedReservations};
 use scsi::persistent_reservation::{InitiatorPort, ReservationType};
 use std::collections::BTreeMap;
 
-/// An I_T nexus by name: what a registration belongs to. It outlives sessions (SPC-4 §5.9.2.1).
+/// An I_T nexus by name: what a registration belongs to. It outlives sessions (SPC-4 §5.9).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NexusName {
     pub relative_target_port: u16,
@@ -29,7 +29,7 @@ pub(crate) struct State {
     pub reservation: Option<Reservation>,
     /// APTPL of the last registration.
     pub persists: bool,
-    /// PRGENERATION. Begins at 0 with every start (SPC-4 §5.9.2.2).
+    /// PRGENERATION. Begins at 0 with every start (SPC-4 §5.9).
     pub generation: u32,
 }
 

@@ -34,7 +34,7 @@ impl<'a> Transition<'a> {
         Self { actor, state: state.clone(), attentions: Vec::new(), preempted: Vec::new() }
     }
 
-    /// Refuses an actor that is not registered with this key (SPC-4 §5.9.6.1).
+    /// Refuses an actor that is not registered with this key (SPC-4 §5.9).
     pub fn authorise(&self, key: u64) -> Result<(), Fault> {
         if self.state.key(self.actor) == Some(key) { Ok(()) } else { Err(Fault::ReservationConflict) }
     }
@@ -66,7 +66,7 @@ impl<'a> Transition<'a> {
         Ok(())
     }
 
-    /// Ends a registration that its own initiator gives up (SPC-4 §5.9.11.3). The reservation goes with its holder, or with the last
+    /// Ends a registration that its own initiator gives up (SPC-4 §5.9). The reservation goes with its holder, or with the last
     /// registration; those who were let in by it learn that it is gone.
     pub fn unregister(&mut self, nexus: &NexusName) {
         self.state.keys.remove(nexus);

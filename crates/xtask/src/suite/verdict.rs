@@ -47,8 +47,6 @@ const EXPECTED_SKIPS: &[Expected] = &[
     Expected { tests: "WriteAtomic16.", words: "WRITEATOMIC16", because: "WRITE ATOMIC (16) is not implemented yet" },
     Expected { tests: "OrWrite.", words: "ORWRITE", because: "ORWRITE (16) is not implemented yet" },
     Expected { tests: "ReadDefectData", words: "READDEFECTDATA", because: "READ DEFECT DATA is not implemented yet" },
-    Expected { tests: "Prin", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
-    Expected { tests: "Prout", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
     Expected {
         tests: "ReadOnly.ReadOnlySBC",
         words: "ORWRITE is not implemented",

@@ -1,4 +1,4 @@
-//! CLEAR (03h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.11.6.
+//! CLEAR (03h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
 use super::BASIS;
 use crate::command::{Command, Operation};

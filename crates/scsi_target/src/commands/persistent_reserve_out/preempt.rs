@@ -1,4 +1,4 @@
-//! PREEMPT (04h) and PREEMPT AND ABORT (05h), SPC-4 §5.9.11.4 and §5.9.11.5.
+//! PREEMPT (04h) and PREEMPT AND ABORT (05h), SPC-4 §5.9 and §5.9.
 
 use super::{BASIS, ScopeAndType};
 use crate::command::{Command, Operation};

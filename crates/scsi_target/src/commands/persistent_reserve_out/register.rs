@@ -1,4 +1,4 @@
-//! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h), SPC-4 §5.9.7.
+//! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h), SPC-4 §5.9.
 
 use super::BASIS;
 use crate::command::{Command, Operation};

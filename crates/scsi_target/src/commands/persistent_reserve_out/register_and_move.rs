@@ -1,4 +1,4 @@
-//! REGISTER AND MOVE (07h), SPC-4 §5.9.8.
+//! REGISTER AND MOVE (07h), SPC-4 §5.9.
 
 use super::BASIS;
 use super::register::initiator_ports;

@@ -1,4 +1,4 @@
-//! RELEASE (02h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.11.2.
+//! RELEASE (02h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
 use super::{BASIS, ScopeAndType};
 use crate::command::{Command, Operation};

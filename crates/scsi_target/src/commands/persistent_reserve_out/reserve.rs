@@ -1,4 +1,4 @@
-//! RESERVE (01h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.9.
+//! RESERVE (01h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
 use super::{BASIS, ScopeAndType};
 use crate::command::{Command, Operation};

@@ -4,7 +4,7 @@ use super::*;
 use crate::command::Access;
 use crate::commands::COMMANDS;
 
-/// The classes of SPC-4 table 50 and SBC-3 table 13, by opcode and service action. Written down here once more, by hand.
+/// The classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written down here once more, by hand.
 fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_in: bool) -> bool {
     match (opcode, service_action) {
         // INQUIRY, REQUEST SENSE, REPORT LUNS, READ CAPACITY, REPORT TARGET PORT GROUPS, TEST UNIT READY.
@@ -82,7 +82,7 @@ fn classes_differ_only_where_the_standards_do() {
     }
 }
 
-/// RESERVE and RELEASE of SPC-2 where there are registrations, CRH = 1 (SPC-4 §5.9.3).
+/// RESERVE and RELEASE of SPC-2 where there are registrations, CRH = 1 (SPC-4 §5.9).
 #[test]
 fn reserve_of_spc_2_succeeds_without_effect_for_those_who_are_let_in() {
     let (reserve, release) = (hex!("16 00 0000 00 00"), hex!("17 00 0000 00 00"));
