@@ -80,9 +80,12 @@ fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
     // It comes back by itself only with a key; a clone of the volume knows of nothing.
     fixture.array.command(&["volume", "clone", "v1", "c1"]).unwrap();
     fixture.array.publish_volume("c1").unwrap();
-    let mut copy = fixture.log_in("c1", "two");
+    let mut copy = fixture.log_in("c1", "three");
     assert_eq!((copy.registered_keys().unwrap(), copy.persistent_reservation().unwrap()), (vec![], None));
     copy.write16(0, block(3)).unwrap();
+    // REPORTED LUNS DATA HAS CHANGED: the clone.
+    one.clear_unit_attentions().unwrap();
+    two.clear_unit_attentions().unwrap();
     two.persistent_reserve_out(REGISTER, 0, (0, 0x23), APTPL).unwrap();
     two.write16(0, block(4)).unwrap();
 
