@@ -3,7 +3,7 @@
 mod parameter_list;
 mod transport_id;
 
-pub use parameter_list::{Basic, MoveTarget, RegisterAndMove};
+pub use parameter_list::{Basic, MoveTarget, RegisterAndMove, TransportIdsError};
 pub use transport_id::{InitiatorPort, TransportId, TransportIdError};
 
 /// SCOPE of a reservation of the whole logical unit (LU_SCOPE), the only one there is. SPC-4 §6.15.3.3.

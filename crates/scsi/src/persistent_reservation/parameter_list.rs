@@ -1,6 +1,6 @@
 //! Parameter lists of PERSISTENT RESERVE OUT, SPC-4 §6.16.3 and §6.16.4.
 
-use super::transport_id::{TransportId, TransportIdError};
+use super::transport_id::TransportId;
 
 /// The basic parameter list: every service action but REGISTER AND MOVE. 24 bytes, and TransportIDs behind them when SPEC_I_PT is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,28 +48,32 @@ impl Basic {
         })
     }
 
-    /// The TransportIDs behind a list with SPEC_I_PT, each with its first byte in the list. `None` when TRANSPORTID PARAMETER DATA LENGTH is not there or is not the number of
-    /// bytes that follow; an error comes with the byte of the list that it is about.
-    pub fn transport_ids(list: &[u8]) -> Option<Result<Vec<(usize, TransportId)>, (usize, TransportIdError)>> {
-        let (length, ids) = list.get(Self::TRANSPORT_IDS_LENGTH_AT..)?.split_first_chunk::<4>()?;
-        if usize::try_from(u32::from_be_bytes(*length)) != Ok(ids.len()) {
-            return None;
+    /// The TransportIDs behind a list with SPEC_I_PT, each with its first byte in the list.
+    pub fn transport_ids(list: &[u8]) -> Result<Vec<(usize, TransportId)>, TransportIdsError> {
+        let behind = list.get(Self::TRANSPORT_IDS_LENGTH_AT..).and_then(|rest| rest.split_first_chunk::<4>());
+        let (length, mut rest) = behind.ok_or(TransportIdsError::Length)?;
+        if usize::try_from(u32::from_be_bytes(*length)) != Ok(rest.len()) {
+            return Err(TransportIdsError::Length);
         }
         let mut at = Self::TRANSPORT_IDS_AT;
         let mut found = Vec::new();
-        let mut rest = ids;
         while !rest.is_empty() {
-            match TransportId::parse(rest) {
-                Ok((id, length)) => {
-                    found.push((at, id));
-                    at += length;
-                    rest = rest.get(length..).unwrap_or_default();
-                }
-                Err(error) => return Some(Err((at + error.at, error))),
-            }
+            let (id, length) = TransportId::parse(rest).map_err(|error| TransportIdsError::Invalid(at + error.at))?;
+            found.push((at, id));
+            at += length;
+            rest = rest.get(length..).unwrap_or_default();
         }
-        Some(Ok(found))
+        Ok(found)
     }
+}
+
+/// Why the TransportIDs of a list cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportIdsError {
+    /// TRANSPORTID PARAMETER DATA LENGTH is not there, or is not the number of bytes that follow.
+    Length,
+    /// One is not valid; the byte of the list that it is about.
+    Invalid(usize),
 }
 
 /// The parameter list of REGISTER AND MOVE, SPC-4 §6.16.4.
@@ -147,7 +151,7 @@ mod tests {
         assert_eq!((basic.key, basic.service_action_key), (1, 2));
         assert!(basic.specify_initiator_ports && basic.all_target_ports && basic.persist_through_power_loss);
         assert_eq!(Basic::parse(&list[..23]), None);
-        assert_eq!(Basic::transport_ids(&list), None);
+        assert_eq!(Basic::transport_ids(&list), Err(TransportIdsError::Length));
     }
 
     #[test]
@@ -155,13 +159,13 @@ mod tests {
         let id = TransportId::Device("iqn.2026-01.x:y".into()).encode();
         let length = u32::try_from(2 * id.len()).unwrap().to_be_bytes();
         let list = [&[0; 24][..], &length, &id, &id].concat();
-        assert_eq!(Basic::transport_ids(&list).unwrap().unwrap().len(), 2);
-        assert_eq!(Basic::transport_ids(&list[..list.len() - 1]), None);
+        assert_eq!(Basic::transport_ids(&list).unwrap().len(), 2);
+        assert_eq!(Basic::transport_ids(&list[..list.len() - 1]), Err(TransportIdsError::Length));
         let mut wrong = list.clone();
         wrong[28 + id.len()] = 0x06;
-        assert_eq!(Basic::transport_ids(&wrong).unwrap().unwrap_err().0, 28 + id.len());
+        assert_eq!(Basic::transport_ids(&wrong), Err(TransportIdsError::Invalid(28 + id.len())));
         let none = [&[0; 24][..], &[0; 4]].concat();
-        assert_eq!(Basic::transport_ids(&none).unwrap().unwrap(), []);
+        assert_eq!(Basic::transport_ids(&none).unwrap(), []);
     }
 
     #[test]

@@ -15,7 +15,9 @@ use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
-use scsi::persistent_reservation::{Basic, RegisterAndMove, ReservationType, SCOPE_LOGICAL_UNIT, TransportId};
+use scsi::persistent_reservation::{
+    Basic, RegisterAndMove, ReservationType, SCOPE_LOGICAL_UNIT, TransportId, TransportIdsError,
+};
 use scsi::{Cdb, FieldPointer};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -125,8 +127,10 @@ fn read<D>(call: &Invocation<'_, D>, length: u64) -> Result<ParameterList, Fault
             let at = FieldPointer::parameter_list_bit(Basic::FLAGS_AT, Basic::SPEC_I_PT_BIT);
             return Err(Fault::InvalidFieldInParameterList(at));
         }
-        let ids = Basic::transport_ids(&bytes).ok_or_else(|| wrong_length(Basic::TRANSPORT_IDS_AT))?;
-        transport_ids = ids.map_err(|(at, _)| Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)))?;
+        transport_ids = Basic::transport_ids(&bytes).map_err(|error| match error {
+            TransportIdsError::Length => wrong_length(Basic::TRANSPORT_IDS_AT),
+            TransportIdsError::Invalid(at) => Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)),
+        })?;
     } else if bytes.len() != Basic::BYTES {
         return Err(wrong_length(Basic::BYTES));
     }
