@@ -13,6 +13,7 @@ pub mod commands;
 pub mod disturbance;
 pub mod image;
 pub mod initiator;
+pub mod persistent_reservation;
 pub mod race;
 pub mod sense;
 pub mod url;

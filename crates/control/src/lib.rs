@@ -31,6 +31,7 @@ mod offload;
 mod pools;
 mod record;
 mod reply;
+mod reservations;
 mod rollback;
 mod sessions;
 mod snapshots;
@@ -64,7 +65,7 @@ pub use names::iscsi_name_fault;
 pub use object_names::ObjectNames;
 pub use record::{
     AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, PoolRecord,
-    ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
+    RegistrationRecord, ReservationsRecord, ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
 };
 pub use reply::{
     AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,

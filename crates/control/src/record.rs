@@ -7,6 +7,7 @@
 //! | `snapshot/ID` | [`SnapshotRecord`] |
 //! | `host/ID` | [`HostRecord`] |
 //! | `access/VOLUME-ID/HOST-ID`, `access/VOLUME-ID/any` | [`AccessRecord`] |
+//! | `reservations/VOLUME-ID` | [`ReservationsRecord`] |
 //! | `pool-settings` | [`PoolRecord`] |
 //! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
 //! | `crossing/…` | a threshold that is reached, until it is left |
@@ -219,6 +220,34 @@ pub struct AccessRecord {
     pub created: Timestamp,
 }
 
+/// Persistent reservations of a volume that outlive a loss of power (APTPL, SPC-4 §5.9).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReservationsRecord {
+    /// The volume.
+    pub volume: Uuid,
+    /// Who is registered, at least one.
+    pub registrations: Vec<RegistrationRecord>,
+    /// TYPE of the reservation (SPC-4 §6.15.3.4); absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation_type: Option<u8>,
+}
+
+/// A registration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistrationRecord {
+    /// Initiator port: name and ISID, `NAME,i,0xISID`.
+    pub initiator_port: String,
+    /// Relative target port identifier.
+    pub relative_target_port: u16,
+    /// Reservation key.
+    pub key: u64,
+    /// It holds the reservation; with the all registrants types every one does, and this need not be set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holder: bool,
+}
+
 /// A document that knows its key.
 pub(crate) trait Document: Serialize + DeserializeOwned {
     /// What every key of this kind starts with.
@@ -309,6 +338,13 @@ impl Document for AccessRecord {
             Some(host) => format!("{}{}/{host}", Self::PREFIX, self.volume),
             None => format!("{}{}/any", Self::PREFIX, self.volume),
         }
+    }
+}
+
+impl Document for ReservationsRecord {
+    const PREFIX: &'static str = "reservations/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.volume)
     }
 }
 

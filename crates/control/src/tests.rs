@@ -6,6 +6,7 @@ mod events;
 mod hosts;
 mod jobs;
 mod offload;
+mod reservations;
 mod restart;
 mod snapshots;
 mod space;

@@ -215,6 +215,7 @@ impl<C: Catalog + 'static> Control<C> {
             return Err(ControlError::HasSnapshots { name: record.name, users: snapshots.iter().map(user).collect() });
         }
         let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
+        changes.extend(self.without_reservations(record.id));
         for snapshot in &snapshots {
             changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
         }

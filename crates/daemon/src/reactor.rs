@@ -10,6 +10,7 @@ mod live;
 mod memory;
 mod pump;
 mod registry;
+mod reservations;
 mod store;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
@@ -111,6 +112,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     reactor.target.set_name(&target_name);
     live.load(&control.directory());
     let control = Rc::new(control);
+    reservations::load(&reactor, &control).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
 
     let background = tokio::task::spawn_local({
         let control = control.clone();

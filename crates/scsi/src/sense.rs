@@ -62,6 +62,8 @@ impl AdditionalSense {
     pub const LOGICAL_UNIT_NOT_SUPPORTED: Self = Self(0x2500);
     /// 26/00.
     pub const INVALID_FIELD_IN_PARAMETER_LIST: Self = Self(0x2600);
+    /// 26/04.
+    pub const INVALID_RELEASE_OF_PERSISTENT_RESERVATION: Self = Self(0x2604);
     /// 26/06.
     pub const TOO_MANY_TARGET_DESCRIPTORS: Self = Self(0x2606);
     /// 26/07.
@@ -88,6 +90,12 @@ impl AdditionalSense {
     pub const BUS_DEVICE_RESET_FUNCTION_OCCURRED: Self = Self(0x2903);
     /// 2A/01.
     pub const MODE_PARAMETERS_CHANGED: Self = Self(0x2a01);
+    /// 2A/03.
+    pub const RESERVATIONS_PREEMPTED: Self = Self(0x2a03);
+    /// 2A/04.
+    pub const RESERVATIONS_RELEASED: Self = Self(0x2a04);
+    /// 2A/05.
+    pub const REGISTRATIONS_PREEMPTED: Self = Self(0x2a05);
     /// 2A/09.
     pub const CAPACITY_DATA_HAS_CHANGED: Self = Self(0x2a09);
     /// 2F/00.
@@ -108,6 +116,8 @@ impl AdditionalSense {
     pub const DATA_PHASE_ERROR: Self = Self(0x4b00);
     /// 53/02.
     pub const MEDIUM_REMOVAL_PREVENTED: Self = Self(0x5302);
+    /// 55/04.
+    pub const INSUFFICIENT_REGISTRATION_RESOURCES: Self = Self(0x5504);
 
     /// The additional sense code.
     pub const fn code(self) -> u8 {
@@ -156,6 +166,11 @@ impl FieldPointer {
     /// A byte of the parameter list; an offset above 65 535 is reported as 65 535.
     pub fn parameter_list(byte: usize) -> Self {
         Self { area: FieldArea::ParameterList, byte: u16::try_from(byte).unwrap_or(u16::MAX), bit: None }
+    }
+
+    /// A bit of the parameter list; an offset above 65 535 is reported as 65 535.
+    pub fn parameter_list_bit(byte: usize, bit: u8) -> Self {
+        Self { bit: Some(bit), ..Self::parameter_list(byte) }
     }
 
     /// A byte of the segment descriptor.

@@ -3,7 +3,9 @@
 
 use crate::commands::COMMANDS;
 use crate::offload::Primitive;
+use crate::persistent_reservations::Role;
 use crate::sense::Fault;
+use scsi::persistent_reservation::ReservationType;
 use scsi::{Cdb, FieldPointer};
 
 /// Which way parameter or block data moves.
@@ -17,15 +19,51 @@ pub(crate) enum DataDirection {
     Out,
 }
 
-/// What the command does to a logical unit that another I_T nexus has reserved.
+/// What a command needs of a logical unit that is reserved: by RESERVE (SPC-2 §5.5.1, whole logical unit) or by PERSISTENT RESERVE OUT
+/// (SPC-4 §5.9 and SBC-3, "Reservations"). The tables of the standards are [`Access::permits`] and
+/// [`Access::conflicts_with_reserve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Never conflicts.
     Always,
-    /// Conflicts with a reservation of another I_T nexus; changes nothing on the medium.
+    /// Conflicts with a RESERVE of another I_T nexus only.
+    Condition,
+    /// Reports what the device server can do: conflicts as [`Self::Control`], but not with RESERVE.
+    Capability,
+    /// PERSISTENT RESERVE IN and OUT: conflicts with every RESERVE, also with the sender's own; PERSISTENT RESERVE OUT has rules of its
+    /// own against persistent reservations.
+    PersistentReserve,
+    /// Reads the medium.
     Read,
-    /// Conflicts as well; a reservation waits until commands of this class that have started are done.
+    /// Reads or changes how the logical unit works.
+    Control,
+    /// Changes the medium or what others see; a reservation waits until commands of this class that have started are done.
     Write,
+}
+
+impl Access {
+    /// Whether the command conflicts with a RESERVE; `own` tells that it comes from the I_T nexus that holds it.
+    pub const fn conflicts_with_reserve(self, own: bool) -> bool {
+        match self {
+            Self::Always | Self::Capability => false,
+            Self::PersistentReserve => true,
+            Self::Condition | Self::Read | Self::Control | Self::Write => !own,
+        }
+    }
+
+    /// Whether an I_T nexus with this role may execute the command while there is a persistent reservation of this type.
+    pub const fn permits(self, kind: ReservationType, role: Role) -> bool {
+        let let_in = match role {
+            Role::Holder => true,
+            Role::Registrant => kind.admits_registrants(),
+            Role::Unregistered => false,
+        };
+        match self {
+            Self::Always | Self::Condition | Self::PersistentReserve => true,
+            Self::Read => let_in || !kind.is_exclusive_access(),
+            Self::Capability | Self::Control | Self::Write => let_in,
+        }
+    }
 }
 
 /// What the command needs of the medium.
@@ -60,7 +98,15 @@ pub(crate) enum Operation {
     ModeSense,
     OrWrite,
     PersistentReserveInCapabilities,
-    PersistentReserveInStatus,
+    PersistentReserveInFullStatus,
+    PersistentReserveInKeys,
+    PersistentReserveInReservation,
+    PersistentReserveOutClear,
+    PersistentReserveOutPreempt,
+    PersistentReserveOutRegister,
+    PersistentReserveOutRegisterAndMove,
+    PersistentReserveOutRelease,
+    PersistentReserveOutReserve,
     PreFetch,
     PreventAllowMediumRemoval,
     Read,
@@ -144,6 +190,17 @@ impl Command {
     /// The row with this operation code and service action.
     pub fn with_service_action(opcode: u8, service_action: u8) -> Option<&'static Self> {
         COMMANDS.iter().copied().find(|row| row.opcode == opcode && row.service_action == Some(service_action))
+    }
+
+    /// What this CDB needs of a reserved logical unit: that of the row, but allowing removal and starting conflict with nothing
+    /// persistent (SBC-3, "Reservations").
+    pub fn access_of(&self, cdb: &Cdb) -> Access {
+        let harmless = match self.operation {
+            Operation::PreventAllowMediumRemoval => cdb.byte::<4>() & 0x03 == 0,
+            Operation::StartStopUnit => cdb.byte::<4>() & 0xf1 == 0x01,
+            _ => false,
+        };
+        if harmless { Access::Condition } else { self.access }
     }
 
     /// Refuses reserved bits, and bits of fields that are not supported.

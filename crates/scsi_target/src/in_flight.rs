@@ -1,7 +1,8 @@
-//! Counts commands in flight on a logical unit and lets a command wait until they are done.
+//! Counts commands in flight on a logical unit and lets a command wait until those before it are done.
 //!
-//! RESERVE uses it: once it has completed with GOOD status, no write or COMPARE AND WRITE of another I_T nexus that passed the
-//! reservation check before may still take effect. VMware wants the two to be atomic to each other.
+//! RESERVE and PERSISTENT RESERVE OUT use it: once one of them has completed with GOOD status, no write or COMPARE AND WRITE of another
+//! I_T nexus that passed the reservation check before may still take effect. VMware wants the two to be atomic to each other. Commands
+//! that are admitted later are not waited for, so writes that never cease do not hold up a reservation.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -11,23 +12,51 @@ use std::task::{Poll, Waker};
 /// The counter. One per logical unit.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
+    /// Commands since somebody last began to wait.
+    now: RefCell<Rc<Batch>>,
+    /// Those before that are not all done.
+    earlier: RefCell<Vec<Rc<Batch>>>,
+}
+
+/// Commands that were admitted between two waits.
+#[derive(Debug, Default)]
+struct Batch {
     count: Cell<u32>,
     waiting: RefCell<Vec<Waker>>,
 }
 
 /// One command in flight, from [`InFlight::enter`] until it is dropped.
 #[derive(Debug)]
-pub(crate) struct InFlightGuard(Rc<InFlight>);
+pub(crate) struct InFlightGuard(Rc<Batch>);
 
 impl InFlight {
     /// Counts a command until the guard is dropped.
-    pub fn enter(self: &Rc<Self>) -> InFlightGuard {
-        self.count.set(self.count.get() + 1);
-        InFlightGuard(Rc::clone(self))
+    pub fn enter(&self) -> InFlightGuard {
+        let batch = Rc::clone(&self.now.borrow());
+        batch.count.set(batch.count.get() + 1);
+        InFlightGuard(batch)
     }
 
-    /// Waits until no command is in flight.
+    /// Waits until no command is in flight that had entered when this was first polled.
     pub async fn drained(&self) {
+        for batch in self.seal() {
+            batch.done().await;
+        }
+    }
+
+    /// Everything in flight; what enters from now on is counted apart.
+    fn seal(&self) -> Vec<Rc<Batch>> {
+        let mut earlier = self.earlier.borrow_mut();
+        earlier.retain(|batch| batch.count.get() > 0);
+        if self.now.borrow().count.get() > 0 {
+            earlier.push(self.now.replace(Rc::default()));
+        }
+        earlier.clone()
+    }
+}
+
+impl Batch {
+    async fn done(&self) {
         poll_fn(|context| {
             if self.count.get() == 0 {
                 return Poll::Ready(());
@@ -61,13 +90,22 @@ mod tests {
     use std::task::Context;
 
     #[test]
-    fn waits_for_the_last_guard() {
-        let commands = Rc::new(InFlight::default());
-        let guard = commands.enter();
-        let mut drained = pin!(commands.drained());
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(drained.as_mut().poll(&mut context).is_pending());
-        drop(guard);
-        assert!(drained.as_mut().poll(&mut context).is_ready());
+    fn waits_for_those_before_and_not_for_those_after() {
+        let commands = InFlight::default();
+        let context = &mut Context::from_waker(Waker::noop());
+        let first = commands.enter();
+        let mut early = pin!(commands.drained());
+        assert!(early.as_mut().poll(context).is_pending());
+        let second = commands.enter();
+        let mut late = pin!(commands.drained());
+        assert!(late.as_mut().poll(context).is_pending());
+        let third = commands.enter();
+        drop(first);
+        assert!(early.as_mut().poll(context).is_ready());
+        assert!(late.as_mut().poll(context).is_pending());
+        drop(second);
+        assert!(late.as_mut().poll(context).is_ready());
+        drop(third);
+        assert!(pin!(commands.drained()).as_mut().poll(context).is_ready());
     }
 }

@@ -87,6 +87,8 @@ pub(crate) struct Invocation<'a, D> {
     pub command: &'static Command,
     pub cdb: Cdb,
     pub request: Request,
+    /// [`Nexus::aborts`] when the command began.
+    pub aborts_before: u64,
 }
 
 impl<D> Invocation<'_, D> {

@@ -2,14 +2,15 @@
 //! sense data and Data-In.
 //!
 //! [`ScsiTarget`] holds the logical units of one SCSI target device, the I_T nexuses that are attached, which initiator sees which
-//! logical unit as which LUN, SPC-2 reservations, unit attentions and the results of third-party copies. It has no runtime, no
+//! logical unit as which LUN, SPC-2 and persistent reservations, unit attentions and the results of third-party copies. It has no runtime, no
 //! socket and no clock: the transport attaches nexuses, hands over requests and polls the futures, all on one thread.
 //!
-//! Persistent reservations, protection information, log pages and thin-provisioning thresholds are not here yet; a command that is
+//! Protection information, log pages and thin-provisioning thresholds are not here yet; a command that is
 //! not in the table is answered with INVALID COMMAND OPERATION CODE, and nothing is announced that is not executed: VPD pages, mode
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
+mod aborts;
 mod access;
 mod command;
 mod commands;
@@ -20,6 +21,7 @@ mod limits;
 mod logical_unit;
 mod nexus;
 mod offload;
+mod persistent_reservations;
 mod profile;
 mod sense;
 mod target;
@@ -33,6 +35,9 @@ pub use limits::Limits;
 pub use logical_unit::{IoLatency, IoStatistics, LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
 pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, ReasonCounts, VolumeOffload};
+pub use persistent_reservations::{
+    PersistedReservation, PersistedReservations, ReservationStore, StoreError, TaskAborter,
+};
 pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
 pub use task_management::TaskManagementError;
 

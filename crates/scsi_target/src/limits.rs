@@ -24,6 +24,10 @@ pub struct Limits {
     pub unmap_blocks: u32,
     /// MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT.
     pub unmap_descriptors: u32,
+    /// Registrations for persistent reservations that one logical unit can have.
+    pub registrations: usize,
+    /// Longest parameter list of PERSISTENT RESERVE OUT, bytes.
+    pub persistent_reserve_out_bytes: u32,
     /// Limits of the copy manager.
     pub copy: OperatingParameters,
 }
@@ -44,6 +48,8 @@ impl Default for Limits {
             write_same_blocks: 0xffff,
             unmap_blocks: 0x10_0000,
             unmap_descriptors: 256,
+            registrations: 256,
+            persistent_reserve_out_bytes: 0x8000,
             copy: OperatingParameters {
                 maximum_cscd_count: 64,
                 maximum_segment_count: 64,

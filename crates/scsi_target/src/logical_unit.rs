@@ -1,10 +1,11 @@
-//! A logical unit: a block device with its identity, mode parameters, medium state, SPC-2 reservation and counters.
+//! A logical unit: a block device with its identity, mode parameters, medium state, reservations and counters.
 
-use crate::command::DataDirection;
+use crate::command::{Access, DataDirection};
 use crate::in_flight::InFlight;
 use crate::limits::Limits;
-use crate::nexus::NexusId;
+use crate::nexus::{Nexus, NexusId};
 use crate::offload::{LatencyHistogram, OffloadStatistics, Primitive};
+use crate::persistent_reservations::PersistentReservations;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
@@ -120,7 +121,8 @@ pub(crate) struct LogicalUnit<D> {
     prevents: RefCell<BTreeSet<NexusId>>,
     reservation: Cell<Option<NexusId>>,
     /// Commands in flight that may change the medium.
-    pub writes: Rc<InFlight>,
+    pub writes: InFlight,
+    pub persistent: PersistentReservations,
     pub io: Cell<IoStatistics>,
     pub latency: RefCell<IoLatency>,
     /// Commands of any kind at work.
@@ -141,7 +143,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
             loaded: Cell::new(true),
             prevents: RefCell::default(),
             reservation: Cell::new(None),
-            writes: Rc::default(),
+            writes: InFlight::default(),
+            persistent: PersistentReservations::default(),
             io: Cell::default(),
             latency: RefCell::default(),
             in_flight: Cell::new(0),
@@ -281,8 +284,9 @@ impl<D: BlockDevice> LogicalUnit<D> {
         ]
     }
 
-    // Reservation (SPC-2 §5.5.1: whole logical unit, one I_T nexus).
+    // Reservations: RESERVE (SPC-2 §5.5.1: whole logical unit, one I_T nexus) and persistent ones.
 
+    /// The I_T nexus that has reserved the logical unit with RESERVE.
     pub fn reservation(&self) -> Option<NexusId> {
         self.reservation.get()
     }
@@ -291,15 +295,21 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.reservation.set(holder);
     }
 
-    /// Refuses a nexus while another one holds the reservation.
-    pub fn check_reservation(&self, nexus: NexusId) -> Result<(), Fault> {
-        match self.reservation.get() {
-            Some(holder) if holder != nexus => {
-                self.count(|io| io.reservation_conflicts += 1);
-                Err(Fault::ReservationConflict)
-            }
-            _ => Ok(()),
+    /// Refuses a command that a reservation keeps the nexus from.
+    pub fn check_access(&self, nexus: &Nexus<D>, access: Access) -> Result<(), Fault> {
+        let reserved = self.reservation.get().is_some_and(|holder| access.conflicts_with_reserve(holder == nexus.id));
+        let permitted =
+            || self.persistent.role(nexus.name.as_ref()).is_none_or(|(kind, role)| access.permits(kind, role));
+        if reserved || !permitted() {
+            return Err(self.conflict());
         }
+        Ok(())
+    }
+
+    /// A conflict, counted.
+    pub fn conflict(&self) -> Fault {
+        self.count(|io| io.reservation_conflicts += 1);
+        Fault::ReservationConflict
     }
 
     /// Takes back what an I_T nexus held: it is gone.
@@ -310,7 +320,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.prevents.borrow_mut().remove(&nexus);
     }
 
-    /// Logical unit reset, SAM-5 §6.3.3: reservation, prevention of removal and mode parameters go back to their defaults.
+    /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters go back to their defaults. Persistent
+    /// reservations stay.
     pub fn reset(&self) {
         self.reservation.set(None);
         self.prevents.borrow_mut().clear();

@@ -1,8 +1,11 @@
 //! I_T nexuses: an initiator port that is logged in through a target port, with the logical units it sees and the unit attentions
 //! that wait for it on each (the I_T_L nexus, SAM-5 §4.8).
 
+use crate::aborts::Aborts;
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
+use crate::persistent_reservations::NexusName;
+use scsi::persistent_reservation::InitiatorPort;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -81,6 +84,9 @@ pub(crate) struct Nexus<D> {
     /// By LUN, ascending.
     view: RefCell<Vec<Rc<ItlNexus<D>>>>,
     pub copies: Copies,
+    /// What a registration of this nexus belongs to; `None` when the initiator port has no name by which it could be found again.
+    pub name: Option<NexusName>,
+    pub aborts: Aborts,
 }
 
 impl<D> Nexus<D> {
@@ -137,6 +143,8 @@ impl<D> NexusTable<D> {
         });
         let slot = u32::try_from(index).unwrap_or(u32::MAX);
         let mut id = NexusId { slot, generation: 0 };
+        let name = InitiatorPort::parse(&initiator_port)
+            .map(|initiator_port| NexusName { relative_target_port, initiator_port });
         let make = |id| {
             Rc::new(Nexus {
                 id,
@@ -145,6 +153,8 @@ impl<D> NexusTable<D> {
                 relative_target_port,
                 view: RefCell::default(),
                 copies: Copies::default(),
+                name,
+                aborts: Aborts::default(),
             })
         };
         if let Some((generation, place)) = self.slots.get_mut(index) {

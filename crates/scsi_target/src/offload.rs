@@ -4,6 +4,7 @@
 //! log, and so does one that completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
 //! miscompare of COMPARE AND WRITE is ordinary contention and only counted.
 
+use crate::persistent_reservations::StoreError;
 use crate::sense::{CopyCause, Fault};
 use block::{BlockError, VolumeId};
 use std::collections::{BTreeMap, VecDeque};
@@ -266,6 +267,7 @@ impl Reason {
             Fault::Miscompare { .. } => return None,
             Fault::InvalidOperationCode
             | Fault::InvalidFieldInCdb(_)
+            | Fault::InvalidRelease
             | Fault::SavingNotSupported
             | Fault::MediumRemovalPrevented
             | Fault::UnitAttention(_) => Self::InvalidField,
@@ -278,7 +280,10 @@ impl Reason {
             | Fault::PartialBlock { .. }
             | Fault::WrongDirection
             | Fault::DataOutMissing { .. } => Self::BadLength,
-            Fault::AboveLimit { .. } | Fault::TooManyCscds { .. } | Fault::TooManySegments { .. } => Self::OverLimit,
+            Fault::AboveLimit { .. }
+            | Fault::TooManyCscds { .. }
+            | Fault::TooManySegments { .. }
+            | Fault::InsufficientRegistrationResources => Self::OverLimit,
             Fault::SegmentGranularity { .. } => Self::Misaligned,
             Fault::OutOfRange { .. } | Fault::Block(BlockError::OutOfRange { .. }) => Self::OutOfRange,
             Fault::ReservationConflict => Self::ReservedByAnother,
@@ -286,9 +291,11 @@ impl Reason {
             Fault::MediumNotPresent => Self::MediumNotPresent,
             Fault::ListIdInUse { .. } => Self::ListIdInUse,
             Fault::LogicalUnitNotSupported | Fault::Block(BlockError::Gone) => Self::VolumeGone,
-            Fault::Block(BlockError::PoolFull) => Self::NoSpace,
+            Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Self::NoSpace,
             Fault::Block(BlockError::ReadFailed { .. }) => Self::MediaError,
-            Fault::Block(BlockError::PoolStopped { .. }) => Self::PoolStopped,
+            Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
+                Self::PoolStopped
+            }
             Fault::CopyAborted { cause, .. } => match cause {
                 CopyCause::NoSuchCscd { .. } | CopyCause::WrongDeviceType { .. } => Self::BadDescriptor,
                 CopyCause::NotVisible { .. } => Self::NotGranted,
@@ -398,6 +405,9 @@ pub(crate) fn detail(fault: &Fault) -> String {
         | Fault::LogicalUnitNotSupported
         | Fault::Miscompare { .. }
         | Fault::ReservationConflict
+        | Fault::InvalidRelease
+        | Fault::InsufficientRegistrationResources
+        | Fault::ReservationsNotStored(_)
         | Fault::UnitAttention(_)
         | Fault::SoftwareWriteProtected
         | Fault::MediumNotPresent

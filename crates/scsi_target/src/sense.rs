@@ -1,6 +1,7 @@
 //! Where a fault becomes status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its failure as a [`Fault`]; only this
 //! file knows codes.
 
+use crate::persistent_reservations::StoreError;
 use block::BlockError;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
 
@@ -31,8 +32,14 @@ pub(crate) enum Fault {
     LogicalUnitNotSupported,
     /// The data differs from the medium; offset in bytes of the first difference.
     Miscompare { offset_bytes: u64 },
-    /// Another I_T nexus holds a reservation.
+    /// A reservation stands in the way.
     ReservationConflict,
+    /// RELEASE with another scope or type than the persistent reservation has.
+    InvalidRelease,
+    /// No room for one more registration.
+    InsufficientRegistrationResources,
+    /// Persistent reservations that have to outlive a loss of power could not be kept.
+    ReservationsNotStored(StoreError),
     /// Reported once instead of executing the command.
     UnitAttention(AdditionalSense),
     /// SWP is set.
@@ -148,6 +155,13 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
             information: Some(*offset_bytes),
             ..check(SenseKey::MISCOMPARE, Asc::MISCOMPARE_DURING_VERIFY_OPERATION)
         },
+        Fault::InvalidRelease => illegal(Asc::INVALID_RELEASE_OF_PERSISTENT_RESERVATION),
+        Fault::InsufficientRegistrationResources | Fault::ReservationsNotStored(StoreError::NoRoom) => {
+            illegal(Asc::INSUFFICIENT_REGISTRATION_RESOURCES)
+        }
+        Fault::ReservationsNotStored(StoreError::Failed) => {
+            check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE)
+        }
         Fault::UnitAttention(additional) => check(SenseKey::UNIT_ATTENTION, *additional),
         Fault::SoftwareWriteProtected => check(SenseKey::DATA_PROTECT, Asc::LOGICAL_UNIT_SOFTWARE_WRITE_PROTECTED),
         Fault::MediumNotPresent => check(SenseKey::NOT_READY, Asc::MEDIUM_NOT_PRESENT),

@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
 use crate::offload::{LogEntry, Primitive, Reason, RefusalLog, VolumeOffload};
+use crate::persistent_reservations::{ReservationStore, TaskAborter};
 use crate::sense::{self, Fault};
 use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
@@ -64,6 +65,8 @@ pub struct ScsiTarget<D> {
     pub(crate) units: RefCell<BTreeMap<VolumeId, Rc<LogicalUnit<D>>>>,
     pub(crate) nexuses: RefCell<NexusTable<D>>,
     pub(crate) access: RefCell<Vec<AccessEntry>>,
+    pub(crate) reservation_store: RefCell<Option<Rc<dyn ReservationStore>>>,
+    pub(crate) task_aborter: RefCell<Option<Rc<dyn TaskAborter>>>,
     clock: Rc<dyn Clock>,
     log: RefCell<RefusalLog>,
 }
@@ -77,6 +80,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
             units: RefCell::default(),
             nexuses: RefCell::default(),
             access: RefCell::default(),
+            reservation_store: RefCell::default(),
+            task_aborter: RefCell::default(),
             clock: options.clock,
             log: RefCell::new(RefusalLog::new(options.refusal_log_entries)),
         }
@@ -149,7 +154,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.raise_where(volume, AdditionalSense::MODE_PARAMETERS_CHANGED, |_| true);
     }
 
-    /// The I_T nexus that holds the volume's reservation.
+    /// The I_T nexus that has reserved the volume with RESERVE.
     pub fn reservation_holder(&self, volume: VolumeId) -> Option<NexusId> {
         self.unit(volume)?.reservation()
     }
@@ -213,7 +218,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         nexus.id
     }
 
-    /// Detaches an I_T nexus: its reservations, prevention of removal and copy results are gone. Its commands have to be done before.
+    /// Detaches an I_T nexus: its reservation, prevention of removal and copy results are gone, what it
+    /// has registered for persistent reservations stays. Its commands have to be done before.
     pub fn detach_nexus(&self, nexus: NexusId) {
         let removed = self.nexuses.borrow_mut().remove(nexus);
         if removed.is_some() {
@@ -337,14 +343,13 @@ impl<D: BlockDevice> ScsiTarget<D> {
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
         let _in_flight = (command.access == Access::Write).then(|| unit.writes.enter());
-        let call = Invocation { target: self, nexus, unit, command, cdb, request };
+        let aborts_before = nexus.aborts.count();
+        let call = Invocation { target: self, nexus, unit, command, cdb, request, aborts_before };
         commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
     fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
-        if command.access != Access::Always {
-            unit.check_reservation(nexus.id)?;
-        }
+        unit.check_access(nexus, command.access_of(cdb))?;
         command.validate(cdb)?;
         match command.medium {
             Medium::NotNeeded => Ok(()),

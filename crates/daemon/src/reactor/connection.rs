@@ -185,6 +185,9 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
     task.core.close();
     task.waiting.clear();
     task.data_in.withdraw();
+    if let Some(nexus) = member.nexus.get() {
+        reactor.target.tasks_aborted(nexus);
+    }
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
     while let Some((handle, _response)) = task.commands.next().await {
         task.running.remove(&handle);
@@ -299,6 +302,9 @@ impl ConnectionTask {
             .collect();
         for task in &concerned {
             self.core.discard(*task);
+        }
+        if let Some(nexus) = nexus {
+            target.tasks_aborted(nexus);
         }
         self.waiting.retain(|command| !concerned.contains(&command.task));
         self.wait_for(concerned, done);

@@ -115,10 +115,10 @@ async fn copy_segment<D: BlockDevice>(
     let at_source = |fault| CopyCause::Source(Box::new(fault));
     let at_destination = |fault| CopyCause::Destination(Box::new(fault));
 
-    source.check_reservation(call.nexus.id).map_err(at_source)?;
+    source.check_access(call.nexus, Access::Read).map_err(at_source)?;
     source.check_present().map_err(at_source)?;
     let extent = source.checked_range(segment.source_lba, segment.block_count).map_err(at_source)?;
-    destination.check_reservation(call.nexus.id).map_err(at_destination)?;
+    destination.check_access(call.nexus, Access::Write).map_err(at_destination)?;
     destination.check_writable().map_err(at_destination)?;
     destination.checked_range(segment.destination_lba, segment.block_count).map_err(at_destination)?;
 

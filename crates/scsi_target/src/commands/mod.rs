@@ -9,6 +9,7 @@ mod mode_select;
 mod mode_sense;
 mod orwrite;
 mod persistent_reserve_in;
+mod persistent_reserve_out;
 mod pre_fetch;
 mod prevent_allow_medium_removal;
 mod read;
@@ -57,6 +58,14 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &persistent_reserve_in::READ_KEYS,
     &persistent_reserve_in::READ_RESERVATION,
     &persistent_reserve_in::REPORT_CAPABILITIES,
+    &persistent_reserve_out::clear::COMMAND,
+    &persistent_reserve_out::preempt::PREEMPT,
+    &persistent_reserve_out::preempt::PREEMPT_AND_ABORT,
+    &persistent_reserve_out::register::REGISTER,
+    &persistent_reserve_out::register::REGISTER_AND_IGNORE_EXISTING_KEY,
+    &persistent_reserve_out::register_and_move::COMMAND,
+    &persistent_reserve_out::release::COMMAND,
+    &persistent_reserve_out::reserve::COMMAND,
     &pre_fetch::PRE_FETCH_10,
     &pre_fetch::PRE_FETCH_16,
     &prevent_allow_medium_removal::COMMAND,
@@ -114,7 +123,15 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::ModeSense => mode_sense::execute(call),
         Operation::OrWrite => Box::pin(orwrite::execute(call)).await,
         Operation::PersistentReserveInCapabilities => Ok(persistent_reserve_in::capabilities(call)),
-        Operation::PersistentReserveInStatus => Ok(persistent_reserve_in::status(call)),
+        Operation::PersistentReserveInFullStatus => Ok(persistent_reserve_in::full_status(call)),
+        Operation::PersistentReserveInKeys => Ok(persistent_reserve_in::keys(call)),
+        Operation::PersistentReserveInReservation => Ok(persistent_reserve_in::reservation(call)),
+        Operation::PersistentReserveOutClear
+        | Operation::PersistentReserveOutPreempt
+        | Operation::PersistentReserveOutRegister
+        | Operation::PersistentReserveOutRegisterAndMove
+        | Operation::PersistentReserveOutRelease
+        | Operation::PersistentReserveOutReserve => Box::pin(persistent_reserve_out::execute(call)).await,
         Operation::PreFetch => pre_fetch::execute(call),
         Operation::PreventAllowMediumRemoval => prevent_allow_medium_removal::execute(call),
         Operation::ReadCapacity10 => read_capacity::execute_10(call),
@@ -201,12 +218,23 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
             let length = u64::from(cdb.be32::<10>());
             if length <= extended_copy::longest_parameter_list(limits) { length } else { 0 }
         }
+        Operation::PersistentReserveOutClear
+        | Operation::PersistentReserveOutPreempt
+        | Operation::PersistentReserveOutRegister
+        | Operation::PersistentReserveOutRegisterAndMove
+        | Operation::PersistentReserveOutRelease
+        | Operation::PersistentReserveOutReserve => {
+            let length = persistent_reserve_out::parameter_list_length(cdb);
+            if length <= u64::from(limits.persistent_reserve_out_bytes) { length } else { 0 }
+        }
         Operation::GetLbaStatus
         | Operation::Inquiry
         | Operation::LogSense
         | Operation::ModeSense
         | Operation::PersistentReserveInCapabilities
-        | Operation::PersistentReserveInStatus
+        | Operation::PersistentReserveInFullStatus
+        | Operation::PersistentReserveInKeys
+        | Operation::PersistentReserveInReservation
         | Operation::PreFetch
         | Operation::PreventAllowMediumRemoval
         | Operation::Read

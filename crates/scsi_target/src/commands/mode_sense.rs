@@ -17,7 +17,7 @@ pub(super) const MODE_SENSE_6: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1a 08 ff ff ff 00"),
     data: DataDirection::In,
-    access: Access::Read,
+    access: Access::Control,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,

@@ -1,23 +1,19 @@
-//! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15, for logical units that offer no PERSISTENT RESERVE OUT: nobody can register, so every
-//! answer says that nobody has, and the capabilities name no reservation type.
+//! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: who is registered, what is reserved, what is possible.
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use hex_literal::hex;
 use scsi::opcode::service_action;
-use scsi::persistent_reservation;
-
-/// PRGENERATION counts changes of the registrations; there are none.
-const GENERATION: u32 = 0;
+use scsi::persistent_reservation::{self, TransportId};
 
 pub(super) const READ_KEYS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ KEYS",
-    operation: Operation::PersistentReserveInStatus,
+    operation: Operation::PersistentReserveInKeys,
     opcode: scsi::opcode::PERSISTENT_RESERVE_IN,
     service_action: Some(service_action::READ_KEYS),
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
-    access: Access::Read,
+    access: Access::PersistentReserve,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,
@@ -25,6 +21,7 @@ pub(super) const READ_KEYS: Command = Command {
 
 pub(super) const READ_RESERVATION: Command = Command {
     name: "PERSISTENT RESERVE IN, READ RESERVATION",
+    operation: Operation::PersistentReserveInReservation,
     service_action: Some(service_action::READ_RESERVATION),
     cdb_usage: &hex!("5e 01 0000000000 ffff 00"),
     ..READ_KEYS
@@ -32,6 +29,7 @@ pub(super) const READ_RESERVATION: Command = Command {
 
 pub(super) const READ_FULL_STATUS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ FULL STATUS",
+    operation: Operation::PersistentReserveInFullStatus,
     service_action: Some(service_action::READ_FULL_STATUS),
     cdb_usage: &hex!("5e 03 0000000000 ffff 00"),
     ..READ_KEYS
@@ -45,12 +43,47 @@ pub(super) const REPORT_CAPABILITIES: Command = Command {
     ..READ_KEYS
 };
 
-/// READ KEYS, READ RESERVATION, READ FULL STATUS: the header alone.
-pub(super) fn status<D>(call: &Invocation<'_, D>) -> Reply {
-    Reply::parameter_data(persistent_reservation::status(GENERATION, &[]), call.cdb.be16::<7>())
+/// READ KEYS: the key of each registration.
+pub(super) fn keys<D>(call: &Invocation<'_, D>) -> Reply {
+    let state = call.unit.persistent.state();
+    let keys: Vec<u8> = state.keys.values().flat_map(|key| key.to_be_bytes()).collect();
+    reply(call, state.generation, &keys)
 }
 
-/// REPORT CAPABILITIES: the type mask is valid and empty.
+/// READ RESERVATION: one descriptor, or none.
+pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Reply {
+    let state = call.unit.persistent.state();
+    let descriptor = state.reservation.as_ref().map(|reservation| {
+        let holder = Some(&reservation.holder).filter(|_| !reservation.kind.is_all_registrants());
+        let key = holder.and_then(|holder| state.key(holder)).unwrap_or(0);
+        persistent_reservation::reservation_descriptor(key, reservation.kind)
+    });
+    reply(call, state.generation, &descriptor.unwrap_or_default())
+}
+
+/// READ FULL STATUS: a descriptor for each registration.
+pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Reply {
+    let state = call.unit.persistent.state();
+    let descriptors: Vec<u8> = state
+        .keys
+        .iter()
+        .flat_map(|(nexus, key)| {
+            let kind = state.reservation.as_ref().map(|reservation| reservation.kind);
+            let id = TransportId::Port(nexus.initiator_port.clone()).encode();
+            let holds = kind.filter(|_| state.holds(nexus));
+            persistent_reservation::full_status_descriptor(*key, holds, nexus.relative_target_port, &id)
+        })
+        .collect();
+    reply(call, state.generation, &descriptors)
+}
+
+/// REPORT CAPABILITIES.
 pub(super) fn capabilities<D>(call: &Invocation<'_, D>) -> Reply {
-    Reply::parameter_data(persistent_reservation::capabilities(0), call.cdb.be16::<7>())
+    let active = call.unit.persistent.state().persists;
+    let data = persistent_reservation::capabilities(call.target.can_persist_reservations(), active);
+    Reply::parameter_data(data, call.cdb.be16::<7>())
+}
+
+fn reply<D>(call: &Invocation<'_, D>, generation: u32, descriptors: &[u8]) -> Reply {
+    Reply::parameter_data(persistent_reservation::status(generation, descriptors), call.cdb.be16::<7>())
 }

@@ -17,7 +17,7 @@ pub(super) const STATUS: Command = Command {
     service_action: Some(service_action::RECEIVE_COPY_STATUS_LID1),
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
     data: DataDirection::In,
-    access: Access::Read,
+    access: Access::Control,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,

@@ -19,10 +19,24 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Gives the reservation back. From a nexus that does not hold it this is a success without effect.
+/// Gives the reservation back. From a nexus that does not hold it this is a success without effect, except where there are
+/// registrations: see [`is_covered`].
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    if call.unit.reservation() == Some(call.nexus.id) {
+    if !is_covered(call)? && call.unit.reservation() == Some(call.nexus.id) {
         call.unit.set_reservation(None);
     }
     Ok(Reply::good())
+}
+
+/// RESERVE and RELEASE beside persistent reservations (SPC-4 §5.9, CRH = 1): true when they are a success without effect, because
+/// the nexus holds the persistent reservation, or is registered and that is of a registrants only or all registrants type. False when
+/// nobody is registered. Otherwise they conflict, as SPC-2 §5.5.1 says.
+pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<bool, Fault> {
+    if call.unit.persistent.state().keys.is_empty() {
+        return Ok(false);
+    }
+    match call.unit.persistent.role(call.nexus.name.as_ref()) {
+        Some((kind, role)) if Access::Control.permits(kind, role) => Ok(true),
+        _ => Err(call.unit.conflict()),
+    }
 }

@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::REPORT_SUPPORTED_OPERATION_CODES),
     cdb_usage: &hex!("a3 0c 87 ff ffff ffffffff 00 00"),
     data: DataDirection::In,
-    access: Access::Always,
+    access: Access::Capability,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,

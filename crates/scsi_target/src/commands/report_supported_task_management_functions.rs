@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS),
     cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),
     data: DataDirection::In,
-    access: Access::Always,
+    access: Access::Capability,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,

@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("16 00 0000 00 00"),
     data: DataDirection::None,
-    access: Access::Read,
+    access: Access::Condition,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,
@@ -23,14 +23,25 @@ pub(super) const COMMAND: Command = Command {
 
 /// Reserves the logical unit for this I_T nexus; again is a success. Completes when no write that was admitted before is in flight:
 /// from then on nothing of another nexus takes effect.
+///
+/// Where there are registrations it conflicts, but for a nexus that a persistent reservation lets in it is a success without effect
+/// (SPC-4 §5.9).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let held = call.unit.reservation();
-    call.unit.set_reservation(Some(call.nexus.id));
-    let mut taken = Taken { unit: call.unit, nexus: call.nexus.id, give_back: held.is_none() };
+    let mut taken = {
+        // A PERSISTENT RESERVE OUT that has begun is done first: the two kinds of reservation exclude each other.
+        let _turn = call.unit.persistent.turn().await;
+        call.unit.check_access(call.nexus, call.command.access)?;
+        if super::release::is_covered(call)? {
+            return Ok(Reply::good());
+        }
+        let held = call.unit.reservation();
+        call.unit.set_reservation(Some(call.nexus.id));
+        Taken { unit: call.unit, nexus: call.nexus.id, give_back: held.is_none() }
+    };
     call.unit.writes.drained().await;
     taken.give_back = false;
-    // A reset while waiting has taken the reservation back; the command is then one that the reset aborted.
-    call.unit.check_reservation(call.nexus.id)?;
+    // A reset while waiting has taken the reservation back, and somebody else may have it; the command is then one that the reset aborted.
+    call.unit.check_access(call.nexus, call.command.access)?;
     Ok(Reply::good())
 }
 

@@ -14,7 +14,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1b 01 00 0f f7 00"),
     data: DataDirection::None,
-    access: Access::Read,
+    access: Access::Control,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,

@@ -13,7 +13,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
-    access: Access::Read,
+    access: Access::Control,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
     offload: None,

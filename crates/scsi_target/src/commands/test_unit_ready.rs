@@ -13,7 +13,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("00 00 0000 00 00"),
     data: DataDirection::None,
-    access: Access::Read,
+    access: Access::Condition,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
     offload: None,

@@ -175,7 +175,7 @@ fn operation_codes_are_reported_from_the_table() {
 #[test]
 fn commands_that_do_not_exist_are_refused_as_such() {
     let array = Array::new();
-    for opcode in [0xe7, 0x85, 0x4c, 0x5f] {
+    for opcode in [0xe7, 0x85, 0x4c] {
         assert_check(&array.lun0().command(&[opcode]), 0x05, 0x20, 0x00);
     }
     assert_field(&array.lun0().command(&[0x83, 0x01]), true, 1);

@@ -73,7 +73,18 @@ fn random_cdb(random: &mut Random) -> [u8; 16] {
 }
 
 fn random_data(random: &mut Random) -> Vec<u8> {
-    let mut data = match random.below(4) {
+    let mut data = match random.below(5) {
+        3 => {
+            let keys = (random.below(3), random.below(3));
+            let flags = if random.below(2) == 0 { 0 } else { random.byte() & 0x0d };
+            let mut list = [&keys.0.to_be_bytes()[..], &keys.1.to_be_bytes(), &[0, 0, 0, 1, flags, 0, 0, 0]].concat();
+            if random.below(3) == 0 {
+                let id = scsi::persistent_reservation::TransportId::Device("iqn.a".into()).encode();
+                list.extend(u32::try_from(id.len()).unwrap().to_be_bytes());
+                list.extend(id);
+            }
+            list
+        }
         0 => {
             let ranges: Vec<_> = (0..random.below(300))
                 .map(|_| (random.number(), u32::try_from(random.number() & 0xffff).unwrap()))
@@ -154,6 +165,7 @@ fn garbage_gets_a_valid_answer() {
                 match cdb[0] {
                     0x15 => cdb[4] = length.to_be_bytes()[3],
                     0x42 | 0x55 => cdb[7..9].copy_from_slice(&length.to_be_bytes()[2..]),
+                    0x5f => cdb[5..9].copy_from_slice(&length.to_be_bytes()),
                     0x83 => cdb[10..14].copy_from_slice(&length.to_be_bytes()),
                     _ => {}
                 }

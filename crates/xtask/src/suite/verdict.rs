@@ -42,11 +42,8 @@ struct Expected {
 }
 
 /// Every skip that is expected, with the reason. A skip that matches no row fails the run. `docs/compatibility.md` says more.
-const EXPECTED_SKIPS: &[Expected] = &[
-    Expected { tests: "Sanitize.", words: "--allow-sanitize", because: "SANITIZE is not implemented yet" },
-    Expected { tests: "Prin", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
-    Expected { tests: "Prout", words: "PROUT Not Supported", because: "PERSISTENT RESERVE OUT is not implemented yet" },
-];
+const EXPECTED_SKIPS: &[Expected] =
+    &[Expected { tests: "Sanitize.", words: "--allow-sanitize", because: "SANITIZE is not implemented yet" }];
 
 /// What tests say that skip themselves on the default logical unit and can run on one with another profile.
 const WANT_ANOTHER_PROFILE: &[&str] = &["not removable", "LBPPB < 2", "does not support 0-blocks"];

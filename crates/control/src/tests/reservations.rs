@@ -1,0 +1,51 @@
+use super::{Array, volume};
+use crate::{Action, RegistrationRecord, VolumeCreate};
+use futures_executor::block_on;
+use pool::PoolError;
+
+fn registration(key: u64) -> RegistrationRecord {
+    RegistrationRecord {
+        initiator_port: "iqn.1998-01.com.vmware:esx01,i,0x00023d000001".to_owned(),
+        relative_target_port: 1,
+        key,
+        holder: key == 1,
+    }
+}
+
+#[test]
+fn reservations_are_there_again_and_go_with_their_volume() {
+    let array = Array::new();
+    let object = array.create("v1").record.object;
+    block_on(array.control.store_reservations(object, vec![registration(u64::MAX), registration(1)], Some(7))).unwrap();
+    block_on(array.control.store_reservations(object, vec![registration(1)], Some(5))).unwrap();
+    let again = Array::over(array.catalog.clone()).unwrap();
+    let kept = again.control.reservations().unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!((kept[0].0, kept[0].1.reservation_type), (object, Some(5)));
+    assert_eq!(kept[0].1.registrations, [registration(1)]);
+
+    let source = Some("v1".to_owned());
+    let clone = VolumeCreate { name: "c1".to_owned(), source, ..VolumeCreate::default() };
+    volume(again.run(Action::VolumeCreate(clone)));
+    assert_eq!(again.control.reservations().unwrap().len(), 1, "a clone has none");
+
+    again.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    assert!(again.control.reservations().unwrap().is_empty());
+    let gone = block_on(again.control.store_reservations(object, vec![registration(1)], None)).unwrap_err();
+    assert_eq!(gone.code(), "not-found");
+}
+
+#[test]
+fn without_registrations_nothing_is_kept() {
+    let array = Array::new();
+    let object = array.create("v1").record.object;
+    block_on(array.control.store_reservations(object, vec![registration(1)], None)).unwrap();
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    let full = block_on(array.control.store_reservations(object, vec![registration(2)], None)).unwrap_err();
+    assert_eq!(full.code(), "no-space");
+    assert_eq!(array.control.reservations().unwrap()[0].1.registrations, [registration(1)]);
+    let many: Vec<_> = (1..2000).map(registration).collect();
+    assert_eq!(block_on(array.control.store_reservations(object, many, None)).unwrap_err().code(), "no-space");
+    block_on(array.control.store_reservations(object, vec![], None)).unwrap();
+    assert!(array.control.reservations().unwrap().is_empty());
+}

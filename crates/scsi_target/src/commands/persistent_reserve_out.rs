@@ -1,0 +1,199 @@
+//! PERSISTENT RESERVE OUT (5Fh), SPC-4 §6.16: what all service actions have in common. Each has its row and its rules in a file of its
+//! own; here the parameter list is read and the change takes effect.
+
+pub(super) mod clear;
+pub(super) mod preempt;
+pub(super) mod register;
+pub(super) mod register_and_move;
+pub(super) mod release;
+pub(super) mod reserve;
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::persistent_reservations::{NexusName, StoreError, StoreFuture, Surroundings, Transition};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::persistent_reservation::{
+    Basic, RegisterAndMove, ReservationType, SCOPE_LOGICAL_UNIT, TransportId, TransportIdsError,
+};
+use scsi::{Cdb, FieldPointer};
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// What the rows have in common. SCOPE and TYPE are taken in every one: where they mean nothing they are ignored.
+const BASIS: Command = Command {
+    name: "PERSISTENT RESERVE OUT",
+    operation: Operation::PersistentReserveOutRegister,
+    opcode: scsi::opcode::PERSISTENT_RESERVE_OUT,
+    service_action: None,
+    cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
+    data: DataDirection::Out,
+    access: Access::PersistentReserve,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// SCOPE and TYPE of a CDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ScopeAndType {
+    scope: u8,
+    kind: u8,
+}
+
+impl ScopeAndType {
+    fn of(cdb: &Cdb) -> Self {
+        let byte = cdb.byte::<2>();
+        Self { scope: byte >> 4, kind: byte & 0x0f }
+    }
+
+    /// The type, when both exist.
+    fn validated(self) -> Result<ReservationType, Fault> {
+        if self.scope != SCOPE_LOGICAL_UNIT {
+            return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 7)));
+        }
+        ReservationType::from_number(self.kind).ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 3)))
+    }
+}
+
+/// A parameter list that was read.
+enum ParameterList {
+    Basic(Basic, Vec<(usize, TransportId)>),
+    Move(Box<RegisterAndMove>),
+}
+
+/// PARAMETER LIST LENGTH.
+pub(super) fn parameter_list_length(cdb: &Cdb) -> u64 {
+    u64::from(cdb.be32::<5>())
+}
+
+/// Changes registrations or reservation. With GOOD status the change is durable when it has to be, everybody who must hear of it will,
+/// and nothing that the reservation forbids can take effect any more.
+///
+/// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE; TransportIDs that do not fill their length.
+/// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, APTPL that nobody can keep, a TransportID that is none.
+/// * `ReservationsNotStored`: the change could not be made durable; nothing has changed.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = parameter_list_length(&call.cdb);
+    let list = read(call, length)?;
+    let actor = call.nexus.name.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
+    let preempted = {
+        let _turn = call.unit.persistent.turn().await;
+        // While this waited, a RESERVE (6) may have been done.
+        call.unit.check_access(call.nexus, Access::PersistentReserve)?;
+        let mut change = Transition::new(&call.unit.persistent.state(), actor);
+        let surroundings = call.target.surroundings();
+        let applied = apply(call, &mut change, &list, &surroundings);
+        if matches!(applied, Err(Fault::ReservationConflict)) {
+            call.unit.count(|io| io.reservation_conflicts += 1);
+        }
+        applied?;
+        store(call, &change).await?;
+        let Transition { state, attentions, preempted, .. } = change;
+        call.unit.persistent.set_state(state);
+        for (nexus, attention) in attentions {
+            call.target.raise_at(call.volume(), attention, &nexus);
+        }
+        preempted
+    };
+    if call.cdb.service_action() == service_action::PREEMPT_AND_ABORT {
+        abort(call, &preempted).await;
+    }
+    // What was admitted before the change, and may not be any more, is done before the answer.
+    call.unit.writes.drained().await;
+    Ok(Reply::took(length))
+}
+
+/// Reads the parameter list.
+fn read<D>(call: &Invocation<'_, D>, length: u64) -> Result<ParameterList, Fault> {
+    let wrong_length = |needed: usize| Fault::ParameterListLength { given_bytes: length, needed_bytes: needed as u64 };
+    if length > u64::from(call.target.limits.persistent_reserve_out_bytes) {
+        return Err(wrong_length(Basic::BYTES));
+    }
+    let moves = call.command.operation == Operation::PersistentReserveOutRegisterAndMove;
+    let bytes = call.parameter_list(length)?;
+    if moves {
+        let list = RegisterAndMove::parse(&bytes).ok_or_else(|| wrong_length(RegisterAndMove::BYTES))?;
+        let aptpl = FieldPointer::parameter_list_bit(RegisterAndMove::FLAGS_AT, 0);
+        check_persistence(call, list.persist_through_power_loss, aptpl)?;
+        return Ok(ParameterList::Move(Box::new(list)));
+    }
+    let basic = Basic::parse(&bytes).ok_or_else(|| wrong_length(Basic::BYTES))?;
+    let mut transport_ids = Vec::new();
+    if basic.specify_initiator_ports {
+        if call.cdb.service_action() != service_action::REGISTER {
+            let at = FieldPointer::parameter_list_bit(Basic::FLAGS_AT, Basic::SPEC_I_PT_BIT);
+            return Err(Fault::InvalidFieldInParameterList(at));
+        }
+        transport_ids = Basic::transport_ids(&bytes).map_err(|error| match error {
+            TransportIdsError::Length => wrong_length(Basic::TRANSPORT_IDS_AT),
+            TransportIdsError::Invalid(at) => Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)),
+        })?;
+    } else if bytes.len() != Basic::BYTES {
+        return Err(wrong_length(Basic::BYTES));
+    }
+    if call.command.operation == Operation::PersistentReserveOutRegister {
+        let aptpl = FieldPointer::parameter_list_bit(Basic::FLAGS_AT, Basic::APTPL_BIT);
+        check_persistence(call, basic.persist_through_power_loss, aptpl)?;
+    }
+    Ok(ParameterList::Basic(basic, transport_ids))
+}
+
+/// APTPL needs somebody who keeps it.
+fn check_persistence<D>(call: &Invocation<'_, D>, wanted: bool, at: FieldPointer) -> Result<(), Fault> {
+    let refused = wanted && !call.target.can_persist_reservations();
+    if refused { Err(Fault::InvalidFieldInParameterList(at)) } else { Ok(()) }
+}
+
+fn apply<D>(
+    call: &Invocation<'_, D>,
+    change: &mut Transition<'_>,
+    list: &ParameterList,
+    surroundings: &Surroundings,
+) -> Result<(), Fault> {
+    let asked = ScopeAndType::of(&call.cdb);
+    match list {
+        ParameterList::Move(list) => register_and_move::apply(change, list, surroundings),
+        ParameterList::Basic(basic, transport_ids) => match call.command.operation {
+            Operation::PersistentReserveOutReserve => reserve::apply(change, basic, asked),
+            Operation::PersistentReserveOutRelease => release::apply(change, basic, asked),
+            Operation::PersistentReserveOutClear => clear::apply(change, basic),
+            Operation::PersistentReserveOutPreempt => preempt::apply(change, basic, asked),
+            _ => {
+                let ignore = call.cdb.service_action() == service_action::REGISTER_AND_IGNORE_EXISTING_KEY;
+                register::apply(change, basic, transport_ids, ignore, surroundings)
+            }
+        },
+    }
+}
+
+/// Makes the change durable, when it changes what has to be.
+async fn store<D>(call: &Invocation<'_, D>, change: &Transition<'_>) -> Result<(), Fault> {
+    let kept = call.unit.persistent.state().to_persist();
+    let to_keep = change.state.to_persist();
+    if kept == to_keep {
+        return Ok(());
+    }
+    let stored: StoreFuture = match call.target.reservation_store() {
+        Some(store) => store.store(call.volume(), to_keep),
+        None => Box::pin(async { Err(StoreError::Failed) }),
+    };
+    stored.await.map_err(Fault::ReservationsNotStored)
+}
+
+/// Ends the tasks of the preempted nexuses. The wait ends early when this command is aborted itself: its effect is complete, and two
+/// nexuses that preempt each other must not wait for each other.
+async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: &[NexusName]) {
+    let nexuses = call.target.attached(preempted);
+    let Some(aborter) = call.target.task_aborter().filter(|_| !nexuses.is_empty()) else { return };
+    let mut aborted = aborter.abort(call.volume(), nexuses);
+    poll_fn(|context| {
+        if call.nexus.aborts.is_after(call.aborts_before, context.waker()) {
+            return Poll::Ready(());
+        }
+        aborted.as_mut().poll(context)
+    })
+    .await;
+}

@@ -1,0 +1,34 @@
+//! RESERVE (01h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
+
+use super::{BASIS, ScopeAndType};
+use crate::command::{Command, Operation};
+use crate::persistent_reservations::{Reservation, Transition};
+use crate::sense::Fault;
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::persistent_reservation::Basic;
+
+pub(in crate::commands) const COMMAND: Command = Command {
+    name: "PERSISTENT RESERVE OUT, RESERVE",
+    operation: Operation::PersistentReserveOutReserve,
+    service_action: Some(service_action::RESERVE),
+    cdb_usage: &hex!("5f 01 ff 0000 ffffffff 00"),
+    ..BASIS
+};
+
+/// Makes the reservation; again by its holder is a success.
+///
+/// * `InvalidFieldInCdb`: no such scope or type.
+/// * `ReservationConflict`: not registered with this key, or there is another reservation, be it the sender's own of another type.
+pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
+    let kind = asked.validated()?;
+    change.authorise(basic.key)?;
+    match &change.state.reservation {
+        None => {
+            change.state.reservation = Some(Reservation { kind, holder: change.actor.clone() });
+            Ok(())
+        }
+        Some(reservation) if reservation.kind == kind && change.state.holds(change.actor) => Ok(()),
+        Some(_) => Err(Fault::ReservationConflict),
+    }
+}
