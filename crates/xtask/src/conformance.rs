@@ -50,7 +50,6 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     array.command(&["access", "grant", "kit1", "--any", "--lun", "1"])?;
     let url = array.volume("kit0")?.url().to_owned();
     let control = control_program(directory.path())?;
-    let results = directory.path().join("results.json");
     let mut command = Command::new(&windlass);
     command.args(["conformance", &url, "--second-lun", "1", "--destroy-data", "-o", "json", "--hook"]);
     command.arg(workspace::root().join("contrib/conformance-hook"));
@@ -65,21 +64,48 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     }
     command.env("WINDLASS", &windlass).env("WINDLASS_SERVER", array.server()).env("WINDLASS_UNITS", "0=kit0 1=kit1");
     command.env("WINDLASS_CONTROL", &control);
-    command.stdin(Stdio::null()).stdout(std::fs::File::create(&results)?);
-    let mut kit = command.spawn().with_context(|| format!("cannot run {}", windlass.display()))?;
     let limit = if options.thorough { LIMIT * 12 } else { LIMIT };
-    let finished = serve_control(&mut array, &mut kit, directory.path(), limit);
+    let mut tally = judge(&results_of(command, &mut array, directory.path(), limit)?, KNOWN_GAPS)?;
+    if options.check.is_empty() {
+        let command = with_chap(&windlass, &array)?;
+        tally += judge(&results_of(command, &mut array, directory.path(), limit)?, KNOWN_GAPS)?;
+    }
+    array.stop()?;
+    Ok(tally)
+}
+
+/// The kit again, for the checks of CHAP and as a host that has to authenticate.
+fn with_chap(windlass: &Path, array: &Array) -> Result<Command> {
+    const NAME: &str = "iqn.2026-01.org.example:conformance-chap";
+    const USER: &str = "conformance";
+    array.command(&["volume", "create", "kit2", "--size", "16M"])?;
+    // The secret is made by the array, which shows it once.
+    let host = array.json(&["host", "create", "kit", "--iqn", NAME, "--chap-user", USER])?;
+    let secret = host.pointer("/generated/chap_secret").and_then(Value::as_str);
+    let secret = secret.context("no generated.chap_secret in `host create`")?;
+    array.command(&["access", "grant", "kit2", "--host", "kit"])?;
+    let url = array.volume("kit2")?.url().replace("iscsi://", &format!("iscsi://{USER}%{secret}@"));
+    let mut command = Command::new(windlass);
+    command.args(["conformance", &url, "--initiator", NAME, "-o", "json"]);
+    for number in ["158", "159", "160", "161"] {
+        command.args(["--check", number]);
+    }
+    Ok(command)
+}
+
+/// Runs the kit, does what its hook wants done to the array, and reads its document.
+fn results_of(mut command: Command, array: &mut Array, directory: &Path, limit: Duration) -> Result<Value> {
+    let results = directory.join("results.json");
+    command.stdin(Stdio::null()).stdout(std::fs::File::create(&results)?);
+    let mut kit = command.spawn().context("cannot run the kit")?;
+    let finished = serve_control(array, &mut kit, directory, limit);
     if finished.is_err() {
         // It may have ended meanwhile.
         let _ended = kill(&mut kit);
     }
     finished.with_context(|| format!("the array's log ends:\n{}", array.log_end()))?;
-    if array.alive()? {
-        array.stop()?;
-    }
     let text = std::fs::read_to_string(&results)?;
-    let document: Value = serde_json::from_str(&text).with_context(|| format!("the kit printed no JSON:\n{text}"))?;
-    judge(&document, KNOWN_GAPS)
+    serde_json::from_str(&text).with_context(|| format!("the kit printed no JSON:\n{text}"))
 }
 
 fn kill(child: &mut Child) -> std::io::Result<()> {

@@ -11,6 +11,9 @@ use crate::url::Url;
 /// Most bytes of data of one PDU that are taken.
 const MAX_DATA_BYTES: usize = 1 << 20;
 
+/// Qualifier of the ISID of logins by hand: they do not replace the sessions that a check has.
+pub const QUALIFIER: u16 = 0x4001;
+
 /// One PDU without additional header segments and digests.
 #[derive(Clone, Debug)]
 pub struct Pdu {
@@ -247,7 +250,7 @@ impl Wire {
         let mut all = vec![("InitiatorName", options.initiator_name.as_str()), ("SessionType", "Normal")];
         all.push(("TargetName", target));
         all.extend_from_slice(keys);
-        self.login_request(0x87, options.qualifier, &all)
+        self.login_request(0x87, QUALIFIER, &all)
     }
 
     /// Sends one Login Request with this byte of flags and stages, and takes the answer.

@@ -17,7 +17,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let response = response_to(&url, &challenge)?;
     let name = url.chap.map(|chap| chap.user).unwrap_or_default();
     let response = format!("0b{}", base64(&response));
-    let answer = wire.login_request(0x81, 1, &[("CHAP_N", &name), ("CHAP_R", &response)])?;
+    let answer = wire.login_request(0x81, WIRE_QUALIFIER, &[("CHAP_N", &name), ("CHAP_R", &response)])?;
     expect_equal("login status", answer.status, 0)?;
     Ok(())
 }

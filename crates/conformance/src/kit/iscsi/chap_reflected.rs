@@ -25,7 +25,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         ("CHAP_C", reflected.as_str()),
     ];
     // Closing the connection is a refusal too.
-    if let Ok(answer) = wire.login_request(0x81, 1, &keys) {
+    if let Ok(answer) = wire.login_request(0x81, WIRE_QUALIFIER, &keys) {
         expect(answer.status >> 8 == 2, || format!("login status: expected 02xxh, found {:04x}h", answer.status))?;
     }
     Ok(())

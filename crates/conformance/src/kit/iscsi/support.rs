@@ -13,6 +13,8 @@ pub use crate::commands::CommandError;
 pub use crate::initiator::{Session, SessionError};
 pub use crate::url::Url;
 
+pub use super::super::wire::QUALIFIER as WIRE_QUALIFIER;
+
 /// The keys that ESXi's software initiator offers.
 pub const ESXI_KEYS: &[(&str, &str)] = &[
     ("HeaderDigest", "None"),
@@ -67,8 +69,8 @@ pub fn challenged(bench: &Bench<'_>, algorithms: &str) -> Result<(Wire, LoginAns
         ("TargetName", url.target.as_str()),
         ("AuthMethod", "CHAP"),
     ];
-    wire.login_request(0x00, 1, &names)?.expect("AuthMethod", "CHAP")?;
-    let challenge = wire.login_request(0x00, 1, &[("CHAP_A", algorithms)])?;
+    wire.login_request(0x00, WIRE_QUALIFIER, &names)?.expect("AuthMethod", "CHAP")?;
+    let challenge = wire.login_request(0x00, WIRE_QUALIFIER, &[("CHAP_A", algorithms)])?;
     for key in ["CHAP_I", "CHAP_C"] {
         expect(challenge.value(key).is_some(), || format!("{key}: expected it, found none"))?;
     }

@@ -21,6 +21,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         return failed(format!("the hook `snapshot {lun}`: expected a LUN, found {copy:?}"));
     };
     let verdict = (|| {
+        // The copy is one logical unit more.
+        bench.settle();
         unmap(bench, A, &[(lba, 2048)])?.good()?;
         bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
         // A new logical unit has unit attentions of its own.
