@@ -27,7 +27,17 @@ pub(crate) struct Options {
 }
 
 /// Checks that this array does not pass yet, by number, and why.
-const KNOWN_GAPS: &[(u64, &str)] = &[];
+const KNOWN_GAPS: &[(u64, &str)] = &[
+    (53, PERSISTENT_RESERVATIONS),
+    (137, PERSISTENT_RESERVATIONS),
+    (138, PERSISTENT_RESERVATIONS),
+    (139, PERSISTENT_RESERVATIONS),
+    (140, PERSISTENT_RESERVATIONS),
+    (141, PERSISTENT_RESERVATIONS),
+    (142, PERSISTENT_RESERVATIONS),
+];
+
+const PERSISTENT_RESERVATIONS: &str = "PERSISTENT RESERVE OUT is not implemented";
 
 /// Time for the whole kit at its small sizes.
 const LIMIT: Duration = Duration::from_secs(600);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use iscsi::initiator::TransferRequest;
@@ -88,12 +88,13 @@ pub struct Bench<'a> {
     sessions: BTreeMap<Nexus, Session>,
     cursor: u64,
     seed: u64,
+    pool_filled: Option<Instant>,
 }
 
 impl<'a> Bench<'a> {
     /// Nothing is connected yet. `stop` ends long checks early.
     pub fn new(options: &'a Options, stop: &'a AtomicBool) -> Self {
-        Self { options, stop, sessions: BTreeMap::new(), cursor: 0, seed: 1 }
+        Self { options, stop, sessions: BTreeMap::new(), cursor: 0, seed: 1, pool_filled: None }
     }
 
     /// The first thing the check needs that is not there.
@@ -272,7 +273,7 @@ impl<'a> Bench<'a> {
         let Some(session) = self.sessions.get_mut(&task.nexus) else {
             return failed("the session of a command is gone");
         };
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         loop {
             let left = patience.saturating_sub(started.elapsed());
             match session.poll(left)? {
@@ -335,6 +336,11 @@ impl<'a> Bench<'a> {
         Ok(lba)
     }
 
+    /// The next scratch range is the first: checks that fill the pool write to the second half of the logical unit.
+    pub fn rewind(&mut self) {
+        self.cursor = 0;
+    }
+
     /// Data without zeros that differ from block to block and from call to call.
     pub fn pattern(&mut self, blocks: usize) -> Vec<u8> {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -393,8 +399,16 @@ impl<'a> Bench<'a> {
 
     // The administrator.
 
+    /// True when a check of this run filled the pool so recently.
+    pub fn pool_was_full_within(&self, time: Duration) -> bool {
+        self.pool_filled.is_some_and(|when| when.elapsed() < time)
+    }
+
     /// Has the administrator do something; returns what the hook printed.
     pub fn hook(&mut self, arguments: &[&str]) -> Result<String, Trouble> {
+        if arguments.first() == Some(&"fill-pool") {
+            self.pool_filled = Some(Instant::now());
+        }
         match &self.options.hook {
             Some(program) => hook::run(program, arguments),
             None => skipped(Need::Hook.missing()),

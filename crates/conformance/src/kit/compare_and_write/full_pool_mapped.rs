@@ -12,6 +12,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.rewind();
     let lba = bench.scratch(1)?;
     let (old, new) = (bench.pattern(1), bench.pattern(1));
     bench.write(A, lba, &old)?;

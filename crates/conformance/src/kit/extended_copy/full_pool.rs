@@ -12,6 +12,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.rewind();
     let (lba, _) = source(bench, 64)?;
     with_full_pool(bench, |bench, unmapped| {
         let list = within(bench, lba, unmapped, 8)?;

@@ -12,6 +12,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.rewind();
     let lba = bench.scratch(8)?;
     let (old, new, last) = (bench.pattern(8), bench.pattern(8), bench.pattern(1));
     bench.write(A, lba, &old)?;
