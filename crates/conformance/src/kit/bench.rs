@@ -1,6 +1,7 @@
 //! What a check works with: nexuses to the logical units, a place to write to, and the administrator's hook.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -158,8 +159,8 @@ impl<'a> Bench<'a> {
     /// The session of a nexus; it is made, and its unit attentions are taken off, when there is none.
     pub fn session(&mut self, path: Path) -> Result<&mut Session, Trouble> {
         let (url, options) = (self.url(path)?, self.session_options(path));
-        if !self.sessions.contains_key(&path.nexus) {
-            self.sessions.insert(path.nexus, Session::connect(&url, &options)?);
+        if let Entry::Vacant(place) = self.sessions.entry(path.nexus) {
+            place.insert(Session::connect(&url, &options)?);
             self.settle_nexus(path.nexus)?;
         }
         match self.sessions.get_mut(&path.nexus) {

@@ -165,7 +165,7 @@ impl Wire {
         self.send_bytes(&pdu.encoded())
     }
 
-    /// The next PDU; `None` when the connection is closed or the time is over, which `closed` tells apart.
+    /// The next PDU, the end of the connection, or nothing within the time limit.
     pub fn receive(&mut self) -> Result<Received, Trouble> {
         let mut header = [0; 48];
         if let Some(end) = self.fill(&mut header)? {
