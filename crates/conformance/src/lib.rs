@@ -3,6 +3,7 @@
 //! * [`initiator`]: a session on a socket; [`url`]: how it is named; [`commands`]: SCSI commands as methods.
 //! * [`cdb`] and [`sense`]: the bytes of commands and sense data. They are written down here once more, and not shared with the array, so
 //!   that the kit does not agree with a mistake of the array's.
+//! * [`kit`]: `windlass conformance`, one check for each behaviour that VMware's hosts rely on.
 //! * [`race`]: do COMPARE AND WRITE and other writes to one block from several initiators fit a serial order?
 //! * [`disturbance`]: does a reset, an abort or a broken connection end what it should, and nothing else?
 //! * [`verifying_load`]: is every acknowledged write still there after the array was killed?
@@ -13,6 +14,7 @@ pub mod commands;
 pub mod disturbance;
 pub mod image;
 pub mod initiator;
+pub mod kit;
 pub mod persistent_reservation;
 pub mod race;
 pub mod sense;

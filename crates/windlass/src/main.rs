@@ -1,6 +1,8 @@
 //! The one binary: the array itself, and the commands that administer it.
 #![forbid(unsafe_code)]
 
+mod conformance;
+
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use cli::{Console, FileVerb, Format, Globals, Noun, PoolVerb, Structure};
@@ -30,6 +32,11 @@ enum Command {
     /// Start a temporary array and show the host's way beside the array's, with clients of others
     #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
     Demo(DemoArguments),
+    /// Ask any iSCSI target what VMware's hosts rely on, and compare the answers with the standards
+    #[command(
+        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance --list"
+    )]
+    Conformance(conformance::Arguments),
     /// Check the configuration and print the merged result
     #[command(after_help = "Example:\n  windlass check-config --config /etc/windlass/windlass.toml")]
     CheckConfig(daemon::ServeOptions),
@@ -81,6 +88,7 @@ fn main() -> ExitCode {
             Err(error) => fail(&error),
         },
         Command::Demo(arguments) => run_demo(&arguments),
+        Command::Conformance(arguments) => conformance::run(&arguments, globals.output),
         Command::Noun(noun) => {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))

@@ -6,7 +6,7 @@
 //! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
 
 use crate::tally::Tally;
-use crate::{clients, dependencies, kill, race, simulate, suite, workspace};
+use crate::{clients, conformance, dependencies, kill, race, simulate, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use harness::text;
@@ -77,6 +77,11 @@ const STEPS: &[Step] = &[
         run: || suite::run(&workspace::windlass(None)?, &suite::Options::default()),
     },
     Step {
+        name: "conformance",
+        what: "our own conformance kit: what VMware's hosts rely on",
+        run: || conformance::run(&workspace::windlass(None)?, &conformance::Options::default()),
+    },
+    Step {
         name: "clients",
         what: "clients of others, and one that misbehaves",
         run: || clients::run(&workspace::windlass(None)?, &clients::Options::short()),
@@ -99,7 +104,7 @@ const STEPS: &[Step] = &[
 pub(crate) fn run(options: &Options) -> Result<Tally> {
     if options.list {
         for step in STEPS {
-            println!("{:8} {}", step.name, step.what);
+            println!("{:11} {}", step.name, step.what);
         }
         return Ok(Tally::default());
     }
@@ -114,14 +119,14 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     let mut failed = Vec::new();
     for step in STEPS.iter().filter(|step| options.only.is_empty() || options.only.iter().any(|name| name == step.name))
     {
-        println!("{:8} {}", step.name, step.what);
+        println!("{:11} {}", step.name, step.what);
         let step_started = Instant::now();
         let tally = (step.run)().unwrap_or_else(|error| {
             println!("{error:#}");
             Tally { passed: 0, failed: 1 }
         });
         let verdict = if tally.failed == 0 { "ok" } else { "FAILED" };
-        println!("{:8} {verdict}: {tally}, {}", step.name, text::duration(step_started.elapsed()));
+        println!("{:11} {verdict}: {tally}, {}", step.name, text::duration(step_started.elapsed()));
         sum += tally;
         if tally.failed > 0 {
             failed.push(step.name);

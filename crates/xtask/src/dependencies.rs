@@ -28,7 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),
     ("size", &[]),
-    ("windlass", &["cli", "daemon", "demo", "pool_tool"]),
+    ("windlass", &["cli", "conformance", "daemon", "demo", "pool_tool"]),
     ("xtask", &["bench", "conformance", "harness", "sim"]),
 ];
 

@@ -3,6 +3,7 @@
 
 mod ci;
 mod clients;
+mod conformance;
 mod dependencies;
 mod kill;
 mod power_cut;
@@ -37,6 +38,8 @@ enum Command {
     Suite(suite::Options),
     /// Clients of others and one that misbehaves: access, CHAP, QEMU's copies, resets and broken connections under load.
     Clients(clients::Options),
+    /// The conformance kit against a fresh array; what fails has to be a known gap.
+    Conformance(conformance::Options),
     /// Initiators race to one block through two portals; no acknowledged update may be lost.
     Race(race::Options),
     /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
@@ -72,6 +75,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Ci(options) => ci::run(options),
         Command::Suite(options) => suite::run(&windlass()?, options),
         Command::Clients(options) => clients::run(&windlass()?, options),
+        Command::Conformance(options) => conformance::run(&windlass()?, options),
         Command::Race(options) => race::run(&windlass()?, options),
         Command::Kill(options) => kill::run(&windlass()?, options),
         Command::PowerCut(options) => power_cut::run(&windlass()?, options),

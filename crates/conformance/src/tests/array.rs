@@ -30,6 +30,10 @@ pub(super) enum Fault {
     ForgetsAtCrash,
     /// A crash tears a block.
     TearsAtCrash,
+    /// Commands with this operation code are not carried out, or answered with other bytes.
+    Lies(u8),
+    /// Commands with this operation code are never answered.
+    Silent(u8),
     /// The 500th write is applied only in its first half.
     LosesHalf,
 }
@@ -195,12 +199,26 @@ enum Outcome {
 
 fn execute(shared: &Shared, connection: &mut Connection, command: &Command, attention: &mut [bool]) {
     let unit = usize::from(command.lun[1]);
+    let opcode = command.cdb[0];
+    if shared.fault == Fault::Silent(opcode) {
+        return;
+    }
+    let lies = shared.fault == Fault::Lies(opcode);
     let outcome = if unit >= UNITS {
         Outcome::Sense(5, 0x25, 0, None)
     } else if std::mem::take(&mut attention[unit]) && command.cdb[0] != 0x12 {
         Outcome::Sense(6, 0x29, 0, None)
+    } else if lies && !command.data_out.is_empty() && opcode != 0x89 {
+        Outcome::Good(Bytes::new())
     } else {
         perform(shared, unit, &command.cdb, &command.data_out)
+    };
+    let outcome = match outcome {
+        Outcome::Good(data) if lies => Outcome::Good(data.iter().map(|byte| !byte).collect()),
+        Outcome::Sense(key, code, qualifier, information) if lies => {
+            Outcome::Sense(key, code ^ 1, qualifier, information)
+        }
+        honest => honest,
     };
     match outcome {
         Outcome::Good(data_in) => {

@@ -3,6 +3,7 @@
 
 mod array;
 mod disturbance;
+mod kit;
 mod race;
 mod session;
 mod verifying_load;

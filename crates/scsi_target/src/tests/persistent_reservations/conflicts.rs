@@ -7,12 +7,12 @@ use crate::commands::COMMANDS;
 /// The classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written down here once more, by hand.
 fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_in: bool) -> bool {
     match (opcode, service_action) {
-        // INQUIRY, REQUEST SENSE, REPORT LUNS, READ CAPACITY, REPORT TARGET PORT GROUPS, TEST UNIT READY.
-        (0x12 | 0x03 | 0xa0 | 0x25 | 0x00, _) | (0x9e, Some(0x10)) | (0xa3, Some(0x0a)) => true,
+        // INQUIRY, REQUEST SENSE, REPORT LUNS, LOG SENSE, READ CAPACITY, REPORT TARGET PORT GROUPS, TEST UNIT READY.
+        (0x12 | 0x03 | 0xa0 | 0x4d | 0x25 | 0x00, _) | (0x9e, Some(0x10)) | (0xa3, Some(0x0a)) => true,
         // Their own rules: PERSISTENT RESERVE IN and OUT, RESERVE (6), RELEASE (6).
         (0x5e | 0x5f | 0x16 | 0x17, _) => true,
-        // READ, VERIFY, PRE-FETCH, GET LBA STATUS.
-        (0x08 | 0x28 | 0xa8 | 0x88 | 0x2f | 0xaf | 0x8f | 0x34 | 0x90, _) | (0x9e, Some(0x12)) => {
+        // READ, VERIFY, PRE-FETCH, READ DEFECT DATA, GET LBA STATUS.
+        (0x37 | 0xb7 | 0x08 | 0x28 | 0xa8 | 0x88 | 0x2f | 0xaf | 0x8f | 0x34 | 0x90, _) | (0x9e, Some(0x12)) => {
             let_in || write_exclusive
         }
         _ => let_in,

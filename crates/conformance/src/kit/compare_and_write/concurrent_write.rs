@@ -1,0 +1,27 @@
+//! With a WRITE of the block at the same time the result is that of one of the two orders.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 48,
+    name: "compare_and_write/concurrent_write",
+    section: "SBC-3 §5.2",
+    asks: "With a WRITE of the block at the same time the result is that of one of the two orders.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(1)?;
+    for _ in 0..100 {
+        let (old, new, written) = (bench.pattern(1), bench.pattern(1), bench.pattern(1));
+        bench.write(A, lba, &old)?;
+        let write = bench.submit(B, cdb::write16(lba, 1, false), TransferRequest::Out(written.clone().into()))?;
+        let task = submit(bench, A, lba, &old, &new)?;
+        bench.wait(write)?.good()?;
+        won(bench.wait(task)?)?;
+        // Compared first, it is overwritten; compared after the WRITE, it differs.
+        bench.expect_content(A, lba, &written)?;
+    }
+    Ok(())
+}

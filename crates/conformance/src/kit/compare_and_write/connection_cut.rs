@@ -1,0 +1,28 @@
+//! After the connection was cut, what the first READ of a new nexus finds stays.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 55,
+    name: "compare_and_write/connection_cut",
+    section: "RFC 7143 §6.3.5; SAM-5 §4.3",
+    asks: "After the connection was cut, what the first READ of a new nexus finds stays.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(1)?;
+    for _ in 0..20 {
+        bench.go_on()?;
+        let (old, new) = (bench.pattern(1), bench.pattern(1));
+        bench.write(A, lba, &old)?;
+        submit(bench, A, lba, &old, &new)?;
+        bench.cut(A);
+        let first = bench.read(A, lba, 1)?;
+        expect(first == old || first == new, || format!("expected the old or the new image, found {}", hex(&first)))?;
+        std::thread::sleep(Duration::from_millis(20));
+        bench.expect_content(A, lba, &first)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! FUA is accepted where DPOFUA is announced, and refused otherwise.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 45,
+    name: "compare_and_write/force_unit_access",
+    section: "SBC-3 §5.2, §6.5.2",
+    asks: "FUA is accepted where DPOFUA is announced, and refused otherwise.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let announced = bench.fetch(A, cdb::mode_sense6(0x3F), 255)?.good()?.number(2, 1)? & 0x10 != 0;
+    let lba = bench.scratch(1)?;
+    let (old, new) = (bench.pattern(1), bench.pattern(1));
+    bench.write(A, lba, &old)?;
+    let mut cdb = cdb::compare_and_write(lba, 1);
+    cdb[1] |= 0x08;
+    let answer = bench.give(A, cdb, [old, new].concat())?;
+    if announced {
+        answer.good()?;
+    } else {
+        answer.check_condition(0x05, 0x24, 0x00)?;
+    }
+    Ok(())
+}

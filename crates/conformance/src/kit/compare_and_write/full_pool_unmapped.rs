@@ -1,0 +1,20 @@
+//! With a full pool a COMPARE AND WRITE that needs space fails with 07/27/07.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 58,
+    name: "compare_and_write/full_pool_unmapped",
+    section: "SBC-3 §4.7.3.6",
+    asks: "With a full pool a COMPARE AND WRITE that needs space fails with 07/27/07.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    with_full_pool(bench, |bench, unmapped| {
+        let new = bench.pattern(1);
+        caw(bench, A, unmapped, &[0; BLOCK], &new)?.check_condition(0x07, 0x27, 0x07)?.done()
+    })?;
+    Ok(())
+}

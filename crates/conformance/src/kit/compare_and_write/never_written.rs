@@ -1,0 +1,21 @@
+//! An unmapped block compares as zeros; ESXi locks blocks that were never written.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 39,
+    name: "compare_and_write/never_written",
+    section: "SBC-3 §4.7.4, §5.2",
+    asks: "An unmapped block compares as zeros; ESXi locks blocks that were never written.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(1)?;
+    bench.clear(A, lba, 2048)?;
+    let new = bench.pattern(1);
+    caw(bench, A, lba, &[0; BLOCK], &new)?.good()?;
+    bench.expect_content(A, lba, &new)?;
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Of concurrent COMPARE AND WRITE commands from three nexuses on one block exactly one wins each time; no update is lost.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 46,
+    name: "compare_and_write/one_winner",
+    section: "SBC-3 §5.2; SAM-5 §5",
+    asks: "Of concurrent COMPARE AND WRITE commands from three nexuses on one block exactly one wins each time; no update is lost.",
+    needs: &[Need::Writes, Need::SecondPortal],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(1)?;
+    let mut old = bench.pattern(1);
+    bench.write(A, lba, &old)?;
+    let paths = [A, B, A2];
+    for round in 0..334 {
+        bench.go_on()?;
+        let news: Vec<_> = paths.iter().map(|_| bench.pattern(1)).collect();
+        let mut tasks = Vec::new();
+        for (path, new) in paths.iter().zip(&news) {
+            tasks.push(submit(bench, *path, lba, &old, new)?);
+        }
+        let mut winners = Vec::new();
+        for (task, new) in tasks.into_iter().zip(news) {
+            if won(bench.wait(task)?)? {
+                winners.push(new);
+            }
+        }
+        let count = winners.len();
+        match winners.pop() {
+            Some(new) if count == 1 => old = new,
+            _ => return failed(format!("round {round}: expected one winner, found {count}")),
+        }
+    }
+    bench.expect_content(A, lba, &old)?;
+    Ok(())
+}

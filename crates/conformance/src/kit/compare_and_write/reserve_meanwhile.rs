@@ -1,0 +1,37 @@
+//! RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or refused, none half, and the next is refused.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 51,
+    name: "compare_and_write/reserve_meanwhile",
+    section: "SPC-2 §5.5.1; SBC-3 §5.2",
+    asks: "RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or refused, none half, and the next is refused.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    const COMMANDS: usize = 32;
+    let lba = bench.scratch(COMMANDS as u64)?;
+    for _ in 0..10 {
+        let (old, new) = (bench.pattern(COMMANDS), bench.pattern(COMMANDS));
+        bench.write(A, lba, &old)?;
+        let mut tasks = Vec::new();
+        for (at, (old, new)) in (lba..).zip(old.chunks(BLOCK).zip(new.chunks(BLOCK))) {
+            tasks.push(submit(bench, A, at, old, new)?);
+        }
+        let reserve = bench.submit(B, cdb::padded(&[0x16]), TransferRequest::None)?;
+        bench.wait(reserve)?.good()?;
+        let mut expected = Vec::new();
+        for (task, (old, new)) in tasks.into_iter().zip(old.chunks(BLOCK).zip(new.chunks(BLOCK))) {
+            let answer = bench.wait(task)?;
+            let image = if answer.status() == GOOD { new } else { answer.conflict().map(|_| old)? };
+            expected.extend_from_slice(image);
+        }
+        caw(bench, A, lba, &old[..BLOCK], &new[..BLOCK])?.conflict()?;
+        bench.ask(B, cdb::padded(&[0x17]))?.good()?;
+        bench.expect_content(A, lba, &expected)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! INQUIRY with a page code and EVPD=0 is refused.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 3,
+    name: "discovery/inquiry_page_without_evpd",
+    section: "SPC-4 §6.6.1",
+    asks: "INQUIRY with a page code and EVPD=0 is refused.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let mut cdb = cdb::inquiry(None, 96);
+    cdb[2] = 0x83;
+    bench.fetch(A, cdb, 96)?.check_condition(0x05, 0x24, 0x00)?;
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it off.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 33,
+    name: "discovery/inventory_attention",
+    section: "SPC-4 §5.14, §6.33",
+    asks: "When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it off.",
+    needs: &[Need::SecondUnit, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    for path in [A, B] {
+        bench.ask(path, cdb::test_unit_ready())?.good()?;
+    }
+    without_second(bench, |bench| {
+        bench.ask(A, cdb::test_unit_ready())?.check_condition(0x06, 0x3F, 0x0E)?;
+        bench.ask(A, cdb::test_unit_ready())?.good()?;
+        bench.fetch(B, cdb::report_luns(16_384), 16_384)?.good()?;
+        bench.ask(B, cdb::test_unit_ready())?.good()?.done()
+    })?;
+    bench.ask(A, cdb::test_unit_ready())?.check_condition(0x06, 0x3F, 0x0E)?;
+    bench.ask(A, cdb::test_unit_ready())?.good()?;
+    Ok(())
+}

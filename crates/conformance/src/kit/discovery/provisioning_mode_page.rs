@@ -1,0 +1,24 @@
+//! Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 22,
+    name: "discovery/provisioning_mode_page",
+    section: "SBC-3 §6.5.7",
+    asks: "Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let mut cdb = cdb::mode_sense6(0x1C);
+    cdb[3] = 0x02;
+    let answer = bench.fetch(A, cdb, 255)?;
+    if answer.status() == GOOD {
+        answer.masked(4, 0x7F, 0x5C)?.bytes(5, &[0x02])?;
+    } else {
+        answer.check_condition(0x05, 0x24, 0x00)?;
+    }
+    Ok(())
+}

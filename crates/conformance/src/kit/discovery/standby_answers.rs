@@ -1,0 +1,25 @@
+//! On a port in standby a host can still ask what is there, and reserve.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 29,
+    name: "discovery/standby_answers",
+    section: "SPC-4 §5.15.2.6",
+    asks: "On a port in standby a host can still ask what is there, and reserve.",
+    needs: &[Need::SecondPortal, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    with_standby(bench, |bench| {
+        for cdb in [cdb::test_unit_ready(), cdb::padded(&[0x16]), cdb::padded(&[0x17])] {
+            bench.ask(A2, cdb)?.good()?;
+        }
+        for cdb in [cdb::inquiry(None, 96), cdb::read_capacity16(), cdb::mode_sense6(0x3F)] {
+            bench.fetch(A2, cdb, 255)?.good()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

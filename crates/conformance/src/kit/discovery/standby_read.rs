@@ -1,0 +1,19 @@
+//! READ (10) on a port in standby is refused with 02/04/0B.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 30,
+    name: "discovery/standby_read",
+    section: "SPC-4 §5.15.2.6",
+    asks: "READ (10) on a port in standby is refused with 02/04/0B.",
+    needs: &[Need::SecondPortal, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    with_standby(bench, |bench| {
+        bench.fetch(A2, cdb::padded(&[0x28, 0, 0, 0, 0, 0, 0, 0, 1]), 512)?.check_condition(0x02, 0x04, 0x0B)?.done()
+    })?;
+    Ok(())
+}

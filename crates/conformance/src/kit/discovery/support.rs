@@ -1,0 +1,72 @@
+//! Parts of answers that several checks look at, and changes of the administrator that are taken back.
+
+use super::super::prelude::*;
+
+/// A LUN where no logical unit is expected.
+pub const NO_UNIT: u16 = 200;
+
+/// VPD page 83h as association, type and designator.
+pub type Designators = Vec<(u8, u8, Vec<u8>)>;
+
+/// Reads VPD page 83h.
+pub fn designators(bench: &mut Bench<'_>, path: Path) -> Result<Designators, Trouble> {
+    let answer = bench.fetch(path, cdb::inquiry(Some(0x83), 1024), 1024)?.good()?.bytes(1, &[0x83])?;
+    let mut rest = answer.data().get(4..).unwrap_or_default();
+    let mut all = Vec::new();
+    while let [_, kind, _, length, tail @ ..] = rest {
+        let Some((designator, next)) = tail.split_at_checked(usize::from(*length)) else {
+            return failed("VPD page 83h: a designator is cut off");
+        };
+        all.push((kind >> 4 & 3, kind & 0x0F, designator.to_vec()));
+        rest = next;
+    }
+    Ok(all)
+}
+
+/// The first designator of an association (0 logical unit, 1 target port) and type (3 NAA, 4 relative target port, 5 target port group).
+pub fn designator(all: &Designators, association: u8, kind: u8) -> Result<Vec<u8>, Trouble> {
+    match all.iter().find(|(a, k, _)| (*a, *k) == (association, kind)) {
+        Some((_, _, designator)) => Ok(designator.clone()),
+        None => failed(format!(
+            "VPD page 83h: expected a designator of association {association} and type {kind}, found none"
+        )),
+    }
+}
+
+/// REPORT TARGET PORT GROUPS, all of it.
+pub fn port_groups(bench: &mut Bench<'_>, path: Path) -> Result<Vec<u8>, Trouble> {
+    let answer = bench.fetch(path, cdb::padded(&[0xA3, 0x0A, 0, 0, 0, 0, 0, 0, 0x10, 0]), 4096)?.good()?;
+    expect_equal("RETURN DATA LENGTH", answer.number(0, 4)?, answer.data().len() as u64 - 4)?;
+    Ok(answer.data().to_vec())
+}
+
+/// Relative target port identifiers of all groups.
+pub fn ports_of(groups: &[u8]) -> Vec<[u8; 2]> {
+    let mut rest = groups.get(4..).unwrap_or_default();
+    let mut ports = Vec::new();
+    while let [_, _, _, _, _, _, _, count, tail @ ..] = rest {
+        let (list, next) = tail.split_at_checked(usize::from(*count) * 4).unwrap_or((tail, &[]));
+        ports.extend(list.chunks_exact(4).filter_map(|port| <[u8; 2]>::try_from(port.get(2..4)?).ok()));
+        rest = next;
+    }
+    ports
+}
+
+/// Runs `ask` while the second portal is in standby.
+pub fn with_standby(bench: &mut Bench<'_>, ask: impl FnOnce(&mut Bench<'_>) -> Verdict) -> Verdict {
+    let url = bench.url(A2)?;
+    let portal = format!("{}:{}", url.host, url.port);
+    bench.hook(&["standby", &portal])?;
+    let verdict = ask(bench);
+    bench.hook(&["active", &portal])?;
+    verdict
+}
+
+/// Runs `ask` while the second logical unit is mapped to nobody.
+pub fn without_second(bench: &mut Bench<'_>, ask: impl FnOnce(&mut Bench<'_>) -> Verdict) -> Verdict {
+    let lun = bench.url(A.second())?.lun.to_string();
+    bench.hook(&["unmap", &lun])?;
+    let verdict = ask(bench);
+    bench.hook(&["map", &lun])?;
+    verdict
+}

@@ -1,0 +1,22 @@
+//! VPD page 00h lists the pages a host for offload wants, in ascending order.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 7,
+    name: "discovery/supported_pages",
+    section: "SPC-4 §7.8.14",
+    asks: "VPD page 00h lists the pages a host for offload wants, in ascending order.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let answer = bench.fetch(A, cdb::inquiry(Some(0x00), 255), 255)?.good()?;
+    let pages = answer.data().get(4..).unwrap_or_default().to_vec();
+    expect(pages.is_sorted(), || format!("pages: expected ascending order, found {}", hex(&pages)))?;
+    for page in [0x00, 0x80, 0x83, 0x86, 0xB0, 0xB1, 0xB2] {
+        expect(pages.contains(&page), || format!("pages: expected {page:02x}h among them, found {}", hex(&pages)))?;
+    }
+    Ok(())
+}

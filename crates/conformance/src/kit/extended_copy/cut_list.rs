@@ -1,0 +1,20 @@
+//! A list that ends inside a descriptor has a parameter list length error.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 68,
+    name: "extended_copy/cut_list",
+    section: "SPC-4 §6.3.1",
+    asks: "A list that ends inside a descriptor has a parameter list length error.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let list = nothing(bench)?;
+    for length in [40, list.len() - 4] {
+        copy(bench, A, list[..length].to_vec())?.check_condition(0x05, 0x1A, 0x00)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length error.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 71,
+    name: "extended_copy/excessive_list",
+    section: "SPC-4 §6.3.1",
+    asks: "Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length error.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let parameters = parameters(bench)?;
+    let (cscds, segments, most) = (parameters.number(8, 2)?, parameters.number(10, 2)?, parameters.number(12, 4)?);
+    if cscds * 32 + segments * 28 <= most {
+        return skipped("as many descriptors as are announced fit into the longest list");
+    }
+    let naa = naa(bench, A)?;
+    let segment = CopySegment { source: 0, destination: 0, source_lba: 0, destination_lba: 0, blocks: 0 };
+    let count = |number: u64| usize::try_from(number).unwrap_or(0);
+    let list = cdb::extended_copy_list(&vec![naa; count(cscds)], &vec![segment; count(segments)]);
+    copy(bench, A, list)?.check_condition(0x05, 0x1A, 0x00)?;
+    Ok(())
+}

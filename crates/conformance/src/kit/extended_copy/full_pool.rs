@@ -1,0 +1,23 @@
+//! A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none succeeds.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 91,
+    name: "extended_copy/full_pool",
+    section: "SPC-4 §6.3.3; SBC-3 §4.7.3.6",
+    asks: "A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none succeeds.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.rewind();
+    let (lba, _) = source(bench, 64)?;
+    with_full_pool(bench, |bench, unmapped| {
+        let list = within(bench, lba, unmapped, 8)?;
+        let answer = copy(bench, A, list)?;
+        if answer.status() == GOOD { Ok(()) } else { answer.one_of(&[(0x07, 0x27, 0x07), (0x0A, 0x0D, 0x01)])?.done() }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! A logical unit that is not mapped to the initiator is not reachable for its copies, and is neither read nor written.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 76,
+    name: "extended_copy/hidden_unit",
+    section: "SPC-4 §6.3.3",
+    asks: "A logical unit that is not mapped to the initiator is not reachable for its copies, and is neither read nor written.",
+    needs: &[Need::Writes, Need::SecondUnit, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let (data, old) = (bench.pattern(8), bench.pattern(8));
+    bench.write(A, lba, &data)?;
+    bench.write(A.second(), lba, &old)?;
+    let list = between_units(bench, lba, lba, 8)?;
+    without_second(bench, |bench| {
+        bench.settle();
+        copy(bench, A, list)?.check_condition(0x0A, 0x0D, 0x02)?.done()
+    })?;
+    bench.settle();
+    bench.expect_content(A.second(), lba, &old)?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! A reserved value in the obsolete LU ID TYPE is ignored.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 81,
+    name: "extended_copy/obsolete_unit_type",
+    section: "SPC-4 §6.3.6.1",
+    asks: "A reserved value in the obsolete LU ID TYPE is ignored.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, data) = source(bench, 8)?;
+    let mut list = within(bench, lba, lba + 2048, 8)?;
+    list[17] |= 0xC0;
+    copy(bench, A, list)?.good()?;
+    bench.expect_content(A, lba + 2048, &data)?;
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! 4 MiB from the first to the second logical unit, sent to the second.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 60,
+    name: "extended_copy/sent_to_destination",
+    section: "SPC-4 §6.3",
+    asks: "4 MiB from the first to the second logical unit, sent to the second.",
+    needs: &[Need::Writes, Need::SecondUnit],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(16_384)?;
+    let data = bench.pattern(8192);
+    bench.write(A, lba, &data)?;
+    let list = between_units(bench, lba, lba + 8192, 8192)?;
+    copy(bench, A.second(), list)?.good()?;
+    bench.expect_content(A.second(), lba + 8192, &data)?;
+    bench.expect_content(other_path(bench).second(), lba + 8192, &data)?;
+    Ok(())
+}

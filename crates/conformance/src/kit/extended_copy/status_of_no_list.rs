@@ -1,0 +1,18 @@
+//! COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 95,
+    name: "extended_copy/status_of_no_list",
+    section: "SPC-4 §6.24",
+    asks: "COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let answer = bench.fetch(A, cdb::receive_copy_results(0, 0xEE, 255), 255)?;
+    answer.check_condition(0x05, 0x24, 0x00)?.points_to_cdb(2)?;
+    Ok(())
+}

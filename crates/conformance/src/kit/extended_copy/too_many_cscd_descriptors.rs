@@ -1,0 +1,23 @@
+//! More CSCD descriptors than announced are refused.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 69,
+    name: "extended_copy/too_many_cscd_descriptors",
+    section: "SPC-4 §6.3.1, §7.7",
+    asks: "More CSCD descriptors than announced are refused.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let most = parameters(bench)?.number(8, 2)?;
+    if most >= 2047 {
+        return skipped("more CSCD descriptors than announced do not fit into a list");
+    }
+    let naa = naa(bench, A)?;
+    let list = cdb::extended_copy_list(&vec![naa; usize::try_from(most + 1).unwrap_or(0)], &[]);
+    copy(bench, A, list)?.check_condition(0x05, 0x26, 0x06)?;
+    Ok(())
+}

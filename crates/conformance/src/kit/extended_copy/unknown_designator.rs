@@ -1,0 +1,20 @@
+//! A designator of no logical unit is not reachable.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 75,
+    name: "extended_copy/unknown_designator",
+    section: "SPC-4 §6.3.3",
+    asks: "A designator of no logical unit is not reachable.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, _) = source(bench, 8)?;
+    let mut list = within(bench, lba, lba + 2048, 8)?;
+    list[24..40].copy_from_slice(&[0x6F; 16]);
+    copy(bench, A, list)?.check_condition(0x0A, 0x0D, 0x02)?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 82,
+    name: "extended_copy/wrong_block_length",
+    section: "SPC-4 §6.3.6.2",
+    asks: "A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, _) = source(bench, 8)?;
+    let mut list = within(bench, lba, lba + 2048, 8)?;
+    list[46] = 0x10;
+    copy(bench, A, list)?.one_of(&[(0x0A, 0x0D, 0x03), (0x05, 0x26, 0x00)])?;
+    Ok(())
+}

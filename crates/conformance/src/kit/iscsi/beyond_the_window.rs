@@ -1,0 +1,34 @@
+//! A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 165,
+    name: "iscsi/beyond_the_window",
+    section: "RFC 7143 §4.2.2.1",
+    asks: "A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (url, options) = (bench.url(A)?, bench.session_options(A));
+    let (mut wire, _) = Wire::full_feature(&url, &options, &[])?;
+    wire.settle()?;
+    let beyond = wire.max_cmd_sn.wrapping_add(10);
+    let pdu = wire.command(100, 0x80, 0, &cdb::test_unit_ready()).word(24, beyond);
+    wire.cmd_sn = wire.cmd_sn.wrapping_sub(1);
+    wire.send(&pdu)?;
+    wire.patience(Duration::from_millis(300))?;
+    match wire.receive()? {
+        Received::Nothing => {}
+        Received::Closed => return failed("expected silence, found the connection closed"),
+        Received::Pdu(pdu) => return failed(format!("expected silence, found a PDU {:02x}h", pdu.opcode())),
+    }
+    wire.patience(options.timeout)?;
+    let pdu = wire.command(101, 0x80, 0, &cdb::test_unit_ready());
+    wire.send(&pdu)?;
+    let answer = wire.must_receive()?;
+    expect_equal("operation code and tag of the answer", (answer.opcode(), answer.get(16)), (0x21, 101))?;
+    Ok(())
+}

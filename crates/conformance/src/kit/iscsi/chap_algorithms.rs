@@ -1,0 +1,19 @@
+//! Of CHAP_A=7,5 the target picks SHA-256 when it has it, and MD5 otherwise.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 159,
+    name: "iscsi/chap_algorithms",
+    section: "RFC 7143 §12.1.3",
+    asks: "Of CHAP_A=7,5 the target picks SHA-256 when it has it, and MD5 otherwise.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (_, challenge) = challenged(bench, "7,5")?;
+    let found = challenge.value("CHAP_A").unwrap_or("no answer");
+    expect(["7", "5"].contains(&found), || format!("CHAP_A: expected 7 or 5, found {found}"))?;
+    Ok(())
+}

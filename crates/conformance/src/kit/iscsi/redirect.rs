@@ -1,0 +1,31 @@
+//! A login that is redirected is told 0101h and an address, and succeeds there.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 174,
+    name: "iscsi/redirect",
+    section: "RFC 7143 §11.13.5",
+    asks: "A login that is redirected is told 0101h and an address, and succeeds there.",
+    needs: &[Need::SecondPortal, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (url, options) = (bench.url(A)?, bench.session_options(A));
+    let portal = format!("{}:{}", url.host, url.port);
+    bench.cut(A);
+    bench.hook(&["redirect", &portal])?;
+    let outcome = Session::connect(&url, &options);
+    bench.hook(&["no-redirect", &portal])?;
+    let Err(SessionError::Login { status, target_address: Some(address) }) = outcome else {
+        return failed("login: expected status 0101h with TargetAddress, found otherwise");
+    };
+    expect_equal("login status class and detail", (status.class(), status.detail()), (1, 1))?;
+    let address = address.split(',').next().unwrap_or_default();
+    let moved: Url = format!("iscsi://{address}/{}/{}", url.target, url.lun)
+        .parse()
+        .map_err(|error| Trouble::Failed(format!("TargetAddress {address}: {error}")))?;
+    Session::connect(&Url { chap: url.chap, ..moved }, &options)?.logout()?;
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! A target that shuts down asks for logout with an asynchronous message (event 1), and then closes.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 175,
+    name: "iscsi/shutdown",
+    section: "RFC 7143 §11.9",
+    asks: "A target that shuts down asks for logout with an asynchronous message (event 1), and then closes.",
+    needs: &[Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.session(A)?;
+    bench.hook(&["shutdown"])?;
+    let told = bench.session(A)?.wait_event(|event| matches!(event, Event::Async { .. }));
+    bench.hook(&["start"])?;
+    bench.cut_all();
+    match told {
+        Ok(Event::Async { event, .. }) => expect_equal("asynchronous event", event.0, 1)?,
+        Ok(_) => return failed("expected asynchronous event 1, found another PDU"),
+        Err(error) => return failed(format!("expected asynchronous event 1 before the end, found none: {error}")),
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! After a time without traffic pings are answered and the session is still there (30 s when thorough).
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 176,
+    name: "iscsi/silence",
+    section: "RFC 7143 §11.18",
+    asks: "After a time without traffic pings are answered and the session is still there (30 s when thorough).",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.session(A)?;
+    std::thread::sleep(Duration::from_secs(if bench.options().thorough { 30 } else { 2 }));
+    bench.session(A)?.ping(bytes::Bytes::new())?;
+    bench.ask(A, cdb::test_unit_ready())?.good()?;
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! The reservation ends when the holder logs out, and when its connection is cut.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 135,
+    name: "reservations/nexus_loss",
+    section: "SPC-2 §5.5.1; SAM-5 §6.3.4",
+    asks: "The reservation ends when the holder logs out, and when its connection is cut.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    for cut in [false, true] {
+        bench.ask(A, cdb::padded(&[0x16]))?.good()?;
+        bench.ask(B, cdb::test_unit_ready())?.conflict()?;
+        if cut {
+            bench.cut(A)
+        } else {
+            bench.log_out(A)?
+        }
+        // A target may take a moment to notice that a connection is gone.
+        let started = Instant::now();
+        while bench.ask(B, cdb::test_unit_ready())?.status() == 0x18 && started.elapsed() < Duration::from_secs(3) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        bench.ask(B, cdb::test_unit_ready())?.good()?;
+    }
+    Ok(())
+}

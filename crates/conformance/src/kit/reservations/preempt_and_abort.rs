@@ -1,0 +1,23 @@
+//! PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not write.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 139,
+    name: "reservations/preempt_and_abort",
+    section: "SPC-4 §5.13.11",
+    asks: "PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not write.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(1)?;
+    let data = bench.pattern(1);
+    pr::reserve_for_all_registrants(bench)?;
+    pr::out(bench, B, 0x05, 7, 0xB, 0xA)?.good()?;
+    bench.ask(A, cdb::test_unit_ready())?.check_condition(0x06, 0x2A, 0x05)?;
+    bench.give(A, cdb::write16(lba, 1, false), data)?.conflict()?;
+    pr::out(bench, B, 0x03, 0, 0xB, 0)?.good()?;
+    Ok(())
+}

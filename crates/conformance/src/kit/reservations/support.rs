@@ -1,0 +1,61 @@
+//! PERSISTENT RESERVE OUT with its parameter list (SPC-4 §6.16), and leaving no reservation behind.
+
+use super::super::prelude::*;
+
+/// PERSISTENT RESERVE OUT: service action, type, reservation key, service action key.
+pub fn out(
+    bench: &mut Bench<'_>,
+    path: Path,
+    service_action: u8,
+    kind: u8,
+    key: u64,
+    service_action_key: u64,
+) -> Result<Answer, Trouble> {
+    bench.give(path, out_cdb(service_action, kind), out_list(key, service_action_key, false))
+}
+
+/// The CDB of PERSISTENT RESERVE OUT.
+pub fn out_cdb(service_action: u8, kind: u8) -> cdb::Cdb {
+    cdb::padded(&[0x5F, service_action, kind, 0, 0, 0, 0, 0, 24])
+}
+
+/// The parameter list of PERSISTENT RESERVE OUT, with APTPL.
+pub fn out_list(key: u64, service_action_key: u64, through_power_loss: bool) -> Vec<u8> {
+    let mut list = [key.to_be_bytes(), service_action_key.to_be_bytes()].concat();
+    list.extend_from_slice(&[0, 0, 0, 0, u8::from(through_power_loss), 0, 0, 0]);
+    list
+}
+
+/// REGISTER: the key that is registered (0 for none) and the new one (0 to unregister).
+pub fn register(bench: &mut Bench<'_>, path: Path, old: u64, new: u64) -> Result<Answer, Trouble> {
+    out(bench, path, 0x00, 0, old, new)
+}
+
+/// PERSISTENT RESERVE IN with a service action.
+pub fn read_in(bench: &mut Bench<'_>, path: Path, service_action: u8) -> Result<Answer, Trouble> {
+    bench.fetch(path, cdb::padded(&[0x5E, service_action, 0, 0, 0, 0, 0, 1, 0]), 256)
+}
+
+/// Registers A and B, and has A reserve for writing, all registrants.
+pub fn reserve_for_all_registrants(bench: &mut Bench<'_>) -> Verdict {
+    register(bench, A, 0, 0xA)?.good()?;
+    register(bench, B, 0, 0xB)?.good()?;
+    out(bench, A, 0x01, 7, 0xA, 0)?.good()?.done()
+}
+
+/// Takes all reservations and registrations off after a check that did not come to its end. A target without persistent reservations
+/// has none to take off, and one that does not answer is for the next check to judge.
+pub fn release_everything(bench: &mut Bench<'_>) {
+    if !bench.options().destroy_data {
+        return;
+    }
+    let _nothing_to_release = (|| {
+        const KEY: u64 = 0x57_494E_444C;
+        let keys = read_in(bench, A, 0x00)?.good()?;
+        if keys.number(4, 4)? > 0 {
+            out(bench, A, 0x06, 0, 0, KEY)?.good()?;
+            out(bench, A, 0x03, 0, KEY, 0)?.good()?;
+        }
+        Ok::<(), Trouble>(())
+    })();
+}

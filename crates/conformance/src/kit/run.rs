@@ -1,0 +1,83 @@
+//! Runs checks one after the other.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::bench::Bench;
+use super::check::{Check, Trouble};
+use super::report::{Outcome, Report, Row};
+use crate::url::Url;
+
+/// What to check and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Target and first logical unit.
+    pub url: Url,
+    /// Host and port of another portal of the target.
+    pub second_portal: Option<(String, u16)>,
+    /// LUN of a second logical unit of the target.
+    pub second_lun: Option<u16>,
+    /// Names of initiators A, B and C; those not given are made from the first.
+    pub initiators: Vec<String>,
+    /// The logical units hold nothing of value.
+    pub destroy_data: bool,
+    /// Long checks at their full length.
+    pub thorough: bool,
+    /// Program that acts as the administrator.
+    pub hook: Option<PathBuf>,
+    /// Limit for each answer.
+    pub timeout: Duration,
+}
+
+impl Options {
+    /// Reads only, through one portal.
+    pub fn new(url: Url) -> Self {
+        Self {
+            url,
+            second_portal: None,
+            second_lun: None,
+            initiators: Vec::new(),
+            destroy_data: false,
+            thorough: false,
+            hook: None,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Runs the checks in their order. `progress` is told of each before it runs. When `stop` becomes true, the checks that are left are
+/// skipped.
+pub fn run(
+    options: &Options,
+    checks: &[&'static Check],
+    stop: &AtomicBool,
+    mut progress: impl FnMut(&Check),
+) -> Report {
+    let mut bench = Bench::new(options, stop);
+    let mut rows = Vec::with_capacity(checks.len());
+    for check in checks {
+        let outcome = if stop.load(Ordering::Relaxed) {
+            Outcome::Skipped("interrupted".into())
+        } else if let Some(need) = bench.lacks(check.needs) {
+            Outcome::Skipped(need.missing().into())
+        } else {
+            progress(check);
+            bench.settle();
+            match (check.run)(&mut bench) {
+                Ok(()) => Outcome::Passed,
+                Err(trouble) => {
+                    // What the check held, it holds no more.
+                    super::reservations::release_everything(&mut bench);
+                    bench.cut_all();
+                    match trouble {
+                        Trouble::Failed(reason) => Outcome::Failed(reason),
+                        Trouble::Skipped(reason) => Outcome::Skipped(reason),
+                    }
+                }
+            }
+        };
+        rows.push(Row { number: check.number, name: check.name, section: check.section, outcome });
+    }
+    Report { rows }
+}

@@ -1,0 +1,26 @@
+//! ABORT TASK of a finished task is "function complete" for an initiator of VMware, which takes anything else for a broken target.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 144,
+    name: "task_management/abort_finished_of_vmware",
+    section: "RFC 7143 §11.6.1",
+    asks: "ABORT TASK of a finished task is \"function complete\" for an initiator of VMware, which takes anything else for a broken target.",
+    needs: &[],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let mut session = match bench.named_session("iqn.1998-01.com.vmware:conformance-0badc0de") {
+        Err(SessionError::Login { status, .. }) => {
+            return skipped(format!("the name of VMware may not log in: {status:?}"));
+        }
+        other => other?,
+    };
+    let tag = session.submit(cdb::inquiry(None, 36), TransferRequest::In(36))?;
+    session.wait(tag)?;
+    let response = session.task_management(TaskManagementFunction::ABORT_TASK, Some(tag))?;
+    expect_equal("response", response.0, 0)?;
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! ABORT TASK is answered within a second with a thousand commands under way.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 149,
+    name: "task_management/abort_under_load",
+    section: "SAM-5 §7.2",
+    asks: "ABORT TASK is answered within a second with a thousand commands under way.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(8192)?;
+    let data = bench.pattern(8);
+    let mut tasks = Vec::new();
+    for index in 0..1000 {
+        let cdb = cdb::write16(lba + index * 8, 8, false);
+        tasks.push(bench.submit(A, cdb, TransferRequest::Out(data.clone().into()))?);
+    }
+    let Some(aborted) = tasks.pop() else { return Ok(()) };
+    let sent = Instant::now();
+    let response = bench.manage(A, TaskManagementFunction::ABORT_TASK, Some(aborted))?;
+    let elapsed = sent.elapsed();
+    expect(response.0 <= 1, || format!("ABORT TASK: expected response 0 or 1, found {}", response.0))?;
+    expect(elapsed < Duration::from_secs(1), || {
+        format!("ABORT TASK: expected an answer within 1 s, found {elapsed:?}")
+    })?;
+    bench.forget(aborted);
+    for task in tasks {
+        bench.wait(task)?.good()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 148,
+    name: "task_management/target_warm_reset",
+    section: "SAM-5 §6.3.2; RFC 7143 §11.5.1",
+    asks: "TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    bench.ask(B, cdb::test_unit_ready())?.good()?;
+    let response = bench.manage(A, TaskManagementFunction::TARGET_WARM_RESET, None)?;
+    expect_equal("response", response.0, 0)?;
+    let answer = bench.ask(B, cdb::test_unit_ready())?.key(0x06)?;
+    expect_equal("additional sense code", answer.sense().map(|(_, code, _)| code), Some(0x29))?;
+    bench.settle();
+    bench.ask(A, cdb::test_unit_ready())?.good()?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! With a full pool a WRITE to an unmapped block fails with 07/27/07.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 124,
+    name: "thin/full_pool_write",
+    section: "SBC-3 §4.7.3.6",
+    asks: "With a full pool a WRITE to an unmapped block fails with 07/27/07.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    with_full_pool(bench, |bench, unmapped| {
+        let data = bench.pattern(1);
+        bench.give(A, cdb::write16(unmapped, 1, false), data)?.check_condition(0x07, 0x27, 0x07)?.done()
+    })?;
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is sent again succeeds.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 127,
+    name: "thin/soft_threshold",
+    section: "SBC-3 §4.7.3.7",
+    asks: "When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is sent again succeeds.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    if bench.pool_was_full_within(Duration::from_secs(300)) {
+        return skipped(
+            "an earlier check filled the pool, and a threshold is told of once in 300 s: run this check alone",
+        );
+    }
+    let lba = bench.scratch(1)?;
+    let data = bench.pattern(1);
+    for path in [A, B] {
+        bench.ask(path, cdb::test_unit_ready())?.good()?;
+    }
+    bench.hook(&["threshold"])?;
+    let verdict = (|| {
+        let mut heard = [0; 2];
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(4) {
+            for (path, heard) in [A, B].into_iter().zip(&mut heard) {
+                let answer = bench.give(path, cdb::write16(lba, 1, false), data.clone())?;
+                if answer.status() != GOOD {
+                    answer.check_condition(0x06, 0x38, 0x07)?;
+                    *heard += 1;
+                    bench.give(path, cdb::write16(lba, 1, false), data.clone())?.good()?;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let fine = matches!(heard, [1, 1] | [1, 0] | [0, 1]);
+        expect(fine, || format!("06/38/07 on nexuses A and B: expected once each, or once on one, found {heard:?}"))
+    })();
+    bench.hook(&["no-threshold"])?;
+    verdict?;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! When the pool has space again, the same WRITE succeeds without a reset.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 126,
+    name: "thin/space_comes_back",
+    section: "SBC-3 §4.7.3.6",
+    asks: "When the pool has space again, the same WRITE succeeds without a reset.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let data = bench.pattern(1);
+    let mut failed_at = 0;
+    with_full_pool(bench, |bench, unmapped| {
+        failed_at = unmapped;
+        bench.give(A, cdb::write16(unmapped, 1, false), data.clone())?.check_condition(0x07, 0x27, 0x07)?.done()
+    })?;
+    bench.write(A, failed_at, &data)?;
+    bench.expect_content(A, failed_at, &data)?;
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 112,
+    name: "unmap/aligned",
+    section: "SBC-3 §5.28, §4.7.3.4",
+    asks: "UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let data = bench.pattern(2048);
+    bench.write(A, lba, &data)?;
+    unmap(bench, A, &[(lba, 2048)])?.good()?;
+    bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
+    bench.expect_content(other_path(bench), lba, &vec![0; 2048 * BLOCK])?;
+    expect_equal("provisioning status after UNMAP", provisioning(bench, A, lba)?, DEALLOCATED)?;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! UNMAP with ANCHOR is refused where anchored blocks are not announced.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 119,
+    name: "unmap/anchor",
+    section: "SBC-3 §5.28, §6.6.6",
+    asks: "UNMAP with ANCHOR is refused where anchored blocks are not announced.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let page = bench.fetch(A, cdb::inquiry(Some(0xB2), 64), 64)?.good()?;
+    if page.number(5, 1)? & 0x02 != 0 {
+        return skipped("ANC_SUP is 1: blocks can be anchored");
+    }
+    let lba = bench.scratch(8)?;
+    let mut cdb = cdb::unmap(24);
+    cdb[1] |= 0x01;
+    bench.give(A, cdb, cdb::unmap_list(&[(lba, 8)]))?.check_condition(0x05, 0x24, 0x00)?;
+    Ok(())
+}

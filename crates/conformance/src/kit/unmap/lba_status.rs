@@ -1,0 +1,23 @@
+//! GET LBA STATUS tells that a range was unmapped and what is around it is mapped.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 123,
+    name: "unmap/lba_status",
+    section: "SBC-3 §5.4",
+    asks: "GET LBA STATUS tells that a range was unmapped and what is around it is mapped.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(6144)?;
+    let data = bench.pattern(6144);
+    bench.write(A, lba, &data)?;
+    unmap(bench, A, &[(lba + 2048, 2048)])?.good()?;
+    for (at, expected) in [(lba, MAPPED), (lba + 2048, DEALLOCATED), (lba + 4096, MAPPED)] {
+        expect_equal(&format!("provisioning status of LBA {at}"), provisioning(bench, A, at)?, expected)?;
+    }
+    Ok(())
+}

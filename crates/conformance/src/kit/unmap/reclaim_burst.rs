@@ -1,0 +1,40 @@
+//! A burst of UNMAP commands does not hold up reads and writes: each within a second, none BUSY.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 122,
+    name: "unmap/reclaim_burst",
+    section: "SBC-3 §5.28",
+    asks: "A burst of UNMAP commands does not hold up reads and writes: each within a second, none BUSY.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let duration = Duration::from_secs(if bench.options().thorough { 60 } else { 3 });
+    let lba = bench.scratch(65_536)?;
+    let mut place = 0;
+    let started = Instant::now();
+    while started.elapsed() < duration {
+        bench.go_on()?;
+        let mut tasks = Vec::new();
+        for _ in 0..16 {
+            let list = cdb::unmap_list(&[(lba + place * 2048, 2048)]);
+            tasks.push(bench.submit(B, cdb::unmap(24), TransferRequest::Out(list.into()))?);
+            place = (place + 1) % 31;
+        }
+        let data = bench.pattern(8);
+        let sent = Instant::now();
+        bench.write(A, lba + 31 * 2048, &data)?;
+        bench.expect_content(A, lba + 31 * 2048, &data)?;
+        let elapsed = sent.elapsed();
+        expect(elapsed < Duration::from_secs(1), || {
+            format!("WRITE and READ: expected less than 1 s, found {elapsed:?}")
+        })?;
+        for task in tasks {
+            bench.wait(task)?.good()?;
+        }
+    }
+    Ok(())
+}

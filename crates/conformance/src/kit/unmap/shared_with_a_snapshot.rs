@@ -1,0 +1,36 @@
+//! UNMAP of blocks that a snapshot or clone shares leaves its content.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 121,
+    name: "unmap/shared_with_a_snapshot",
+    section: "SBC-3 §4.7.3.4",
+    asks: "UNMAP of blocks that a snapshot or clone shares leaves its content.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let old = bench.pattern(2048);
+    bench.write(A, lba, &old)?;
+    let lun = bench.url(A)?.lun.to_string();
+    let copy = bench.hook(&["snapshot", &lun])?;
+    let Ok(number) = copy.parse::<u16>() else {
+        return failed(format!("the hook `snapshot {lun}`: expected a LUN, found {copy:?}"));
+    };
+    let verdict = (|| {
+        // The copy is one logical unit more.
+        bench.settle();
+        unmap(bench, A, &[(lba, 2048)])?.good()?;
+        bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
+        // A new logical unit has unit attentions of its own.
+        bench.ask(B.lun(number), cdb::test_unit_ready())?;
+        bench.ask(B.lun(number), cdb::test_unit_ready())?;
+        bench.expect_content(B.lun(number), lba, &old)
+    })();
+    bench.hook(&["drop-snapshot", &copy])?;
+    verdict?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 118,
+    name: "unmap/unaligned",
+    section: "SBC-3 §5.28, §4.7.3.4",
+    asks: "UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(24)?;
+    let mut expected = bench.pattern(24);
+    bench.write(A, lba, &expected)?;
+    unmap(bench, A, &[(lba + 5, 7)])?.good()?;
+    expected[5 * BLOCK..12 * BLOCK].fill(0);
+    bench.expect_content(A, lba, &expected)?;
+    Ok(())
+}

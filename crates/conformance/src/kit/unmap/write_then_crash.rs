@@ -1,0 +1,27 @@
+//! What was written after an UNMAP is there after a crash.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 120,
+    name: "unmap/write_then_crash",
+    section: "SBC-3 §4.7.3.4, §4.10",
+    asks: "What was written after an UNMAP is there after a crash.",
+    needs: &[Need::Writes, Need::Hook],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let (old, new) = (bench.pattern(2048), bench.pattern(64));
+    bench.write(A, lba, &old)?;
+    unmap(bench, A, &[(lba, 2048)])?.good()?;
+    bench.write(A, lba + 100, &new)?;
+    bench.ask(A, cdb::synchronize_cache16(0, 0))?.good()?;
+    bench.hook(&["kill"])?;
+    bench.cut_all();
+    let mut expected = vec![0; 2048 * BLOCK];
+    expected[100 * BLOCK..164 * BLOCK].copy_from_slice(&new);
+    bench.expect_content(A, lba, &expected)?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! WRITE SAME (16) across the end is out of range and writes nothing.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 104,
+    name: "write_same/beyond_the_end",
+    section: "SBC-3 §5.46",
+    asks: "WRITE SAME (16) across the end is out of range and writes nothing.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let last = bench.capacity(A)? - 1;
+    let old = bench.pattern(1);
+    bench.write(A, last, &old)?;
+    bench.give(A, cdb::write_same16(last, 2, false, false), vec![0; BLOCK])?.check_condition(0x05, 0x21, 0x00)?;
+    bench.expect_content(A, last, &old)?;
+    Ok(())
+}

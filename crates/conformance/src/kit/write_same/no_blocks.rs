@@ -1,0 +1,22 @@
+//! WRITE SAME (16) of no blocks is refused where WSNZ is announced.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 102,
+    name: "write_same/no_blocks",
+    section: "SBC-3 §5.46, §6.6.4",
+    asks: "WRITE SAME (16) of no blocks is refused where WSNZ is announced.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let limits = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?;
+    if limits.number(4, 1)? & 1 == 0 {
+        return skipped("WSNZ is 0: no blocks means all to the end of the medium");
+    }
+    let lba = bench.scratch(1)?;
+    bench.give(A, cdb::write_same16(lba, 0, false, false), vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
+    Ok(())
+}

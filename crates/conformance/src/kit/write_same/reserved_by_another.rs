@@ -1,0 +1,23 @@
+//! WRITE SAME (16) on a logical unit that another nexus has reserved is a reservation conflict.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 110,
+    name: "write_same/reserved_by_another",
+    section: "SPC-2 §5.5.1",
+    asks: "WRITE SAME (16) on a logical unit that another nexus has reserved is a reservation conflict.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(8)?;
+    let old = bench.pattern(8);
+    bench.write(A, lba, &old)?;
+    bench.ask(A, cdb::padded(&[0x16]))?.good()?;
+    bench.give(B, cdb::write_same16(lba, 8, false, false), vec![0; BLOCK])?.conflict()?;
+    bench.ask(A, cdb::padded(&[0x17]))?.good()?;
+    bench.expect_content(A, lba, &old)?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! WRITE SAME (10) of a block of zeros makes 1 MiB read as zeros.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 109,
+    name: "write_same/ten_byte_command",
+    section: "SBC-3 §5.45",
+    asks: "WRITE SAME (10) of a block of zeros makes 1 MiB read as zeros.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let data = bench.pattern(2048);
+    bench.write(A, lba, &data)?;
+    let [.., b3, b2, b1, b0] = lba.to_be_bytes();
+    bench.give(A, cdb::padded(&[0x41, 0, b3, b2, b1, b0, 0, 0x08, 0x00]), vec![0; BLOCK])?.good()?;
+    bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! WRITE SAME (16) with UNMAP of data that are not zeros keeps the data.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 107,
+    name: "write_same/unmap_pattern",
+    section: "SBC-3 §5.46, §4.7.3.4",
+    asks: "WRITE SAME (16) with UNMAP of data that are not zeros keeps the data.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    bench.give(A, cdb::write_same16(lba, 2048, true, false), vec![0x3C; BLOCK])?.good()?;
+    bench.expect_content(A, lba, &vec![0x3C; 2048 * BLOCK])?;
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.
+
+use super::super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 106,
+    name: "write_same/unmap_zeros",
+    section: "SBC-3 §5.46, §4.7.3.4",
+    asks: "WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let data = bench.pattern(2048);
+    bench.write(A, lba, &data)?;
+    expect_equal("provisioning status after a WRITE", provisioning(bench, A, lba)?, MAPPED)?;
+    bench.give(A, cdb::write_same16(lba, 2048, true, false), vec![0; BLOCK])?.good()?;
+    bench.expect_content(other_path(bench), lba, &vec![0; 2048 * BLOCK])?;
+    expect_equal("provisioning status after WRITE SAME with UNMAP", provisioning(bench, A, lba)?, DEALLOCATED)?;
+    Ok(())
+}
