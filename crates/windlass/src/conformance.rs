@@ -16,8 +16,7 @@ const USAGE: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     url: Option<Url>,
     /// Another portal of the target
     #[arg(long, value_name = "HOST:PORT", value_parser = portal)]
