@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-once test bench deps clean help
+.PHONY: build demo demo-once test test-vm bench deps clean help
 
 build:      ## build the program: target/release/windlass
 	@scripts/need build
@@ -24,7 +24,14 @@ demo-once:  ## the same, ending after the table
 
 test:       ## install what is missing and run everything that a change must pass
 	@scripts/need test
-	@cargo xtask ci $(ARGS)
+	@# All at once, the steps' own program among it: built by itself, it would have half of the crates built a second time.
+	@cargo test --quiet --workspace --lib --bins --tests --no-run
+	@$${CARGO_TARGET_DIR:-target}/debug/xtask ci $(ARGS)
+
+test-vm:    ## the Linux kernel as a host, in a virtual machine: multipath, reservations, file systems, LIO beside the array
+	@scripts/need build
+	cargo build --release --package windlass
+	@cargo xtask vm $(ARGS)
 
 bench:      ## measure, side by side with tgt where it has the feature; docs/benchmarks.md says more
 	@scripts/need bench

@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct Job {
     /// Identity.
     pub id: Uuid,
-    /// `reclaim`, `scrub` or `check`.
+    /// `reclaim`, `scrub`, `check` or `sanitize`.
     pub kind: String,
     /// Volume or pool, by name.
     pub subject: String,
@@ -27,7 +27,7 @@ pub struct Job {
     pub rate_per_second: Option<u64>,
     /// Seconds to the end at that rate.
     pub eta_seconds: Option<u64>,
-    /// Share of time in percent that it takes while hosts are active; otherwise it takes all.
+    /// Share of time in percent that it takes while hosts are active; otherwise it takes all. 100 for `sanitize`, which has a pace of its own.
     pub share_percent: u8,
     /// When it began.
     #[schema(value_type = String, format = DateTime)]
@@ -47,6 +47,28 @@ pub struct Job {
     /// What a check found, once it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
+    /// What a sanitize operation does. A host began it; it goes on until it is done, and cannot be cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitize: Option<SanitizeReport>,
+}
+
+/// What a sanitize operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SanitizeReport {
+    /// How content is made unreadable.
+    pub method: SanitizeMethod,
+    /// Write passes of an overwrite; `null` for a block erase.
+    pub passes: Option<u8>,
+}
+
+/// How content is made unreadable (SBC-4 §4.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SanitizeMethod {
+    /// Everything is deallocated.
+    BlockErase,
+    /// A pattern is written over it.
+    Overwrite,
 }
 
 /// Where a job is in its life.

@@ -12,7 +12,9 @@ mod job;
 mod list;
 mod offload;
 mod pool;
+mod portal;
 mod problem;
+mod reservation;
 mod session;
 mod snapshot;
 mod status;
@@ -23,14 +25,16 @@ pub use size;
 pub use access::{Access, AccessGrant, AccessList};
 pub use event::{Alert, Event, EventQuery, Severity};
 pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
-pub use job::{Job, JobSet, JobStart, JobState, ReclaimReport};
+pub use job::{Job, JobSet, JobStart, JobState, ReclaimReport, SanitizeMethod, SanitizeReport};
 pub use list::List;
 pub use offload::{
     Latency, LatencyBucket, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery,
 };
 pub use pool::{BadRange, CheckReport, Pool, PoolGrow, PoolSet, PoolState, ScrubReport};
+pub use portal::{AccessState, PortGroup, PortGroupSet, Portal, PortalSet, StateOrigin};
 pub use problem::{Problem, User};
-pub use session::{Portal, Session};
+pub use reservation::{Registration, ReservationQuery, ReservationType, Reservations};
+pub use session::Session;
 pub use snapshot::{Snapshot, SnapshotCreate, SnapshotGroupCreate, TreeNode};
 pub use status::{Health, OffloadTotal, Status};
 pub use volume::{

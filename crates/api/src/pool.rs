@@ -45,6 +45,9 @@ pub struct Pool {
     /// Sum over the volumes of what deleting all snapshots of each would free; `null` as above.
     #[serde(default)]
     pub snapshot_bytes: Option<u64>,
+    /// What only copy tokens of hosts keep, for as long as they last; `null` as above.
+    #[serde(default)]
+    pub token_bytes: Option<u64>,
     /// The rest of the data: stored once for several, or about to become free; `null` as above.
     #[serde(default)]
     pub shared_bytes: Option<u64>,

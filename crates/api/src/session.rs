@@ -1,4 +1,4 @@
-//! iSCSI sessions and the portals they come through.
+//! iSCSI sessions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -29,17 +29,4 @@ pub struct Session {
     pub read_bytes: u64,
     /// Bytes received from it.
     pub written_bytes: u64,
-}
-
-/// A network portal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Portal {
-    /// `iscsi`.
-    pub protocol: String,
-    /// Address and port it listens on.
-    pub listen: String,
-    /// Address and port that hosts are told.
-    pub advertised: String,
-    /// Name of the target behind it.
-    pub target: String,
 }

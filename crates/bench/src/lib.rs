@@ -81,11 +81,16 @@ pub struct Outcome {
     pub missed: usize,
 }
 
+/// The names of all questions.
+pub fn questions() -> impl Iterator<Item = &'static str> {
+    questions::ALL.iter().map(|question| question.name)
+}
+
 /// Asks the questions of `windlass` (the program) and prints the answers; an error when a load failed or read wrong data.
 pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
     if options.list {
         for question in questions::ALL {
-            println!("{:10} {}", question.name, question.asks);
+            println!("{:12} {}", question.name, question.asks);
         }
         return Ok(Outcome::default());
     }

@@ -178,6 +178,17 @@ pub trait BlockDevice {
     /// Copies `extent` of `source`, as it is at one instant, to `destination` of this device. The ranges may overlap.
     async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError>;
 
+    /// Keeps what the extents hold at one instant, as a device of its own: read-only, of the same size, the extents at their own addresses and
+    /// everything else deallocated (a mapping unit that an extent covers in part may be there whole). Metadata only: the cost does not depend
+    /// on the length. The new device does not outlive the engine's run; until then whoever asked for it ends it with [`Self::discard`].
+    async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError>
+    where
+        Self: Sized;
+
+    /// Ends a device that came from [`Self::capture`]: calls on it fail with [`BlockError::Gone`] from then on, and its space comes back in the
+    /// background.
+    fn discard(&self);
+
     /// Makes every acknowledged write durable.
     async fn flush(&self) -> Result<(), BlockError>;
 

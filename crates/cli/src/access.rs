@@ -30,8 +30,8 @@ pub enum Verb {
         volume: String,
         #[command(flatten)]
         grantee: Grantee,
-        /// Logical unit number, 0 to 255; the lowest free one when left out
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=255))]
+        /// Logical unit number, 0 to 16383 (above 255 the host has to know flat space addressing); the lowest free one when left out
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16_383))]
         lun: Option<u16>,
     },
     /// Take access back; hosts lose the volume at once

@@ -4,7 +4,9 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::percent;
-use api::{CheckReport, Job, JobSet, JobStart, JobState, List, ScrubReport, VolumeSpace};
+use api::{
+    CheckReport, Job, JobSet, JobStart, JobState, List, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace,
+};
 use std::time::Duration;
 
 /// Time between two looks at a job.
@@ -44,7 +46,9 @@ pub enum Verb {
         share: u8,
     },
     /// Cancel a running job; what it did stays done
-    #[command(after_help = "Example:\n  windlass job cancel 1f2e3d4c")]
+    #[command(
+        after_help = "Example:\n  windlass job cancel 1f2e3d4c\n\nA sanitize operation, which a host began, cannot be cancelled (SBC-4 §4.11); exit status 4."
+    )]
     Cancel {
         /// Id, or the end of it as in the list
         job: String,
@@ -141,7 +145,19 @@ fn result(job: &Job) -> Option<String> {
     if let Some(scrub) = &job.scrub {
         return Some(scrub_in_words(scrub));
     }
+    if let Some(sanitize) = &job.sanitize {
+        return Some(sanitize_in_words(*sanitize));
+    }
     job.check.as_ref().map(check_in_words)
+}
+
+/// `block erase`, or `overwrite, 3 passes`.
+fn sanitize_in_words(sanitize: SanitizeReport) -> String {
+    match (sanitize.method, sanitize.passes) {
+        (SanitizeMethod::BlockErase, _) => "block erase".to_owned(),
+        (SanitizeMethod::Overwrite, None | Some(1)) => "overwrite".to_owned(),
+        (SanitizeMethod::Overwrite, Some(passes)) => format!("overwrite, {passes} passes"),
+    }
 }
 
 /// `31 GiB verified, no bad block`.
@@ -403,6 +419,7 @@ mod tests {
             error: None,
             reclaim: None,
             scrub: None,
+            sanitize: None,
             check: None,
         }
     }

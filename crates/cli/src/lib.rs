@@ -17,6 +17,8 @@ mod output;
 mod percent;
 mod pool;
 mod pool_file;
+mod portal;
+mod reservation;
 mod secret;
 mod session;
 mod snapshot;
@@ -25,7 +27,7 @@ mod tls;
 mod volume;
 
 pub use console::Console;
-pub use output::Format;
+pub use output::{Format, harmless};
 pub use pool::{Verb as PoolVerb, is_path};
 pub use pool_file::{FileVerb, Structure};
 
@@ -117,6 +119,15 @@ pub enum Noun {
     /// Alerts: what needs attention now
     #[command(alias = "alerts", subcommand)]
     Alert(event::AlertVerb),
+    /// Portals: where hosts connect
+    #[command(alias = "portals", subcommand)]
+    Portal(portal::Verb),
+    /// Target port groups: portals that hosts reach the array through equally well
+    #[command(alias = "portal-groups", subcommand)]
+    PortalGroup(portal::GroupVerb),
+    /// Reservations: which initiators have registered with a volume or reserved it
+    #[command(alias = "reservations", subcommand)]
+    Reservation(reservation::Verb),
     /// Sessions of hosts
     #[command(alias = "sessions", subcommand)]
     Session(session::Verb),
@@ -124,6 +135,10 @@ pub enum Noun {
 
 /// Runs one command and returns the exit status.
 pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
+    if globals.output == Format::Esxcli {
+        console.error("error: -o esxcli is for windlass probe (code: usage)");
+        return 2;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(execute(globals, noun, console)),
@@ -152,6 +167,9 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,
         Noun::Alert(verb) => event::run_alert(verb, &client, &mut output).await,
+        Noun::Portal(verb) => portal::run(verb, &client, &mut output).await,
+        Noun::PortalGroup(verb) => portal::run_group(verb, &client, &mut output).await,
+        Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,
         Noun::Session(verb) => session::run(verb, &client, &mut output).await,
     }
 }

@@ -22,6 +22,8 @@ pub enum Format {
     Csv,
     /// One name per line
     Name,
+    /// As esxcli prints it (only `probe`)
+    Esxcli,
 }
 
 /// A value in a column.
@@ -93,8 +95,8 @@ fn duration(us: u64) -> String {
     }
 }
 
-/// Text without control characters: names of initiators come from the network and must not drive the terminal.
-fn harmless(text: &str) -> String {
+/// Text without control characters: names come from the network, or from a logical unit, and must not drive the terminal.
+pub fn harmless(text: &str) -> String {
     let character = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(character).collect()
 }
@@ -147,7 +149,9 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json => json(&items)?,
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
-            Format::Table | Format::Wide => rows(&columns, items, !self.globals.no_headers, self.globals.bytes),
+            Format::Table | Format::Wide | Format::Esxcli => {
+                rows(&columns, items, !self.globals.no_headers, self.globals.bytes)
+            }
         };
         self.console.data(&text)?;
         if items.is_empty() && !T::WHEN_EMPTY.is_empty() && self.is_for_people() {
@@ -168,7 +172,7 @@ impl<'a, 'c> Output<'a, 'c> {
             }
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, headings),
-            Format::Table | Format::Wide => rows(&columns, items, headings, self.globals.bytes),
+            Format::Table | Format::Wide | Format::Esxcli => rows(&columns, items, headings, self.globals.bytes),
         };
         Ok(self.console.data(&text)?)
     }
@@ -195,7 +199,9 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json => json(item)?,
             Format::Name => names(std::slice::from_ref(item)),
             Format::Csv => csv(&columns, std::slice::from_ref(item), !self.globals.no_headers),
-            Format::Table | Format::Wide => lines(&columns, item, !self.globals.no_headers, self.globals.bytes),
+            Format::Table | Format::Wide | Format::Esxcli => {
+                lines(&columns, item, !self.globals.no_headers, self.globals.bytes)
+            }
         };
         Ok(self.console.data(&text)?)
     }

@@ -109,6 +109,7 @@ impl Resource for Pool {
         wide("metadata", |pool| Value::Bytes(pool.metadata_bytes)),
         wide("unique", |pool| pool.unique_bytes.map(Value::Bytes).into()),
         wide("snaps", |pool| pool.snapshot_bytes.map(Value::Bytes).into()),
+        wide("tokens", |pool| pool.token_bytes.map(Value::Bytes).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
         column("commit", |pool| format!("{}%", pool.commitment_percent).into()),

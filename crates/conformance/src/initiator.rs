@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -13,6 +13,7 @@ use iscsi::pdu::{
     LoginStatus, LogoutReason, RejectReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse,
 };
 use iscsi::target::TargetRecord;
+use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 
 use crate::url::{Url, UserSecret};
@@ -66,6 +67,8 @@ pub struct SessionOptions {
     pub qualifier: u16,
     /// Limit for connecting, for login and for each command.
     pub timeout: Duration,
+    /// The maximum segment size of TCP to ask for, in bytes, as a path with a small MTU has it; none: what the path gives.
+    pub maximum_segment: Option<u16>,
 }
 
 impl Default for SessionOptions {
@@ -74,6 +77,7 @@ impl Default for SessionOptions {
             initiator_name: "iqn.2026-01.org.example:conformance".into(),
             qualifier: 1,
             timeout: Duration::from_secs(30),
+            maximum_segment: None,
         }
     }
 }
@@ -135,7 +139,7 @@ impl Session {
     /// Connects and logs in with other negotiation values; see [`Self::config`].
     pub fn connect_with(url: &Url, options: &SessionOptions, config: Config) -> Result<Self, SessionError> {
         let portal = format!("{}:{}", url.host, url.port);
-        let stream = connect(url, options.timeout).map_err(|source| SessionError::Connect { portal, source })?;
+        let stream = connect(url, options).map_err(|source| SessionError::Connect { portal, source })?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(WRITE_SLICE))?;
         let mut session = Self {
@@ -392,13 +396,23 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-fn connect(url: &Url, timeout: Duration) -> io::Result<TcpStream> {
+fn connect(url: &Url, options: &SessionOptions) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in (url.host.as_str(), url.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, timeout) {
+        match connect_to(address, options) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+fn connect_to(address: SocketAddr, options: &SessionOptions) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(maximum_segment) = options.maximum_segment {
+        // Before the connection: its SYN tells the target.
+        socket.set_tcp_mss(u32::from(maximum_segment))?;
+    }
+    socket.connect_timeout(&address.into(), options.timeout)?;
+    Ok(socket.into())
 }

@@ -5,11 +5,12 @@
 //!   that the kit does not agree with a mistake of the array's.
 //! * [`kit`]: `windlass conformance`, one check for each behaviour that VMware's hosts rely on.
 //! * [`race`]: do COMPARE AND WRITE and other writes to one block from several initiators fit a serial order?
+//! * [`chaos`]: does an initiator that means harm harm anybody?
 //! * [`disturbance`]: does a reset, an abort or a broken connection end what it should, and nothing else?
 //! * [`verifying_load`]: is every acknowledged write still there after the array was killed?
 #![forbid(unsafe_code)]
 
-pub mod cdb;
+pub mod chaos;
 pub mod commands;
 pub mod disturbance;
 pub mod image;
@@ -17,9 +18,10 @@ pub mod initiator;
 pub mod kit;
 pub mod persistent_reservation;
 pub mod race;
-pub mod sense;
-pub mod url;
+pub mod token;
 pub mod verifying_load;
+
+pub use iscsi_initiator::{cdb, sense, url};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Do COMPARE AND WRITE, WRITE, WRITE SAME, UNMAP and EXTENDED COPY to one block, from several initiators at once, fit a serial order?
+//! Do COMPARE AND WRITE, WRITE, WRITE SAME, UNMAP, EXTENDED COPY and WRITE USING TOKEN to one block, from several initiators at once, fit a serial order?
 //!
 //! The test goes in rounds. In a round every initiator sends a few commands on the same block, all of them before the first answer is
 //! waited for; when all are answered, one initiator reads the block. The content before the round is known (it is what the last round
@@ -16,6 +16,9 @@
 //! commands because many orders lead to the same state.
 
 mod check;
+mod sanitize;
+
+pub use sanitize::{KINDS, SanitizeOptions, SanitizeReport, run_sanitize};
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -29,6 +32,7 @@ use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check as chec
 use crate::image::{self, BLOCK_BYTES, Random};
 use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
+use crate::token::{self, Token};
 use crate::url::Url;
 use check::{Effect, Operation};
 
@@ -36,6 +40,8 @@ use check::{Effect, Operation};
 pub const MAX_OPERATIONS: usize = 16;
 /// Violations described in the report; further ones are counted only.
 const VIOLATIONS_DESCRIBED: usize = 10;
+/// How long a token of which nothing is heard is kept, in seconds; the array may hold it to less.
+const TOKEN_TIMEOUT_S: u32 = 600;
 /// Most times a command is sent again after BUSY, TASK SET FULL or a unit attention.
 const MAX_RETRIES: u32 = 100;
 
@@ -69,7 +75,7 @@ impl RaceOptions {
             lba: 0,
             source_blocks: 64,
             commands_each: 2,
-            writers: Writers { write: true, write_same: true, unmap: true, extended_copy: true },
+            writers: Writers { write: true, write_same: true, unmap: true, extended_copy: true, tokens: true },
             seed: 1,
             timeout: Duration::from_secs(30),
         }
@@ -87,6 +93,8 @@ pub struct Writers {
     pub unmap: bool,
     /// EXTENDED COPY.
     pub extended_copy: bool,
+    /// WRITE USING TOKEN; each initiator has a token of its own, of the blocks that EXTENDED COPY copies from.
+    pub tokens: bool,
 }
 
 /// What came of it.
@@ -106,6 +114,8 @@ pub struct RaceReport {
     pub unmaps: u64,
     /// EXTENDED COPY.
     pub extended_copies: u64,
+    /// WRITE USING TOKEN.
+    pub token_writes: u64,
     /// READ within rounds.
     pub reads: u64,
     /// Commands sent again after BUSY, TASK SET FULL or a unit attention.
@@ -131,14 +141,15 @@ impl fmt::Display for RaceReport {
         writeln!(f, "{verdict}: {} of {} rounds fit no serial order", self.violations, self.rounds)?;
         writeln!(
             f,
-            "COMPARE AND WRITE {} written, {} miscompared · WRITE {} · WRITE SAME {} · UNMAP {} · EXTENDED COPY {} · READ {} · \
-             {} sent again · {:.1} s",
+            "COMPARE AND WRITE {} written, {} miscompared · WRITE {} · WRITE SAME {} · UNMAP {} · EXTENDED COPY {} · \
+             WRITE USING TOKEN {} · READ {} · {} sent again · {:.1} s",
             self.compare_and_write_written,
             self.compare_and_write_miscompared,
             self.writes,
             self.write_sames,
             self.unmaps,
             self.extended_copies,
+            self.token_writes,
             self.reads,
             self.retries,
             self.elapsed.as_secs_f64()
@@ -180,6 +191,7 @@ enum Choice {
     WriteSameZeros,
     Unmap,
     ExtendedCopy { index: u16, stamp: u64 },
+    WriteUsingToken { index: u16, stamp: u64 },
     Read,
 }
 
@@ -211,6 +223,9 @@ struct Race<'a> {
     options: &'a RaceOptions,
     sessions: Vec<Session>,
     naa: [u8; 16],
+    /// A token of the sources for each initiator.
+    tokens: Vec<Token>,
+    next_list: u32,
     random: Random,
     next_stamp: u64,
     sources: Vec<u64>,
@@ -222,13 +237,16 @@ impl<'a> Race<'a> {
         let mut sessions = Vec::new();
         for (qualifier, url) in (1..).zip(&options.urls) {
             let initiator_name = format!("iqn.2026-01.org.example:race{qualifier}");
-            let options = SessionOptions { initiator_name, qualifier, timeout: options.timeout };
+            let options =
+                SessionOptions { initiator_name, qualifier, timeout: options.timeout, ..SessionOptions::default() };
             let mut session = Session::connect(url, &options)?;
             session.clear_unit_attentions()?;
             sessions.push(session);
         }
         let mut race = Self {
             naa: [0; 16],
+            tokens: Vec::new(),
+            next_list: 1,
             random: Random::new(options.seed),
             next_stamp: 1,
             sources: Vec::new(),
@@ -260,6 +278,12 @@ impl<'a> Race<'a> {
         first.write16(self.options.lba, data.into())?;
         if self.options.writers.extended_copy {
             self.naa = first.naa_designator()?;
+        }
+        if self.options.writers.tokens {
+            let sources = [(self.options.lba + 1, u32::from(self.options.source_blocks))];
+            for session in &mut self.sessions {
+                self.tokens.push(session.populate_token(TOKEN_TIMEOUT_S, &sources)?);
+            }
         }
         Ok(())
     }
@@ -300,6 +324,12 @@ impl<'a> Race<'a> {
         image::stamp_of(&data).ok_or(RaceError::Torn { round, lba })
     }
 
+    /// One of the blocks that are copied from, and what it holds.
+    fn source(&mut self) -> (u16, u64) {
+        let index = self.random.index(self.sources.len());
+        (u16::try_from(index).unwrap_or(0), self.sources.get(index).copied().unwrap_or(0))
+    }
+
     fn choose(&mut self, content: u64, brought: &[u64]) -> Choice {
         let writers = self.options.writers;
         loop {
@@ -316,10 +346,13 @@ impl<'a> Race<'a> {
                 9..11 if writers.write_same => Choice::WriteSame { stamp: self.stamp() },
                 11 if writers.write_same => Choice::WriteSameZeros,
                 12 if writers.unmap => Choice::Unmap,
-                13..15 if writers.extended_copy => {
-                    let index = self.random.index(self.sources.len());
-                    let stamp = self.sources.get(index).copied().unwrap_or(0);
-                    Choice::ExtendedCopy { index: u16::try_from(index).unwrap_or(0), stamp }
+                13 if writers.extended_copy => {
+                    let (index, stamp) = self.source();
+                    Choice::ExtendedCopy { index, stamp }
+                }
+                14 if writers.tokens => {
+                    let (index, stamp) = self.source();
+                    Choice::WriteUsingToken { index, stamp }
                 }
                 15 => Choice::Read,
                 _ => continue,
@@ -338,7 +371,8 @@ impl<'a> Race<'a> {
                 if let Choice::CompareAndWrite { write: stamp, .. }
                 | Choice::Write { stamp }
                 | Choice::WriteSame { stamp }
-                | Choice::ExtendedCopy { stamp, .. } = choice
+                | Choice::ExtendedCopy { stamp, .. }
+                | Choice::WriteUsingToken { stamp, .. } = choice
                 {
                     brought.push(stamp);
                 }
@@ -375,6 +409,16 @@ impl<'a> Race<'a> {
                 let segment = CopySegment { source: 0, destination: 0, source_lba, destination_lba: lba, blocks: 1 };
                 let list = cdb::extended_copy_list(&[naa], &[segment]);
                 (cdb::extended_copy(u32::try_from(list.len()).unwrap_or(u32::MAX)), out(list))
+            }
+            Choice::WriteUsingToken { index, .. } => {
+                // Two lists of one initiator are never the same, so that both can be under way.
+                self.next_list = self.next_list.wrapping_add(1);
+                let Some(token) = self.tokens.get(initiator) else {
+                    return Err(CommandError::Malformed { command: "race", what: "no token" });
+                };
+                let list = token::write_list(token, u64::from(index), false, &[(lba, 1)]);
+                let length = u32::try_from(list.len()).unwrap_or(u32::MAX);
+                (token::write_using_token(self.next_list, length), out(list))
             }
             Choice::Read => (cdb::read16(lba, 1), TransferRequest::In(BLOCK_BYTES as u32)),
         };
@@ -453,6 +497,9 @@ impl<'a> Race<'a> {
             Choice::Unmap => ("UNMAP", &mut report.unmaps, Effect::Wrote { stamp: 0 }),
             Choice::ExtendedCopy { stamp, .. } => {
                 ("EXTENDED COPY", &mut report.extended_copies, Effect::Wrote { stamp })
+            }
+            Choice::WriteUsingToken { stamp, .. } => {
+                ("WRITE USING TOKEN", &mut report.token_writes, Effect::Wrote { stamp })
             }
         };
         check_status(name, completion).map_err(fail)?;

@@ -389,6 +389,7 @@ impl VerifyingLoad {
                     initiator_name: self.options.initiator_name.clone(),
                     qualifier: u16::try_from(position).unwrap_or(u16::MAX),
                     timeout: self.options.timeout,
+                    maximum_segment: None,
                 };
                 sessions.push(Session::connect(url, &options)?);
             }

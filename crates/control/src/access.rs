@@ -129,13 +129,13 @@ fn choose_lun(
     match wanted {
         None => (0..=MAX_LUN)
             .find(|lun| holder(*lun).is_none())
-            .ok_or_else(|| ControlError::NoFreeLun { grantee: directory.grantee(host) }),
+            .ok_or_else(|| ControlError::NoFreeLun { host: directory.host_name(host) }),
         Some(lun) => match holder(lun) {
             None => Ok(lun),
             Some(access) => Err(ControlError::LunTaken {
                 lun,
                 volume: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
-                grantee: directory.grantee(access.host),
+                host: directory.host_name(access.host),
             }),
         },
     }
@@ -145,7 +145,7 @@ fn choose_lun(
 fn already_granted(directory: &Directory, volume: &VolumeRecord, access: &AccessRecord) -> ControlError {
     ControlError::AlreadyGranted {
         volume: volume.name.clone(),
-        grantee: directory.grantee(access.host),
+        host: directory.host_name(access.host),
         lun: access.lun,
     }
 }

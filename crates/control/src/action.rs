@@ -2,7 +2,7 @@
 //!
 //! Objects are named by their name or their id; a snapshot also by `volume@snapshot`. The executing code is in the module of the noun.
 
-use crate::{Commitment, Secret};
+use crate::{AccessState, Commitment, RedirectRecord, Secret};
 use pool::Growth;
 
 /// A request. Reads change nothing; the others are durable before the reply.
@@ -146,7 +146,7 @@ pub enum Action {
         volume: String,
         /// Who.
         grantee: Grantee,
-        /// Logical unit number 0 to 255; the lowest free one when absent.
+        /// Logical unit number 0 to 16383; the lowest free one when absent. Above 255, hosts have to understand flat space addressing.
         lun: Option<u16>,
     },
     /// Takes it back.
@@ -168,6 +168,11 @@ pub enum Action {
         /// At most this many, the newest.
         limit: usize,
     },
+    /// Registrations and reservations, by volume.
+    ReservationList {
+        /// Only this volume, also when it has none; name or id.
+        volume: Option<String>,
+    },
     /// Every session.
     SessionList,
     /// Drops a session; the initiator may come back.
@@ -177,6 +182,22 @@ pub enum Action {
     },
     /// Network portals.
     PortalList,
+    /// One portal.
+    PortalShow {
+        /// Its number (relative target port identifier), or the address it listens on.
+        portal: String,
+    },
+    /// Changes group or redirection of a portal.
+    PortalSet(PortalSet),
+    /// Target port groups.
+    PortGroupList,
+    /// One target port group.
+    PortGroupShow {
+        /// Its number.
+        group: u16,
+    },
+    /// Changes state or preference of a target port group.
+    PortGroupSet(PortGroupSet),
     /// Jobs, the newest first.
     JobList,
     /// One job.
@@ -205,6 +226,32 @@ pub enum Action {
     },
     /// What needs attention now.
     AlertList,
+}
+
+/// A change of a portal; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct PortalSet {
+    /// As in `PortalShow`.
+    pub portal: String,
+    /// Target port group, from 1.
+    pub group: Option<u16>,
+    /// `Some(None)`: logins are taken again.
+    pub redirect: Option<Option<RedirectRecord>>,
+    /// Also when hosts lose their last active path.
+    pub force: bool,
+}
+
+/// A change of a target port group; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct PortGroupSet {
+    /// Its number.
+    pub group: u16,
+    /// New state.
+    pub state: Option<AccessState>,
+    /// Hosts should use it before others in the same state.
+    pub preferred: Option<bool>,
+    /// Also when hosts lose their last active path.
+    pub force: bool,
 }
 
 /// A change of a pool's settings; absent fields stay.

@@ -5,6 +5,7 @@ use crate::events::{Draft, Events, Severity};
 use crate::integrity::Integrity;
 use crate::jobs::Jobs;
 use crate::note::Note;
+use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
 use crate::thresholds::Crossings;
 use crate::unique::{Patience, UniqueCounts};
@@ -14,7 +15,7 @@ use crate::{
 };
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};
+use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct ArrayOptions {
     pub limits: Limits,
     /// Share of time in percent that a job takes while hosts are active, 1 to 100, when it is not told another one.
     pub background_share_percent: u8,
+    /// Portals, in the order of [`Live::portals`].
+    pub portals: Vec<PortalOptions>,
 }
 
 /// Results that are kept.
@@ -69,6 +72,21 @@ pub struct Control<C> {
     changes: Mutex<()>,
 }
 
+/// What is captured for ROD tokens.
+fn captures(catalog: &impl Catalog) -> Vec<ObjectId> {
+    let objects = catalog.objects();
+    objects.iter().filter(|object| object.kind == ObjectKind::Capture).map(|object| object.id).collect()
+}
+
+/// Deletes the captures of an earlier run, which ended with it however it ended.
+async fn discard_captures(catalog: &impl Catalog) -> Result<(), PoolError> {
+    const AT_ONCE: usize = 256;
+    for ids in captures(catalog).chunks(AT_ONCE) {
+        catalog.commit(ids.iter().map(|id| CatalogChange::DeleteObject { id: *id }).collect()).await?;
+    }
+    Ok(())
+}
+
 impl<C: Catalog + 'static> Control<C> {
     /// Reads the state from the catalog; makes the array's identity at the first start.
     ///
@@ -88,10 +106,22 @@ impl<C: Catalog + 'static> Control<C> {
                 array
             }
         };
+        discard_captures(&*catalog)
+            .await
+            .map_err(|error| ControlError::from_pool(error, catalog.space().free_bytes))?;
         let suffix = options.target_name.unwrap_or_else(|| array.id.simple().to_string().chars().take(12).collect());
         let target = format!("{}:{suffix}", options.iqn_base).to_ascii_lowercase();
-        let directory = RefCell::new(Directory::load(&*catalog, array, target)?);
         let started = environment.now();
+        let mut directory = Directory::load(&*catalog, array, target)?;
+        let (identifiers, new) = ports::assign(&mut directory.portals, &options.portals, started)?;
+        if !new.is_empty() {
+            let commit = catalog.commit(new).await;
+            commit.map_err(|error| ControlError::from_pool(error, catalog.space().free_bytes))?;
+        }
+        let configured = identifiers.iter().zip(&options.portals);
+        directory.configured_groups = configured.filter_map(|(port, portal)| Some((*port, portal.group?))).collect();
+        directory.port_identifiers = identifiers;
+        let directory = RefCell::new(directory);
         let changes = Mutex::new(());
         let results = Results { scrub: load(&*catalog)?.pop(), check: load(&*catalog)?.pop() };
         let integrity = Integrity::default();
@@ -157,9 +187,12 @@ impl<C: Catalog + 'static> Control<C> {
             Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent).await,
             Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent).await,
             Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent).await,
-            Action::PortalList => {
-                Ok(Reply::Portals { portals: self.live.portals(), target: self.directory().target.clone() })
-            }
+            Action::PortalList => Ok(Reply::Portals(self.portal_list())),
+            Action::PortalShow { portal } => self.portal_show(&portal),
+            Action::PortalSet(set) => self.portal_set(set).await,
+            Action::PortGroupList => Ok(Reply::PortGroups(self.port_group_list())),
+            Action::PortGroupShow { group } => self.port_group_show(group),
+            Action::PortGroupSet(set) => self.port_group_set(set).await,
             Action::VolumeList => Ok(Reply::Volumes(self.volume_list().await)),
             Action::VolumeShow { volume } => self.volume_show(&volume).await,
             Action::VolumeCreate(create) => self.volume_create(create).await,
@@ -188,6 +221,7 @@ impl<C: Catalog + 'static> Control<C> {
                 self.offload_statistics(volume.as_deref()).map(Reply::OffloadStatistics)
             }
             Action::OffloadLog { volume, limit } => self.offload_log(volume.as_deref(), limit).map(Reply::OffloadLog),
+            Action::ReservationList { volume } => self.reservation_list(volume.as_deref()).map(Reply::Reservations),
             Action::SessionList => Ok(Reply::Sessions(self.session_list())),
             Action::SessionDrop { id } => self.session_drop(id),
             Action::JobList => Ok(Reply::Jobs(self.job_list())),
@@ -253,6 +287,15 @@ impl<C: Catalog + 'static> Control<C> {
             return Some(0);
         }
         self.count(&snapshots, patience).await
+    }
+
+    /// What deleting all captures would free: what only ROD tokens keep (`None`: still being counted, or not countable).
+    pub(crate) async fn token_bytes(&self, patience: &mut Patience) -> Option<u64> {
+        let captures = captures(&*self.catalog);
+        if captures.is_empty() {
+            return Some(0);
+        }
+        self.count(&captures, patience).await
     }
 
     /// What deleting these objects together would free. That one cannot be counted is no reason to say nothing of all others.

@@ -3,7 +3,8 @@
 
 use crate::record::load;
 use crate::{
-    AccessRecord, ArrayRecord, Chap, ControlError, HostRecord, Noun, SnapshotRecord, SourceRecord, VolumeRecord,
+    AccessRecord, ArrayRecord, Chap, ControlError, HostRecord, Noun, PortGroupRecord, PortalRecord, SnapshotRecord,
+    SourceRecord, VolumeRecord,
 };
 use pool::{Catalog, ObjectId, ObjectKind};
 use std::collections::BTreeMap;
@@ -18,6 +19,12 @@ pub struct Directory {
     pub(crate) snapshots: BTreeMap<Uuid, SnapshotRecord>,
     pub(crate) hosts: BTreeMap<Uuid, HostRecord>,
     pub(crate) access: BTreeMap<(Uuid, Option<Uuid>), AccessRecord>,
+    pub(crate) portals: BTreeMap<u16, PortalRecord>,
+    pub(crate) port_groups: BTreeMap<u16, PortGroupRecord>,
+    /// Of the configured portals, in the order of the configuration.
+    pub(crate) port_identifiers: Vec<u16>,
+    /// Groups that the configuration names, by port.
+    pub(crate) configured_groups: BTreeMap<u16, u16>,
 }
 
 /// What an initiator may do: who it is, how it must authenticate, what it sees.
@@ -54,6 +61,13 @@ impl Directory {
                 .into_iter()
                 .map(|record: AccessRecord| ((record.volume, record.host), record))
                 .collect(),
+            portals: load(catalog)?.into_iter().map(|record: PortalRecord| (record.identifier, record)).collect(),
+            port_groups: load(catalog)?
+                .into_iter()
+                .map(|record: PortGroupRecord| (record.identifier, record))
+                .collect(),
+            port_identifiers: Vec::new(),
+            configured_groups: BTreeMap::new(),
         };
         directory.check(catalog)?;
         Ok(directory)
@@ -209,7 +223,7 @@ impl Directory {
 
     /// `host NAME` or `any host`.
     pub(crate) fn grantee(&self, host: Option<Uuid>) -> String {
-        self.host_name(host).map_or("any host".to_owned(), |name| format!("host {name}"))
+        crate::error::grantee(self.host_name(host).as_deref())
     }
 
     /// The grants of a volume, `any` first, then by host.

@@ -21,6 +21,10 @@ pub enum Noun {
     Session,
     /// A job.
     Job,
+    /// A network portal.
+    Portal,
+    /// A target port group.
+    PortGroup,
 }
 
 impl fmt::Display for Noun {
@@ -33,6 +37,8 @@ impl fmt::Display for Noun {
             Self::Access => "access",
             Self::Session => "session",
             Self::Job => "job",
+            Self::Portal => "portal",
+            Self::PortGroup => "portal-group",
         })
     }
 }
@@ -133,31 +139,39 @@ pub enum ControlError {
         /// Its snapshots.
         users: Vec<User>,
     },
+    /// Hosts would be left without an active path; without users, the array would have no active port.
+    #[error("{}", if users.is_empty() { "no port of the array would be active" } else { "hosts would have no active path left" })]
+    LastPath {
+        /// Noun and words that were asked for, for the help.
+        asked: String,
+        /// The hosts.
+        users: Vec<User>,
+    },
     /// Another grant has the logical unit number.
-    #[error("LUN {lun} is taken by volume {volume} for {grantee}")]
+    #[error("LUN {lun} is taken by volume {volume} for {}", grantee(host.as_deref()))]
     LunTaken {
         /// The number asked for.
         lun: u16,
         /// The volume that has it.
         volume: String,
-        /// `host NAME` or `any host`.
-        grantee: String,
+        /// The host; absent: any.
+        host: Option<String>,
     },
     /// The volume is granted already in a way that excludes this one.
-    #[error("volume {volume} is granted to {grantee} already, as LUN {lun}")]
+    #[error("volume {volume} is granted to {} already, as LUN {lun}", grantee(host.as_deref()))]
     AlreadyGranted {
         /// The volume.
         volume: String,
-        /// `host NAME` or `any host`.
-        grantee: String,
+        /// The host; absent: any.
+        host: Option<String>,
         /// As which number.
         lun: u16,
     },
-    /// All 256 logical unit numbers are in use.
-    #[error("no LUN is free for {grantee}: 0 to 255 are all in use")]
+    /// All logical unit numbers are in use.
+    #[error("no LUN is free for {}: 0 to 16383 are all in use", grantee(host.as_deref()))]
     NoFreeLun {
-        /// `host NAME` or `any host`.
-        grantee: String,
+        /// The host; absent: any.
+        host: Option<String>,
     },
     /// Not a name.
     #[error("{name:?} cannot be the name of a {noun}: {reason}")]
@@ -192,7 +206,7 @@ pub enum ControlError {
         reason: &'static str,
     },
     /// Not a logical unit number.
-    #[error("{lun} is not a LUN: 0 to 255 are")]
+    #[error("{lun} is not a LUN: 0 to 16383 are")]
     InvalidLun {
         /// The number asked for.
         lun: u16,
@@ -291,6 +305,22 @@ pub enum ControlError {
         /// The word for its state.
         state: &'static str,
     },
+    /// A sanitize operation is nobody's to end.
+    #[error(
+        "job {id} cannot be {wanted}: a sanitize operation that a host has begun goes on until it is done, whatever happens (SBC-4 §4.11)"
+    )]
+    SanitizeGoesOn {
+        /// The job.
+        id: String,
+        /// What was asked for.
+        wanted: &'static str,
+    },
+    /// A sanitize operation failed.
+    #[error("sanitizing volume {volume} has failed: it answers no reads or writes")]
+    SanitizeFailed {
+        /// The volume.
+        volume: String,
+    },
     /// The pool stopped.
     #[error("the pool stopped after a media error: {reason}")]
     PoolStopped {
@@ -327,6 +357,7 @@ impl ControlError {
             Self::Exists { .. } => "exists",
             Self::InUse { .. } | Self::RollbackInUse { .. } => "in-use",
             Self::HasSnapshots { .. } => "has-snapshots",
+            Self::LastPath { .. } => "last-path",
             Self::LunTaken { .. } => "lun-taken",
             Self::AlreadyGranted { .. } => "already-granted",
             Self::NoFreeLun { .. } => "no-free-lun",
@@ -347,6 +378,8 @@ impl ControlError {
             Self::CannotGrow { .. } => "cannot-grow",
             Self::PoolBusy { .. } => "pool-busy",
             Self::JobEnded { .. } => "job-ended",
+            Self::SanitizeGoesOn { .. } => "sanitize-goes-on",
+            Self::SanitizeFailed { .. } => "sanitize-failed",
             Self::PoolStopped { .. } => "pool-stopped",
             Self::Damaged { .. } => "damaged",
             Self::NotRunning => "not-running",
@@ -358,7 +391,10 @@ impl ControlError {
     /// Who uses the object, when that is the condition.
     pub fn users(&self) -> &[User] {
         match self {
-            Self::InUse { users, .. } | Self::RollbackInUse { users, .. } | Self::HasSnapshots { users, .. } => users,
+            Self::InUse { users, .. }
+            | Self::RollbackInUse { users, .. }
+            | Self::HasSnapshots { users, .. }
+            | Self::LastPath { users, .. } => users,
             _ => &[],
         }
     }
@@ -389,9 +425,13 @@ impl ControlError {
             Self::HasSnapshots { name, .. } => {
                 Some(format!("delete them too:  windlass volume delete {name} --with-snapshots"))
             }
+            Self::LastPath { asked, .. } => {
+                let (noun, rest) = asked.split_once(' ').unwrap_or((asked, ""));
+                Some(format!("give them another path first, or:  windlass {noun} set {rest} --force"))
+            }
             Self::LunTaken { .. } => Some("leave --lun out to get the lowest free one".to_owned()),
-            Self::AlreadyGranted { volume, grantee, .. } => {
-                let grantee = grantee.strip_prefix("host ").map_or("--any".to_owned(), |host| format!("--host {host}"));
+            Self::AlreadyGranted { volume, host, .. } => {
+                let grantee = host.as_ref().map_or("--any".to_owned(), |host| format!("--host {host}"));
                 Some(format!("revoke that first:  windlass access revoke {volume} {grantee}"))
             }
             Self::SizeMissing { name } => Some(format!("windlass volume create {name} --size 100G")),
@@ -410,6 +450,12 @@ impl ControlError {
             Self::CannotGrow { .. } => Some("see its size:  windlass pool show".to_owned()),
             Self::PoolBusy { .. } => Some("try again later".to_owned()),
             Self::JobEnded { .. } => Some("windlass job list".to_owned()),
+            Self::SanitizeGoesOn { id, .. } => Some(format!(
+                "wait for it:  windlass job wait {id}\n      what goes with it is the volume as a whole:  windlass volume delete VOLUME"
+            )),
+            Self::SanitizeFailed { .. } => {
+                Some("let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume".to_owned())
+            }
             Self::PoolStopped { .. } => Some(
                 "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
             ),
@@ -443,7 +489,7 @@ impl ControlError {
             }
             PoolError::BadReservation { percent } => Self::BadReservation { percent },
             PoolError::CannotGrow(reason) => Self::CannotGrow { reason },
-            PoolError::Stopped(reason) => Self::PoolStopped { reason: without_preamble(&reason) },
+            PoolError::Stopped(reason) => Self::PoolStopped { reason },
             PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
             PoolError::Damaged(reason) => Self::Damaged { reason },
             PoolError::Busy(reason) => Self::PoolBusy { reason },
@@ -454,7 +500,7 @@ impl ControlError {
     }
 }
 
-/// The cause alone: what a stopped pool says may have the words of [`ControlError::PoolStopped`] in front already.
-pub(crate) fn without_preamble(reason: &str) -> String {
-    reason.trim_start_matches("the pool stopped after a media error: ").to_owned()
+/// `host NAME` or `any host`.
+pub(crate) fn grantee(host: Option<&str>) -> String {
+    host.map_or_else(|| "any host".to_owned(), |host| format!("host {host}"))
 }

@@ -4,10 +4,12 @@
 //! a job gives way: while hosts are active it takes its share of the time and no more, and otherwise it goes on at once. A job never holds the
 //! right to change, so administration does not wait for it; it copes with volumes that go away. Every job keeps its state as a document, and
 //! goes on after a restart: that it was started, changed or cancelled is durable before the answer, how far it is is written now and then. What
-//! ended is remembered until a restart, the last hundred.
+//! ended is remembered until a restart, the last hundred. Sanitize operations, which hosts begin and the target works on, are shown as jobs
+//! (`sanitize.rs`); those keep themselves, and cannot be cancelled.
 
 mod check;
 mod reclaim;
+mod sanitize;
 mod scrub;
 
 use crate::environment::new_id;
@@ -29,6 +31,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub use reclaim::ReclaimReport;
+pub use sanitize::{SanitizeJob, SanitizeReport};
 
 /// Jobs that ended and are remembered.
 const REMEMBERED: usize = 100;
@@ -52,11 +55,13 @@ pub enum JobKind {
     Scrub,
     /// Checks map, reference counts and counters.
     Check,
+    /// Makes the content of a volume unreadable, because a host said so.
+    Sanitize,
 }
 
 impl JobKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Reclaim, Self::Scrub, Self::Check];
+    pub const ALL: [Self; 4] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize];
 
     /// The word for it.
     pub const fn name(self) -> &'static str {
@@ -64,13 +69,14 @@ impl JobKind {
             Self::Reclaim => "reclaim",
             Self::Scrub => "scrub",
             Self::Check => "check",
+            Self::Sanitize => "sanitize",
         }
     }
 
     /// What its progress is counted in.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Reclaim | Self::Scrub => "bytes",
+            Self::Reclaim | Self::Scrub | Self::Sanitize => "bytes",
             Self::Check => "steps",
         }
     }
@@ -110,6 +116,8 @@ pub enum JobReport {
     Scrub(ScrubRecord),
     /// Of a check; absent until it is finished.
     Check(Option<CheckRecord>),
+    /// Of a sanitize operation.
+    Sanitize(SanitizeReport),
 }
 
 /// A job.
@@ -148,6 +156,9 @@ enum Work {
     Reclaim(reclaim::Work),
     Scrub(scrub::Work),
     Check(check::Work),
+    /// Kept by its operation's own document.
+    #[serde(skip)]
+    Sanitize(sanitize::Work),
 }
 
 /// How far a job is.
@@ -324,6 +335,11 @@ impl Job {
         *self.state.borrow() == JobState::Running
     }
 
+    /// Its state is a document of the jobs.
+    fn is_kept(&self) -> bool {
+        self.work.borrow().kind() != JobKind::Sanitize
+    }
+
     fn record(&self) -> JobRecord {
         JobRecord {
             id: self.id,
@@ -341,6 +357,7 @@ impl Work {
             Self::Reclaim(_) => JobKind::Reclaim,
             Self::Scrub(_) => JobKind::Scrub,
             Self::Check(_) => JobKind::Check,
+            Self::Sanitize(_) => JobKind::Sanitize,
         }
     }
 
@@ -360,6 +377,7 @@ impl Work {
             Self::Scrub(work) => work.resume(),
             // What was counted is lost with the memory it was in.
             Self::Check(_) => *progress = Progress::default(),
+            Self::Sanitize(_) => {}
         }
     }
 }
@@ -411,7 +429,7 @@ impl<C: Catalog + 'static> Control<C> {
         let progress = match &work {
             Work::Reclaim(work) => work.expected(&*self.catalog),
             Work::Scrub(work) => work.expected(),
-            Work::Check(_) => Progress::default(),
+            Work::Check(_) | Work::Sanitize(_) => Progress::default(),
         };
         let id = new_id(&*self.environment);
         let job = Job::new(id, self.environment.now(), share_percent, progress, work);
@@ -433,6 +451,7 @@ impl<C: Catalog + 'static> Control<C> {
         check_share(Some(share_percent))?;
         let _documents = self.jobs.documents.lock().await;
         let job = self.running_job(job)?;
+        check_ours(&job, "made faster or slower")?;
         let record = JobRecord { share_percent: Some(share_percent), ..job.record() };
         self.commit(vec![record.put()?], |_| {}, &[]).await?;
         job.share_percent.set(Some(share_percent));
@@ -443,6 +462,7 @@ impl<C: Catalog + 'static> Control<C> {
     pub(crate) async fn job_cancel(&self, job: &str) -> Result<Reply, ControlError> {
         let _documents = self.jobs.documents.lock().await;
         let job = self.running_job(job)?;
+        check_ours(&job, "cancelled")?;
         if !job.cancelled.get() {
             self.commit(vec![job.record().delete()], |_| {}, &[]).await?;
             job.cancelled.set(true);
@@ -484,20 +504,22 @@ impl<C: Catalog + 'static> Control<C> {
                 Work::Reclaim(work) => JobReport::Reclaim(work.report()),
                 Work::Scrub(work) => JobReport::Scrub(work.record(now)),
                 Work::Check(work) => JobReport::Check(work.record()),
+                Work::Sanitize(work) => JobReport::Sanitize(work.report()),
             },
             state,
         }
     }
 
     fn job_subject(&self, work: &Work) -> String {
+        let volume = |id, name: &str| {
+            self.directory().volumes.get(&id).map_or_else(|| name.to_owned(), |volume| volume.name.clone())
+        };
         match work {
             Work::Reclaim(work) => match work.volume() {
-                Some(id) => {
-                    let directory = self.directory();
-                    directory.volumes.get(&id).map_or_else(|| work.name().to_owned(), |volume| volume.name.clone())
-                }
+                Some(id) => volume(id, work.name()),
                 None => self.pool_name.clone(),
             },
+            Work::Sanitize(work) => volume(work.volume(), work.name()),
             Work::Scrub(_) | Work::Check(_) => self.pool_name.clone(),
         }
     }
@@ -518,6 +540,7 @@ impl<C: Catalog + 'static> Control<C> {
                 Work::Reclaim(work) => work.step(self, &mut progress).await,
                 Work::Scrub(work) => work.step(self, &mut progress).await,
                 Work::Check(work) => work.step(self, &mut progress).await,
+                Work::Sanitize(work) => work.step(&mut progress).await,
             };
             progress.total = progress.total.max(progress.done);
             job.work.replace(work.clone());
@@ -555,7 +578,7 @@ impl<C: Catalog + 'static> Control<C> {
     /// Writes how far a job is.
     async fn save_job(&self, job: &Job) {
         let _documents = self.jobs.documents.lock().await;
-        if job.cancelled.get() {
+        if job.cancelled.get() || !job.is_kept() {
             return;
         }
         // What cannot be kept is done once more after a restart.
@@ -583,7 +606,7 @@ impl<C: Catalog + 'static> Control<C> {
     /// Lets go of what a job that does not come to its end holds in the pool.
     fn abandon(&self, work: &Work) {
         match work {
-            Work::Reclaim(_) | Work::Scrub(_) => {}
+            Work::Reclaim(_) | Work::Scrub(_) | Work::Sanitize(_) => {}
             Work::Check(_) => self.catalog.abandon_check(),
         }
     }
@@ -595,7 +618,7 @@ impl<C: Catalog + 'static> Control<C> {
             ended = JobState::Cancelled;
         }
         let now = self.environment.now();
-        let mut changes: Vec<CatalogChange> = vec![job.record().delete()];
+        let mut changes: Vec<CatalogChange> = job.is_kept().then(|| job.record().delete()).into_iter().collect();
         let (scrub, check) = match (work, &ended) {
             (Work::Scrub(work), JobState::Done) => (Some(work.record(now)), None),
             (Work::Check(work), JobState::Done) => (None, work.record()),
@@ -603,7 +626,8 @@ impl<C: Catalog + 'static> Control<C> {
         };
         let put = scrub.iter().map(Document::put).chain(check.iter().map(Document::put));
         changes.extend(put.flatten());
-        if let Err(error) = self.catalog.commit(changes).await
+        if !changes.is_empty()
+            && let Err(error) = self.catalog.commit(changes).await
             && ended == JobState::Done
         {
             ended = JobState::Failed(format!("its result could not be kept: {}", self.pool_error(error)));
@@ -620,6 +644,8 @@ impl<C: Catalog + 'static> Control<C> {
         let (kind, subject) = (work.kind().name(), self.job_subject(work));
         let report = work.summary();
         let told = match &ended {
+            // Told where its operation is kept.
+            _ if !job.is_kept() => None,
             JobState::Done | JobState::Running => Some((
                 if work.is_clean() { Severity::Info } else { Severity::Critical },
                 "job-done",
@@ -642,7 +668,7 @@ impl<C: Catalog + 'static> Control<C> {
     /// Changes that keep the state of every job, for a stop.
     pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
         let all = self.jobs.all.borrow();
-        let running = all.values().filter(|job| job.is_running() && !job.cancelled.get());
+        let running = all.values().filter(|job| job.is_running() && !job.cancelled.get() && job.is_kept());
         running.filter_map(|job| job.record().put().ok()).collect()
     }
 }
@@ -654,16 +680,25 @@ impl Work {
             Self::Reclaim(work) => work.summary(),
             Self::Scrub(work) => work.summary(),
             Self::Check(work) => work.summary(),
+            Self::Sanitize(work) => work.summary(),
         }
     }
 
     /// The result is nothing to worry about.
     fn is_clean(&self) -> bool {
         match self {
-            Self::Reclaim(_) => true,
+            Self::Reclaim(_) | Self::Sanitize(_) => true,
             Self::Scrub(work) => work.is_clean(),
             Self::Check(work) => work.record().is_none_or(|record| record.count == 0),
         }
+    }
+}
+
+/// Refuses to change what a host began.
+fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
+    match &*job.work.borrow() {
+        Work::Sanitize(_) => Err(ControlError::SanitizeGoesOn { id: job.id.to_string(), wanted }),
+        Work::Reclaim(_) | Work::Scrub(_) | Work::Check(_) => Ok(()),
     }
 }
 

@@ -29,10 +29,13 @@ mod note;
 mod object_names;
 mod offload;
 mod pools;
+mod ports;
 mod record;
 mod reply;
+mod reservation_view;
 mod reservations;
 mod rollback;
+mod sanitize;
 mod sessions;
 mod snapshots;
 mod space;
@@ -46,8 +49,8 @@ mod volumes;
 mod watch;
 
 pub use action::{
-    Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, PoolSet, Reserve, Revoke, VolumeCreate,
-    VolumeRollback, VolumeSet,
+    Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, PoolSet, PortGroupSet, PortalSet, Reserve, Revoke,
+    VolumeCreate, VolumeRollback, VolumeSet,
 };
 pub use control::{ArrayOptions, Control, MAX_VOLUME_BYTES};
 pub use directory::{Directory, LogicalUnit, Nexus};
@@ -55,20 +58,24 @@ pub use environment::{Environment, Secret};
 pub use error::{ControlError, Noun, User, UserKind};
 pub use events::{Event, Severity};
 pub use integrity::MAX_BAD_RANGES;
-pub use jobs::{JobKind, JobReport, JobState, JobView, ReclaimReport};
+pub use jobs::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeJob, SanitizeReport};
 pub use live::{
-    Bucket, Change, Histogram, Level, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount, SessionInfo,
-    VolumeCounters,
+    Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount,
+    Registration, ReservationType, Reservations, SessionInfo, VolumeCounters,
 };
 pub use naa::Naa;
 pub use names::iscsi_name_fault;
 pub use object_names::ObjectNames;
+pub use ports::{Port, PortalOptions};
 pub use record::{
-    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, PoolRecord,
-    RegistrationRecord, ReservationsRecord, ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
+    AccessRecord, AccessState, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap,
+    OverwriteRecord, PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord,
+    SanitizeRecord, ScrubRecord, SnapshotRecord, SourceRecord, StateOrigin, VolumeRecord,
 };
 pub use reply::{
     AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,
-    OffloadView, PoolState, PoolView, RefusalView, Reply, SessionView, SnapshotView, SourceView, SpaceView, StatusView,
-    TreeView, UnmapReport, VolumeMetrics, VolumeView,
+    OffloadView, PoolState, PoolView, PortGroupView, PortalView, RefusalView, RegistrationView, Reply,
+    ReservationsView, SessionView, SnapshotView, SourceView, SpaceView, StatusView, TreeView, UnmapReport,
+    VolumeMetrics, VolumeView,
 };
+pub use thresholds::SoftThresholds;

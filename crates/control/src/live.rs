@@ -26,6 +26,10 @@ pub trait Live {
     fn offload_log(&self, limit: usize) -> Vec<Refusal>;
     /// One row per volume that was read or written since the start.
     fn volume_counters(&self) -> Vec<VolumeCounters>;
+    /// Connections, and how they ended.
+    fn connections(&self) -> ConnectionCounters;
+    /// Registrations and reservation of a volume; nothing when there is no such volume.
+    fn reservations(&self, volume: ObjectId) -> Reservations;
     /// SCSI commands received in the sessions that there are: a number that changes while hosts are active. Asked for often.
     fn commands(&self) -> u64;
     /// Why the pool stopped, if it did.
@@ -73,6 +77,11 @@ pub enum Change {
         /// On or off.
         enabled: bool,
     },
+    /// An administrator set other thresholds, which a mode page shows: unit attention MODE PARAMETERS CHANGED.
+    ThresholdsChanged {
+        /// The volume whose they are; absent: the pool's, which every volume shows.
+        object: Option<ObjectId>,
+    },
     /// A grant: unit attention REPORTED LUNS DATA HAS CHANGED for the sessions concerned.
     AccessGranted {
         /// The volume.
@@ -96,6 +105,15 @@ pub enum Change {
         /// The host.
         host: Uuid,
     },
+    /// Target port groups are about to change their states: their ports answer TRANSITION. What follows is one of the next two.
+    PortGroupTransitionBegins {
+        /// The groups.
+        groups: Vec<u16>,
+    },
+    /// The states are what they were: unit attention IMPLICIT ASYMMETRIC ACCESS STATE TRANSITION FAILED.
+    PortGroupTransitionFailed,
+    /// States, members or redirections are as the directory says: unit attention ASYMMETRIC ACCESS STATE CHANGED for whom it concerns.
+    PortGroupsChanged,
     /// A host is gone; it had neither grants nor sessions.
     HostRemoved {
         /// The host.
@@ -122,6 +140,8 @@ pub struct SessionInfo {
     pub initiator: String,
     /// Portal of its leading connection.
     pub portal: SocketAddr,
+    /// Relative target port identifier of that portal.
+    pub target_port: u16,
     /// Where that connection comes from.
     pub peer_address: SocketAddr,
     /// When it reached full feature phase.
@@ -134,6 +154,78 @@ pub struct SessionInfo {
     pub read_bytes: u64,
     /// Data-Out bytes received.
     pub written_bytes: u64,
+}
+
+/// Connections to the portals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounters {
+    /// With a session of a host.
+    pub with_session: u64,
+    /// Without: logging in, or there for discovery.
+    pub without_session: u64,
+    /// Most sessions.
+    pub max_sessions: u64,
+    /// Most connections without a session.
+    pub max_without_session: u64,
+    /// Closed to make room for others, since the start.
+    pub displaced: u64,
+    /// Logins refused, since the start.
+    pub logins_failed: u64,
+    /// Logins refused because there were enough sessions, since the start.
+    pub sessions_full: u64,
+    /// Closed because the login took too long, since the start.
+    pub login_timeouts: u64,
+    /// Closed because the initiator broke the protocol, since the start.
+    pub protocol_errors: u64,
+}
+
+/// Registrations and reservation of a volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reservations {
+    /// I_T nexuses registered by PERSISTENT RESERVE OUT, logged in or not.
+    pub registrations: Vec<Registration>,
+    /// Type of the persistent reservation, when there is one.
+    pub reservation_type: Option<ReservationType>,
+    /// APTPL: all this outlives a loss of power.
+    pub persistent: bool,
+    /// PRGENERATION.
+    pub generation: u32,
+    /// Who has reserved it by RESERVE (6); its `key` is 0.
+    pub reserved_by: Option<Registration>,
+    /// Commands refused with RESERVATION CONFLICT since the start.
+    pub conflicts: u64,
+}
+
+/// A registration of an I_T nexus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// Initiator name.
+    pub initiator: String,
+    /// ISID.
+    pub isid: u64,
+    /// Relative target port identifier.
+    pub target_port: u16,
+    /// Reservation key.
+    pub key: u64,
+    /// It holds the reservation.
+    pub holder: bool,
+}
+
+/// Types of persistent reservation, SPC-4 §6.15.3.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReservationType {
+    /// Only the holder writes.
+    WriteExclusive,
+    /// Only the holder reads or writes.
+    ExclusiveAccess,
+    /// Only who is registered writes.
+    WriteExclusiveRegistrantsOnly,
+    /// Only who is registered reads or writes.
+    ExclusiveAccessRegistrantsOnly,
+    /// Only who is registered writes, and all of them hold it.
+    WriteExclusiveAllRegistrants,
+    /// Only who is registered reads or writes, and all of them hold it.
+    ExclusiveAccessAllRegistrants,
 }
 
 /// A network portal.

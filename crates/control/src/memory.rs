@@ -1,7 +1,10 @@
 //! An array in memory, for tests: a catalog over maps, a running target that records what it is told, a clock that stands still and
 //! bytes that are not random. Content of volumes is not modelled; `mapped_bytes` is what the test says it is.
 
-use crate::{Change, Directory, Environment, Live, OffloadRow, Portal, Refusal, SessionInfo, VolumeCounters};
+use crate::{
+    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Refusal, Reservations, SessionInfo,
+    VolumeCounters,
+};
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
@@ -112,6 +115,17 @@ impl State {
             CatalogChange::CreateVolume { id, size_bytes } => self.insert(ObjectInfo {
                 id,
                 kind: ObjectKind::Volume,
+                parent: None,
+                size_bytes,
+                mapped_bytes: 0,
+                write_cache: false,
+                zero_detection: true,
+                reservation: None,
+                promised_bytes: 0,
+            }),
+            CatalogChange::CreateCapture { id, size_bytes } => self.insert(ObjectInfo {
+                id,
+                kind: ObjectKind::Capture,
                 parent: None,
                 size_bytes,
                 mapped_bytes: 0,
@@ -332,6 +346,10 @@ pub struct MemoryLive {
     pub refusals: RefCell<Vec<Refusal>>,
     /// Volume counters to report.
     pub counters: RefCell<Vec<VolumeCounters>>,
+    /// Registrations and reservations to report, by object.
+    pub reservations: RefCell<BTreeMap<u64, Reservations>>,
+    /// Connections to report.
+    pub connections: Cell<ConnectionCounters>,
     /// Hosts send a command between any two looks at their number.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
@@ -370,6 +388,14 @@ impl Live for MemoryLive {
 
     fn volume_counters(&self) -> Vec<VolumeCounters> {
         self.counters.borrow().clone()
+    }
+
+    fn connections(&self) -> ConnectionCounters {
+        self.connections.get()
+    }
+
+    fn reservations(&self, volume: ObjectId) -> Reservations {
+        self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default()
     }
 
     fn commands(&self) -> u64 {

@@ -9,8 +9,8 @@ const MAX_NAME_BYTES: usize = 63;
 const MAX_INITIATOR_NAME_BYTES: usize = 223;
 /// Most initiator names of one host.
 const MAX_INITIATOR_NAMES: usize = 64;
-/// Largest logical unit number that is given out: one byte of the peripheral addressing method, SAM-5 §4.7.7.2.
-pub(crate) const MAX_LUN: u16 = 255;
+/// Largest logical unit number: 14 bits of flat space addressing, SAM-5 §4.7.7.3. Up to 255 every host understands it.
+pub(crate) const MAX_LUN: u16 = 0x3fff;
 /// CHAP secret length in bytes: 96 bits at least (RFC 7143 §9.2.1), 255 at most.
 const CHAP_SECRET_BYTES: std::ops::RangeInclusive<usize> = 12..=255;
 

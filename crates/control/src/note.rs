@@ -32,8 +32,12 @@ impl Note {
             | Action::AccessList { .. }
             | Action::OffloadStatistics { .. }
             | Action::OffloadLog { .. }
+            | Action::ReservationList { .. }
             | Action::SessionList
             | Action::PortalList
+            | Action::PortalShow { .. }
+            | Action::PortGroupList
+            | Action::PortGroupShow { .. }
             | Action::JobList
             | Action::JobShow { .. }
             | Action::EventList { .. }
@@ -122,6 +126,24 @@ impl Note {
                 };
                 let not = if *from == Revoke::All { "" } else { " no longer" };
                 ("access-revoked", volume, format!("{who}{not} sees volume {volume}"), false)
+            }
+            Action::PortalSet(set) => {
+                let mut parts = Vec::new();
+                parts.extend(set.group.map(|group| format!("is in target port group {group}")));
+                parts.extend(set.redirect.as_ref().map(|redirect| match redirect {
+                    Some(redirect) => format!("sends logins to {}", redirect.address),
+                    None => "takes logins".to_owned(),
+                }));
+                ("portal-changed", &set.portal, format!("portal {} {}", set.portal, parts.join(", ")), false)
+            }
+            Action::PortGroupSet(set) => {
+                let mut parts = Vec::new();
+                parts.extend(set.state.map(|state| format!("is {}", state.name())));
+                let preferred = |preferred| if preferred { "is preferred" } else { "is not preferred" };
+                parts.extend(set.preferred.map(|on| preferred(on).to_owned()));
+                let message = format!("target port group {} {}", set.group, parts.join(", "));
+                let draft = Draft::new(Severity::Info, "port-group-changed", set.group.to_string(), message);
+                return Some(Self { draft: Some(draft), makes: false });
             }
             Action::SessionDrop { id } => {
                 let draft =

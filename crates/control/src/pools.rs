@@ -1,10 +1,11 @@
 //! The pool: its space, its settings, growth.
 
-use crate::error::without_preamble;
 use crate::record::Document;
 use crate::thresholds::FULL_BYTES;
 use crate::unique::Patience;
-use crate::{Commitment, Control, ControlError, Limits, Noun, PoolRecord, PoolSet, PoolState, PoolView, Reply};
+use crate::{
+    Change, Commitment, Control, ControlError, Directory, Limits, Noun, PoolRecord, PoolSet, PoolState, PoolView, Reply,
+};
 use pool::{Catalog, Growth, ObjectKind};
 
 /// Largest limit of over-commitment.
@@ -14,7 +15,7 @@ impl<C: Catalog + 'static> Control<C> {
     /// The pool without what has to be counted.
     pub(crate) fn pool(&self) -> PoolView {
         let space = self.catalog.space();
-        let stopped = self.live.pool_stopped().map(|reason| without_preamble(&reason));
+        let stopped = self.live.pool_stopped();
         let available_bytes = space.free_bytes.saturating_sub(space.promised_bytes);
         let has_findings = self.results.borrow().check.as_ref().is_some_and(|check| check.count > 0);
         let state = if stopped.is_some() {
@@ -41,6 +42,7 @@ impl<C: Catalog + 'static> Control<C> {
             available_bytes,
             unique_bytes: None,
             snapshot_bytes: None,
+            token_bytes: None,
             shared_bytes: None,
             limits: self.limits(),
             scrub: results.scrub.clone(),
@@ -59,9 +61,10 @@ impl<C: Catalog + 'static> Control<C> {
                 snapshots = add(snapshots, self.snapshot_bytes(record.id, patience).await);
             }
         }
+        let tokens = self.token_bytes(patience).await;
         let mut view = self.pool();
-        (view.unique_bytes, view.snapshot_bytes) = (unique, snapshots);
-        let own = add(unique, snapshots);
+        (view.unique_bytes, view.snapshot_bytes, view.token_bytes) = (unique, snapshots, tokens);
+        let own = add(add(unique, snapshots), tokens);
         let data = view.space.used_bytes.saturating_sub(view.space.metadata_bytes);
         view.shared_bytes = own.map(|own| data.saturating_sub(own));
         view
@@ -81,7 +84,11 @@ impl<C: Catalog + 'static> Control<C> {
 
     /// Thresholds and limit in force: what was set, else what is configured.
     pub(crate) fn limits(&self) -> Limits {
-        let settings = self.settings.borrow();
+        self.limits_of(&self.settings.borrow())
+    }
+
+    /// Thresholds and limit that would be in force with these settings.
+    fn limits_of(&self, settings: &PoolRecord) -> Limits {
         Limits {
             warn_percent: settings.warn_percent.unwrap_or(self.default_limits.warn_percent),
             critical_percent: settings.critical_percent.unwrap_or(self.default_limits.critical_percent),
@@ -98,15 +105,16 @@ impl<C: Catalog + 'static> Control<C> {
             critical_percent: set.critical_percent.or(settings.critical_percent),
             commitment: set.commitment.or(settings.commitment),
         };
-        let limits = Limits {
-            warn_percent: settings.warn_percent.unwrap_or(self.default_limits.warn_percent),
-            critical_percent: settings.critical_percent.unwrap_or(self.default_limits.critical_percent),
-            commitment: settings.commitment.unwrap_or(self.default_limits.commitment),
-        };
+        let limits = self.limits_of(&settings);
         limits.check().map_err(ControlError::InvalidSetting)?;
+        let before = self.limits();
+        let shown = |limits: &Limits| (limits.warn_percent, limits.critical_percent);
+        let changed = (shown(&before) != shown(&limits)).then_some(Change::ThresholdsChanged { object: None });
         let put = settings.put()?;
-        self.commit(vec![put], |_| {}, &[]).await?;
-        self.settings.replace(settings);
+        let apply = |_: &mut Directory| {
+            self.settings.replace(settings);
+        };
+        self.commit(vec![put], apply, changed.as_slice()).await?;
         Ok(Reply::Pool(Box::new(self.counted_pool(&mut self.patience()).await)))
     }
 

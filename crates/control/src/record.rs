@@ -8,6 +8,9 @@
 //! | `host/ID` | [`HostRecord`] |
 //! | `access/VOLUME-ID/HOST-ID`, `access/VOLUME-ID/any` | [`AccessRecord`] |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`] |
+//! | `sanitize/VOLUME-ID` | [`SanitizeRecord`] |
+//! | `portal/IDENTIFIER` | [`PortalRecord`] |
+//! | `port-group/IDENTIFIER` | [`PortGroupRecord`] |
 //! | `pool-settings` | [`PoolRecord`] |
 //! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
 //! | `crossing/…` | a threshold that is reached, until it is left |
@@ -16,11 +19,12 @@
 //!
 //! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
 
-use crate::{ControlError, Naa, Secret};
+use crate::{ControlError, Naa, SanitizeJob, Secret};
 use bytes::Bytes;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::net::SocketAddr;
 use uuid::Uuid;
 
 /// Identity of the array, made at its first start.
@@ -248,6 +252,151 @@ pub struct RegistrationRecord {
     pub holder: bool,
 }
 
+/// A sanitize operation of a volume that outlives a loss of power (SBC-4 §4.11): it is in progress, or has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanitizeRecord {
+    /// The volume.
+    pub volume: Uuid,
+    /// With what its content is overwritten; absent: it is erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite: Option<OverwriteRecord>,
+    /// AUSE: EXIT FAILURE MODE ends what a failure leaves behind.
+    pub unrestricted_exit: bool,
+    /// It has failed.
+    pub failed: bool,
+    /// The job that shows it; absent when it has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<SanitizeJob>,
+}
+
+/// How content is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverwriteRecord {
+    /// Write passes, 1 to 31.
+    pub count: u8,
+    /// The pattern is inverted from pass to pass.
+    pub invert: bool,
+    /// Repeated in each logical block: 1 to 512 bytes.
+    pub pattern: Vec<u8>,
+}
+
+impl SanitizeRecord {
+    /// A block erase of a volume.
+    pub(crate) const fn of(volume: Uuid) -> Self {
+        Self { volume, overwrite: None, unrestricted_exit: false, failed: false, job: None }
+    }
+}
+
+/// A portal of the configuration, now or once: a target port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortalRecord {
+    /// Relative target port identifier, and target portal group tag.
+    pub identifier: u16,
+    /// Where it was told to listen.
+    pub listen: SocketAddr,
+    /// Which of the portals with this address: 0 but for several with port 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub place: u16,
+    /// Target port group, when it was set by command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u16>,
+    /// Where logins are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<RedirectRecord>,
+    /// When it was first seen.
+    pub created: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_zero(place: &u16) -> bool {
+    *place == 0
+}
+
+/// Logins are sent elsewhere (RFC 7143 §11.13.5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedirectRecord {
+    /// `ADDRESS:PORT` that initiators are told.
+    pub address: String,
+    /// For good (0102h), or for now (0101h).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub permanently: bool,
+}
+
+/// A target port group that was given a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortGroupRecord {
+    /// Its number, from 1.
+    pub identifier: u16,
+    /// Its state.
+    pub state: AccessState,
+    /// Hosts should use it before others in the same state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preferred: bool,
+    /// What made the state what it is.
+    #[serde(default)]
+    pub origin: StateOrigin,
+}
+
+impl PortGroupRecord {
+    /// A group of which nothing was said.
+    pub(crate) fn new(identifier: u16) -> Self {
+        Self { identifier, state: AccessState::default(), preferred: false, origin: StateOrigin::default() }
+    }
+}
+
+/// Asymmetric access state of a target port group, SPC-4 §5.15.2.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessState {
+    /// Every command works, and this is the way.
+    #[default]
+    ActiveOptimized,
+    /// Every command works; other ways are better.
+    ActiveNonOptimized,
+    /// Commands that access the medium are refused.
+    Standby,
+    /// As standby, with fewer commands.
+    Unavailable,
+    /// Between two states: hosts try again.
+    Transitioning,
+}
+
+impl AccessState {
+    /// The word for it on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ActiveOptimized => "active-optimized",
+            Self::ActiveNonOptimized => "active-non-optimized",
+            Self::Standby => "standby",
+            Self::Unavailable => "unavailable",
+            Self::Transitioning => "transitioning",
+        }
+    }
+
+    /// Whether every command works.
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::ActiveOptimized | Self::ActiveNonOptimized)
+    }
+}
+
+/// What made the state of a target port group what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateOrigin {
+    /// Nothing: it was always so.
+    #[default]
+    None,
+    /// A host, by SET TARGET PORT GROUPS.
+    Explicit,
+    /// The array or its administrator.
+    Implicit,
+}
+
 /// A document that knows its key.
 pub(crate) trait Document: Serialize + DeserializeOwned {
     /// What every key of this kind starts with.
@@ -338,6 +487,27 @@ impl Document for AccessRecord {
             Some(host) => format!("{}{}/{host}", Self::PREFIX, self.volume),
             None => format!("{}{}/any", Self::PREFIX, self.volume),
         }
+    }
+}
+
+impl Document for SanitizeRecord {
+    const PREFIX: &'static str = "sanitize/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.volume)
+    }
+}
+
+impl Document for PortalRecord {
+    const PREFIX: &'static str = "portal/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.identifier)
+    }
+}
+
+impl Document for PortGroupRecord {
+    const PREFIX: &'static str = "port-group/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.identifier)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What an action returns: views that join the documents with what the pool and the running target know.
 
 use crate::{
-    AccessRecord, CheckRecord, Commitment, Event, HostRecord, JobKind, JobView, OffloadRow, Portal, Refusal,
-    ScrubRecord, SessionInfo, Severity, SnapshotRecord, VolumeCounters, VolumeRecord,
+    AccessRecord, AccessState, CheckRecord, Commitment, ConnectionCounters, Event, HostRecord, JobKind, JobView,
+    OffloadRow, PortGroupRecord, Portal, RedirectRecord, Refusal, Registration, Reservations, ScrubRecord, SessionInfo,
+    Severity, SnapshotRecord, VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectInfo, PoolSpace};
@@ -42,6 +43,8 @@ pub enum Reply {
         /// Made by this action.
         created: bool,
     },
+    /// Registrations and reservations of volumes.
+    Reservations(Vec<ReservationsView>),
     /// Events.
     Events(Vec<Event>),
     /// Alerts.
@@ -88,13 +91,42 @@ pub enum Reply {
     OffloadLog(Vec<RefusalView>),
     /// Sessions.
     Sessions(Vec<SessionView>),
-    /// Portals and the name of the target behind them.
-    Portals {
-        /// The portals.
-        portals: Vec<Portal>,
-        /// The target's name.
-        target: String,
-    },
+    /// Portals.
+    Portals(Vec<PortalView>),
+    /// One portal.
+    Portal(Box<PortalView>),
+    /// Target port groups.
+    PortGroups(Vec<PortGroupView>),
+    /// One target port group.
+    PortGroup(Box<PortGroupView>),
+}
+
+/// A portal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortalView {
+    /// Relative target port identifier.
+    pub identifier: u16,
+    /// Where it listens.
+    pub portal: Portal,
+    /// Target port group.
+    pub group: u16,
+    /// State of that.
+    pub state: AccessState,
+    /// Where logins are sent.
+    pub redirect: Option<RedirectRecord>,
+    /// Name of the target behind it.
+    pub target: String,
+}
+
+/// A target port group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortGroupView {
+    /// What is kept of it.
+    pub record: PortGroupRecord,
+    /// Addresses that its portals listen on.
+    pub portals: Vec<String>,
+    /// Sessions through them.
+    pub sessions: u64,
 }
 
 /// Whether the array serves.
@@ -135,7 +167,7 @@ pub struct StatusView {
     /// Seconds since then.
     pub uptime_seconds: u64,
     /// Portals.
-    pub portals: Vec<Portal>,
+    pub portals: Vec<PortalView>,
     /// The pool.
     pub pool: PoolView,
     /// Number of hosts.
@@ -175,6 +207,8 @@ pub struct PoolView {
     pub unique_bytes: Option<u64>,
     /// Sum over the volumes of what deleting all snapshots of each would free; absent until all are counted.
     pub snapshot_bytes: Option<u64>,
+    /// What only copy tokens of hosts keep, for as long as they last; absent until all are counted.
+    pub token_bytes: Option<u64>,
     /// What is left of `used`: stored once for several, and what is about to become free. Absent until all are counted.
     pub shared_bytes: Option<u64>,
     /// Thresholds and limit in force.
@@ -414,10 +448,36 @@ pub struct MetricsView {
     pub hosts: Vec<HostMetrics>,
     /// Offload rows, by volume.
     pub offload: Vec<OffloadView>,
+    /// Connections to the portals.
+    pub connections: ConnectionCounters,
     /// Number of running jobs of each kind.
     pub jobs: Vec<(JobKind, u64)>,
     /// What needs attention.
     pub alerts: Vec<AlertView>,
+}
+
+/// Registrations and reservation of a volume.
+#[derive(Clone, Debug)]
+pub struct ReservationsView {
+    /// The volume's name.
+    pub volume: String,
+    /// What the running target says.
+    pub reservations: Reservations,
+    /// Its registrations, with names.
+    pub registrations: Vec<RegistrationView>,
+    /// Who has reserved it by RESERVE (6).
+    pub reserved_by: Option<RegistrationView>,
+}
+
+/// A registration.
+#[derive(Clone, Debug)]
+pub struct RegistrationView {
+    /// What the running target says.
+    pub registration: Registration,
+    /// The host, when it is known.
+    pub host: Option<String>,
+    /// The target port's group; absent when the port is not there any more.
+    pub group: Option<u16>,
 }
 
 /// A volume in a scrape.
@@ -429,6 +489,8 @@ pub struct VolumeMetrics {
     pub object: ObjectInfo,
     /// Its counters, once it was read or written.
     pub counters: Option<VolumeCounters>,
+    /// Registrations and reservation.
+    pub reservations: Reservations,
     /// What deleting it would free, as last counted.
     pub unique_bytes: Option<u64>,
     /// What deleting its snapshots would free, as last counted.

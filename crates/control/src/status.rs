@@ -33,7 +33,7 @@ impl<C: Catalog + 'static> Control<C> {
             target: directory.target.clone(),
             started: self.started,
             uptime_seconds: u64::try_from(uptime.as_secs()).unwrap_or(0),
-            portals: self.live.portals(),
+            portals: self.portal_list(),
             pool,
             hosts: count(directory.hosts.len()),
             sessions: count(self.live.sessions().len()),
@@ -51,7 +51,8 @@ impl<C: Catalog + 'static> Control<C> {
         for record in records {
             let Some((object, unique_bytes)) = self.space_of(record.object, &mut patience).await else { continue };
             let snapshot_bytes = self.snapshot_bytes(record.id, &mut patience).await;
-            volumes.push(VolumeMetrics { record, object, counters: None, unique_bytes, snapshot_bytes });
+            let reservations = self.live.reservations(record.object);
+            volumes.push(VolumeMetrics { record, object, counters: None, reservations, unique_bytes, snapshot_bytes });
         }
         let mut counters: BTreeMap<ObjectId, VolumeCounters> =
             self.live.volume_counters().into_iter().map(|counters| (counters.volume, counters)).collect();
@@ -77,6 +78,7 @@ impl<C: Catalog + 'static> Control<C> {
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
         let offload = self.offload_statistics(None).unwrap_or_default();
         let (jobs, alerts) = (self.jobs.running(), self.alerts());
-        MetricsView { pool, volumes, hosts, offload, jobs, alerts }
+        let connections = self.live.connections();
+        MetricsView { pool, volumes, hosts, offload, connections, jobs, alerts }
     }
 }

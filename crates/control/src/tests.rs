@@ -6,16 +6,18 @@ mod events;
 mod hosts;
 mod jobs;
 mod offload;
+mod ports;
 mod reservations;
 mod restart;
+mod sanitize;
 mod snapshots;
 mod space;
 mod volumes;
 
 use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use crate::{
-    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, JobState, Limits, Portal, Reply, SessionInfo,
-    VolumeCreate, VolumeView,
+    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, JobState, Limits, Portal, PortalOptions, Reply,
+    SessionInfo, VolumeCreate, VolumeView,
 };
 use futures_executor::block_on;
 use futures_util::future::{FutureExt, select};
@@ -39,15 +41,26 @@ impl Array {
     }
 
     fn over(catalog: Rc<MemoryCatalog>) -> Result<Self, ControlError> {
+        Self::with_portals(catalog, &["192.0.2.10:3260", "192.0.2.11:3260"])
+    }
+
+    fn with_portals(catalog: Rc<MemoryCatalog>, portals: &[&str]) -> Result<Self, ControlError> {
+        let without_groups: Vec<(&str, Option<u16>)> = portals.iter().map(|portal| (*portal, None)).collect();
+        Self::with_groups(catalog, &without_groups)
+    }
+
+    fn with_groups(catalog: Rc<MemoryCatalog>, portals: &[(&str, Option<u16>)]) -> Result<Self, ControlError> {
         let live = Rc::new(MemoryLive::default());
-        let portal = Portal { listen: "0.0.0.0:3260".parse().unwrap(), advertised: "192.0.2.10:3260".to_owned() };
-        live.portals.replace(vec![portal]);
+        let listen = |address: &str| address.parse().unwrap();
+        let told = portals.iter().map(|(address, _)| Portal { listen: listen(address), advertised: (*address).into() });
+        live.portals.replace(told.collect());
         let options = ArrayOptions {
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),
             target_name: Some("test".to_owned()),
             limits: Limits::default(),
             background_share_percent: 20,
+            portals: portals.iter().map(|&(address, group)| PortalOptions { listen: listen(address), group }).collect(),
         };
         let environment = Rc::new(MemoryEnvironment::default());
         let control = block_on(Control::open(catalog.clone(), live.clone(), environment.clone(), options))?;
@@ -85,6 +98,7 @@ impl Array {
             id,
             initiator: initiator.to_owned(),
             portal: "192.0.2.10:3260".parse().unwrap(),
+            target_port: 1,
             peer_address: "192.0.2.77:40000".parse().unwrap(),
             since: Timestamp::UNIX_EPOCH,
             last_io: None,

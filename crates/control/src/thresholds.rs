@@ -107,7 +107,39 @@ fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)
     thresholds.iter().filter(is_reached).map(|(level, _)| *level).max()
 }
 
+/// The soft thresholds that concern a volume, in bytes; the lower level first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SoftThresholds {
+    /// Of the pool: reached when no more than this is available.
+    pub available_bytes: Vec<u64>,
+    /// Of the volume: reached when at least this is mapped.
+    pub used_bytes: Vec<u64>,
+}
+
+/// A share in percent of so many bytes.
+fn share_bytes(whole: u64, percent: u8) -> u64 {
+    u64::try_from(u128::from(whole) * u128::from(percent) / 100).unwrap_or(u64::MAX)
+}
+
 impl<C: Catalog + 'static> Control<C> {
+    /// The thresholds as they are set now, of the pool and of the volume in `object`.
+    pub fn soft_thresholds(&self, object: pool::ObjectId) -> SoftThresholds {
+        let size_bytes = self.catalog.space().size_bytes;
+        let limits = self.limits();
+        let left = |percent: u8| share_bytes(size_bytes, 100u8.saturating_sub(percent));
+        let volume_bytes = self.catalog.object(object).map_or(0, |object| object.size_bytes);
+        let volume = self.directory().volume_of(object).map(|volume| (volume.warn_percent, volume.critical_percent));
+        let (warn, critical) = volume.unwrap_or_default();
+        SoftThresholds {
+            available_bytes: vec![left(limits.warn_percent), left(limits.critical_percent)],
+            used_bytes: [warn, critical]
+                .into_iter()
+                .flatten()
+                .map(|percent| share_bytes(volume_bytes, percent))
+                .collect(),
+        }
+    }
+
     /// Compares the use of space with every threshold, and tells and keeps what changed. Whatever cannot be kept now is kept later.
     pub(crate) async fn check_thresholds(&self) {
         if self.live.pool_stopped().is_some() {
@@ -154,7 +186,7 @@ impl<C: Catalog + 'static> Control<C> {
                     Severity::Critical,
                     "pool-full",
                     self.pool_name.clone(),
-                    "the pool is full: writes that need new space fail, except those to thick volumes",
+                    "the pool is full: writes that need new space fail, except those to thick volumes; locks, and small overwrites of what snapshots share, go on as long as the working reserve lasts",
                 ),
                 None => {
                     Draft::new(Severity::Info, "pool-space-back", self.pool_name.clone(), "the pool has space again")

@@ -152,6 +152,10 @@ impl<C: Catalog + 'static> Control<C> {
                 record.name
             )));
         }
+        let thresholds = |volume: &VolumeRecord| (volume.warn_percent, volume.critical_percent);
+        if self.directory().volumes.get(&record.id).is_some_and(|before| thresholds(before) != thresholds(&record)) {
+            published.push(Change::ThresholdsChanged { object: Some(object) });
+        }
         if self.directory().volumes.get(&record.id) != Some(&record) {
             changes.push(record.put()?);
         }
@@ -216,6 +220,7 @@ impl<C: Catalog + 'static> Control<C> {
         }
         let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
         changes.extend(self.without_reservations(record.id));
+        changes.extend(self.without_sanitize_operation(record.id));
         for snapshot in &snapshots {
             changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
         }

@@ -24,7 +24,6 @@ impl<C: Catalog + 'static> Control<C> {
         if let Some(reason) = self.live.pool_stopped()
             && !self.stop_told.replace(true)
         {
-            let reason = crate::error::without_preamble(&reason);
             let message = format!("the pool stopped after a media error: {reason}");
             self.raise(Draft::new(Severity::Critical, "pool-stopped", self.pool_name.clone(), message));
         }
@@ -87,6 +86,7 @@ impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn alerts(&self) -> Vec<AlertView> {
         let mut alerts = self.space_alerts();
         alerts.extend(self.integrity.alerts(&self.pool_name));
+        alerts.extend(self.sanitize_alerts());
         let results = self.results.borrow();
         if let Some(check) = results.check.as_ref().filter(|check| check.count > 0) {
             alerts.push(AlertView {
@@ -114,7 +114,7 @@ impl<C: Catalog + 'static> Control<C> {
                 severity: Severity::Critical,
                 subject: self.pool_name.clone(),
                 since: self.started,
-                message: crate::error::without_preamble(&reason),
+                message: reason,
                 help: "mend the medium and restart the array; nothing acknowledged is lost",
             });
         }

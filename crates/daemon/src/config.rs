@@ -5,6 +5,7 @@
 
 mod file;
 mod options;
+mod portal_address;
 
 pub use options::ServeOptions;
 
@@ -45,6 +46,14 @@ pub struct Configuration {
     pub iscsi: Vec<SocketAddr>,
     /// `ADDRESS:PORT` that hosts are told; empty, or one for each portal.
     pub advertise: Vec<String>,
+    /// Target port group of each portal, as long as no command says another; empty, or one for each portal.
+    pub port_groups: Vec<u16>,
+    /// Hosts may change the states of target port groups (SET TARGET PORT GROUPS).
+    pub explicit_asymmetric_access: bool,
+    /// What ABORT TASK answers for a task that is not there any more.
+    pub abort_of_finished_task: AbortOfFinishedTask,
+    /// iSNS servers to register with.
+    pub isns: Vec<SocketAddr>,
     /// First part of the target's name.
     pub iqn_base: String,
     /// Second part; made from the array's id when absent.
@@ -61,6 +70,19 @@ pub struct Configuration {
     pub log: String,
     /// Log format.
     pub log_format: LogFormat,
+}
+
+/// What ABORT TASK answers for a task that is not there any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbortOfFinishedTask {
+    /// VMware's initiators are told "function complete", which they insist on, all others "task does not exist".
+    #[default]
+    ByInitiatorName,
+    /// "Task does not exist", RFC 7143 §11.6.1.
+    TaskDoesNotExist,
+    /// "Function complete".
+    FunctionComplete,
 }
 
 /// Where the pool is.
@@ -141,7 +163,7 @@ impl Configuration {
         let name = pool.name.unwrap_or_else(|| "p0".to_owned());
         let iscsi = match (options.iscsi.is_empty(), file.iscsi.listen) {
             (false, _) => options.iscsi.clone(),
-            (true, Some(listen)) => listen,
+            (true, Some(listen)) => listen.into_iter().map(|address| address.0).collect(),
             (true, None) => vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), ISCSI_PORT)],
         };
         let configuration = Self {
@@ -154,6 +176,10 @@ impl Configuration {
             tls: tls_mode(file.tls)?,
             iscsi,
             advertise: file.iscsi.advertise.unwrap_or_default(),
+            port_groups: file.iscsi.port_groups.unwrap_or_default(),
+            explicit_asymmetric_access: file.iscsi.explicit_asymmetric_access.unwrap_or(false),
+            abort_of_finished_task: file.iscsi.abort_of_finished_task.unwrap_or_default(),
+            isns: file.iscsi.isns.unwrap_or_default(),
             iqn_base: file.iscsi.iqn_base.unwrap_or_else(|| "iqn.2026-01.org.windlass".to_owned()),
             target_name: file.iscsi.name,
             metrics: file.metrics.listen,
@@ -201,6 +227,16 @@ impl Configuration {
             let (told, portals) = (self.advertise.len(), self.iscsi.len());
             return Err(wrong(format!("[iscsi] advertise has {told} addresses for {portals} portals")));
         }
+        if !self.port_groups.is_empty() && self.port_groups.len() != self.iscsi.len() {
+            let (told, portals) = (self.port_groups.len(), self.iscsi.len());
+            return Err(wrong(format!("[iscsi] port_groups has {told} numbers for {portals} portals")));
+        }
+        if self.port_groups.contains(&0) {
+            return Err(wrong("[iscsi] port_groups: groups are numbered from 1 to 65535".to_owned()));
+        }
+        if let Some(server) = self.isns.iter().find(|server| server.port() == 0 || server.ip().is_unspecified()) {
+            return Err(wrong(format!("[iscsi] isns: {server} is no server's address; servers listen on port 3205")));
+        }
         let suffix = self.target_name.as_deref().unwrap_or("0123456789ab");
         let target = format!("{}:{suffix}", self.iqn_base).to_ascii_lowercase();
         if let Some(reason) = control::iscsi_name_fault(&target) {
@@ -247,10 +283,14 @@ impl Configuration {
             },
             tls: Tls { mode: Some(mode.to_owned()), cert, key },
             iscsi: Iscsi {
-                listen: Some(self.iscsi.clone()),
+                listen: Some(self.iscsi.iter().copied().map(file::PortalAddress).collect()),
                 advertise: Some(self.advertise.clone()),
                 iqn_base: Some(self.iqn_base.clone()),
                 name: self.target_name.clone(),
+                port_groups: Some(self.port_groups.clone()),
+                explicit_asymmetric_access: Some(self.explicit_asymmetric_access),
+                abort_of_finished_task: Some(self.abort_of_finished_task),
+                isns: Some(self.isns.clone()),
             },
             metrics: Metrics { listen: self.metrics },
             background: Background { share: Some(self.background_share_percent) },

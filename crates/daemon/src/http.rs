@@ -13,8 +13,11 @@ mod listener;
 mod offload;
 mod openapi;
 mod peer;
+pub(crate) mod places;
 mod pools;
+mod portals;
 mod problem;
+mod reservations;
 mod sessions;
 mod snapshots;
 mod system;
@@ -64,7 +67,12 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(access::revoke))
         .routes(routes!(offload::statistics))
         .routes(routes!(offload::log))
-        .routes(routes!(sessions::portals))
+        .routes(routes!(portals::list))
+        .routes(routes!(portals::show, portals::set))
+        .routes(routes!(portals::groups))
+        .routes(routes!(portals::show_group, portals::set_group))
+        .routes(routes!(reservations::list))
+        .routes(routes!(reservations::of_volume))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::delete))
         .routes(routes!(jobs::list))

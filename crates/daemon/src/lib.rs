@@ -26,7 +26,9 @@ mod tls;
 mod token;
 
 pub use array::{ArrayHandle, Request, answer};
-pub use config::{Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config};
+pub use config::{
+    AbortOfFinishedTask, Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config,
+};
 pub use environment::SystemEnvironment;
 pub use error::ServeError;
 pub use http::openapi_json;

@@ -6,7 +6,7 @@ use crate::{
     ArrayHandle, Configuration, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError, ServeOptions,
 };
 use anyhow::{Context, anyhow};
-use control::ArrayOptions;
+use control::{ArrayOptions, PortalOptions};
 use rustix::fs::Mode;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
     let configuration = Configuration::load(&options)?;
     crate::logging::start(&configuration.log, configuration.log_format)?;
+    abort_on_panic();
     // Everything made from here on is the owner's alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let state_dir = StateDir::open(&configuration.state_dir)?;
@@ -116,6 +117,13 @@ async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Lis
     Ok(listeners)
 }
 
+/// The portals, with their target port groups where they are configured.
+fn portal_options(configuration: &Configuration) -> Vec<PortalOptions> {
+    let group = |at: usize| configuration.port_groups.get(at).copied();
+    let portals = configuration.iscsi.iter().enumerate();
+    portals.map(|(at, listen)| PortalOptions { listen: *listen, group: group(at) }).collect()
+}
+
 /// Waits for the reactor, unless a signal says not to.
 async fn stop(reactor: &mut Reactor, signals: &mut Signals) -> Result<(), ServeError> {
     tokio::select! {
@@ -146,12 +154,16 @@ impl Reactor {
             memory_bytes: configuration.memory_bytes,
             portals: configuration.iscsi.clone(),
             advertise: configuration.advertise.clone(),
+            explicit_asymmetric_access: configuration.explicit_asymmetric_access,
+            abort_of_finished_task: configuration.abort_of_finished_task,
+            isns: configuration.isns.clone(),
             array: ArrayOptions {
                 pool_name: configuration.pool.name.clone(),
                 iqn_base: configuration.iqn_base.clone(),
                 target_name: configuration.target_name.clone(),
                 limits: configuration.pool.limits,
                 background_share_percent: configuration.background_share_percent,
+                portals: portal_options(configuration),
             },
         };
         let (sender, ended) = oneshot::channel();
@@ -208,4 +220,15 @@ fn say(line: &str) {
     if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
         tracing::warn!(%error, "standard output is closed");
     }
+}
+
+/// Ends the process with the first panic, once it is told. A task that unwinds leaves half of what it did: a nexus that nobody takes down, tasks that others
+/// wait for. A process that ends leaves what a power cut leaves, which the next start knows how to mend, and hosts know how to wait for it.
+fn abort_on_panic() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        told(panic);
+        tracing::error!(%panic, "a defect: the array ends here, and is to be started again");
+        std::process::abort();
+    }));
 }

@@ -1,6 +1,6 @@
 //! A reactor over an array in memory, for tests: everything above the reactor is real. Never part of the shipped binary.
 
-use crate::{ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer};
+use crate::{AbortOfFinishedTask, ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer};
 use anyhow::Context;
 use control::memory::{MemoryCatalog, MemoryLive};
 use control::{Control, Portal};
@@ -93,12 +93,16 @@ pub fn spawn(
         memory_bytes: 512 << 20,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),
+        explicit_asymmetric_access: false,
+        abort_of_finished_task: AbortOfFinishedTask::default(),
+        isns: Vec::new(),
         array: control::ArrayOptions {
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),
             target_name: Some("test".to_owned()),
             limits: control::Limits::default(),
             background_share_percent: 20,
+            portals: vec![control::PortalOptions { listen: ([127, 0, 0, 1], 3260).into(), group: None }],
         },
     };
     let starter = starter(prepare);

@@ -4,7 +4,7 @@
 //! hosts, portals, primitives and reasons, never commands.
 
 use crate::VERSION;
-use control::{Histogram, MetricsView, PoolState};
+use control::{Histogram, MetricsView, PoolState, Reservations};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -73,6 +73,8 @@ impl Scrape {
         gauge(encoder, "pool_provisioned_bytes", "Sum of the volumes' sizes", row(pool.provisioned_bytes))?;
         gauge(encoder, "pool_promised_bytes", "Kept free for thick volumes", row(pool.space.promised_bytes))?;
         gauge(encoder, "pool_reclaimable_bytes", "On its way to become free", row(pool.space.reclaimable_bytes))?;
+        let tokens = pool.token_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_token_bytes", "Data that only copy tokens of hosts keep", tokens)?;
         let shared = pool.shared_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
@@ -107,7 +109,14 @@ impl Scrape {
         let promised = rows(|volume| volume.object.promised_bytes);
         gauge(encoder, "volume_promised_bytes", "Bytes kept free for the volume", promised)?;
         let cache = rows(|volume| u64::from(volume.object.write_cache));
-        gauge(encoder, "volume_write_cache", "1 when the write cache is on", cache)
+        gauge(encoder, "volume_write_cache", "1 when the write cache is on", cache)?;
+        let registrations = rows(|volume| volume.reservations.registrations.len() as u64);
+        gauge(encoder, "volume_registrations", "Initiator ports registered by PERSISTENT RESERVE OUT", registrations)?;
+        let reserved = rows(|volume| {
+            let Reservations { reservation_type, reserved_by, .. } = &volume.reservations;
+            u64::from(reservation_type.is_some() || reserved_by.is_some())
+        });
+        gauge(encoder, "volume_reserved", "1 when an initiator holds a reservation of the volume", reserved)
     }
 
     fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
@@ -196,7 +205,11 @@ impl Scrape {
             let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
             (vec![("volume", volume), ("kind", "ats".to_owned())], row.miscompares)
         });
-        counter(encoder, "lock_conflicts", "Lost races for a lock", rows.collect())
+        let reserved = self.0.volumes.iter().map(|volume| {
+            let name = volume.record.name.clone();
+            (vec![("volume", name), ("kind", "reservation".to_owned())], volume.reservations.conflicts)
+        });
+        counter(encoder, "lock_conflicts", "Lost races for a lock", rows.chain(reserved).collect())
     }
 
     fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
@@ -206,7 +219,22 @@ impl Scrape {
             };
             host.sessions.iter().map(row).collect::<Vec<_>>()
         });
-        gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())
+        gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())?;
+        let connections = &self.0.connections;
+        let by_session = |yes, no| vec![(vec![("session", "yes")], yes), (vec![("session", "no")], no)];
+        let rows = by_session(connections.with_session, connections.without_session);
+        gauge(encoder, "connections", "Connections of initiators, with a session and without", rows)?;
+        let rows = by_session(connections.max_sessions, connections.max_without_session);
+        gauge(encoder, "connections_limit", "Most connections of initiators, with a session and without", rows)?;
+        let rows = [
+            ("displaced", connections.displaced),
+            ("login-failed", connections.logins_failed),
+            ("login-timeout", connections.login_timeouts),
+            ("protocol-error", connections.protocol_errors),
+            ("sessions-full", connections.sessions_full),
+        ];
+        let rows = rows.map(|(reason, count)| (vec![("reason", reason)], count)).to_vec();
+        counter(encoder, "connections_closed", "Connections that the array ended, by reason", rows)
     }
 }
 
@@ -226,7 +254,7 @@ impl Scrape {
 }
 
 /// Alerts that there can be: each is exported, so that one that went away reads 0.
-const ALERTS: [(&str, &str); 10] = [
+const ALERTS: [(&str, &str); 11] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -235,6 +263,7 @@ const ALERTS: [(&str, &str); 10] = [
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),
+    ("sanitize-failed", "critical"),
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 /// without such a route, the loopback address.
 pub fn advertised(listen: SocketAddr) -> String {
     if !listen.ip().is_unspecified() {
-        return listen.to_string();
+        // The zone of a link-local address is this machine's business.
+        return SocketAddr::new(listen.ip(), listen.port()).to_string();
     }
     let address = match listen.ip() {
         IpAddr::V4(_) => outgoing_v4().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
@@ -45,6 +46,8 @@ mod tests {
 
     #[test]
     fn a_specific_address_is_told_as_it_is() {
-        assert_eq!(advertised("192.0.2.7:860".parse().expect("an address")), "192.0.2.7:860");
+        for (listen, told) in [("192.0.2.7:860", "192.0.2.7:860"), ("[fe80::7%3]:3260", "[fe80::7]:3260")] {
+            assert_eq!(advertised(listen.parse().expect("an address")), told);
+        }
     }
 }

@@ -6,22 +6,30 @@
 mod budget;
 mod connection;
 mod directory;
+mod isns;
 mod live;
 mod memory;
+mod movement;
+mod notice;
+mod port_groups;
 mod pump;
 mod registry;
 mod reservations;
+mod sanitize;
 mod store;
+mod task_management;
+mod thresholds;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
-use crate::{ServeError, SystemEnvironment, advertised};
+use crate::{AbortOfFinishedTask, ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
 use control::{Control, Portal};
+use iscsi::target::MissingTaskResponse;
 use live::LiveArray;
 use memory::Budget;
 use pool::{Pool, Volume};
 use registry::Registry;
-use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
+use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -38,6 +46,9 @@ const LOGOUT_SECONDS: u16 = 3;
 /// Time between checkpoints of a pool that is being written.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Time between looks for expired copy tokens.
+const TOKEN_INTERVAL: Duration = Duration::from_secs(1);
+
 /// What the tasks of the reactor share.
 pub(crate) struct Reactor {
     pub pool: ArrayPool,
@@ -50,6 +61,24 @@ pub(crate) struct Reactor {
     pub data_out: Rc<Budget>,
     /// What `control` last published.
     pub directory: RefCell<Option<control::Directory>>,
+    /// What ABORT TASK answers for a task that is not there any more.
+    pub missing_task_response: MissingTaskResponse,
+}
+
+impl Reactor {
+    /// Relative target port identifier of a portal, which is its target portal group tag too. No initiator is let in before it is known.
+    pub fn port_identifier(&self, portal: usize) -> u16 {
+        let directory = self.directory.borrow();
+        directory.as_ref().and_then(|directory| directory.port_identifiers().get(portal).copied()).unwrap_or(0)
+    }
+}
+
+fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse {
+    match configured {
+        AbortOfFinishedTask::ByInitiatorName => MissingTaskResponse::ByInitiatorName,
+        AbortOfFinishedTask::TaskDoesNotExist => MissingTaskResponse::TaskDoesNotExist,
+        AbortOfFinishedTask::FunctionComplete => MissingTaskResponse::FunctionComplete,
+    }
 }
 
 /// Most data of one connection in each direction; more does not make it faster.
@@ -95,13 +124,14 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
 
     let reactor = Rc::new(Reactor {
-        target: ScsiTarget::new(target_options(portals.len())),
+        target: ScsiTarget::new(target_options()?),
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
         data_in: data_budget(configuration.memory_bytes),
         data_out: data_budget(configuration.memory_bytes),
         directory: RefCell::new(None),
+        missing_task_response: missing_task_response(configuration.abort_of_finished_task),
     });
     let live = Rc::new(LiveArray::new(reactor.clone(), logical_unit_profile()?));
     let catalog = Rc::new(pool.clone());
@@ -113,10 +143,22 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     live.load(&control.directory());
     let control = Rc::new(control);
     reservations::load(&reactor, &control).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    sanitize::load(&reactor, &control).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
+    thresholds::load(&reactor, &control);
+
+    if configuration.explicit_asymmetric_access {
+        reactor.target.set_port_group_store(port_groups::Store::new(&control));
+    }
 
     let background = tokio::task::spawn_local({
         let control = control.clone();
         async move { control.background().await }
+    });
+    let copying = tokio::task::spawn_local({
+        let reactor = reactor.clone();
+        async move {
+            tokio::join!(reactor.target.run_background(), expire_tokens(&reactor));
+        }
     });
     let answering = tokio::task::spawn_local(crate::answer(control.clone(), requests));
     let accepting: Vec<_> = listeners
@@ -124,6 +166,9 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         .enumerate()
         .map(|(index, listener)| tokio::task::spawn_local(accept(reactor.clone(), listener, index)))
         .collect();
+    let identifiers = control.directory().port_identifiers().to_vec();
+    let registration = isns::registration(&target_name, &portals, &identifiers);
+    let registrar = isns::Registrar::start(&configuration.isns, &registration);
     let _manager_gone = ready.send(Ready { portals, target: target_name });
 
     // Told to stop, or the manager is gone: both mean stop.
@@ -131,8 +176,10 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     for task in &accepting {
         task.abort();
     }
-    reactor.registry.shut_down(LOGOUT_SECONDS).await;
+    tokio::join!(registrar.stop(), reactor.registry.shut_down(LOGOUT_SECONDS));
     let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
+    copying.abort();
+    let _ended = copying.await;
     background.abort();
     let _ended = background.await;
     // What it writes is not worth waiting long for: a stop is not held up by a medium that does not answer.
@@ -143,17 +190,25 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
 }
 
-fn target_options(portals: usize) -> TargetOptions {
-    let ports = (1..=portals)
-        .filter_map(|n| u16::try_from(n).ok())
-        .map(|n| TargetPort { relative_identifier: n, portal_group_tag: n })
-        .collect();
-    TargetOptions {
-        identity: TargetIdentity { name: String::new(), target_port_group: 1, ports },
+/// Ends copy tokens when their time has come.
+async fn expire_tokens(reactor: &Reactor) {
+    loop {
+        tokio::time::sleep(TOKEN_INTERVAL).await;
+        reactor.target.expire_tokens();
+    }
+}
+
+/// Name, ports and their groups follow when `control` has told them.
+fn target_options() -> Result<TargetOptions, ServeError> {
+    let mut token_key = [0; 32];
+    getrandom::fill(&mut token_key).context("no random numbers from the operating system")?;
+    Ok(TargetOptions {
+        identity: TargetIdentity { name: String::new(), groups: Vec::new(), ports: Vec::new() },
         limits: Limits::default(),
         clock: Rc::new(SystemClock(Instant::now())),
         refusal_log_entries: 1024,
-    }
+        token_key,
+    })
 }
 
 fn listen(configuration: &ReactorConfiguration) -> Result<(Vec<TcpListener>, Vec<Portal>), ServeError> {
@@ -176,25 +231,20 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(256)
 }
 
-/// Normal sessions at once; more logins are refused.
+/// Normal sessions at once; more logins are refused. The last quarter is for addresses that have few.
 pub(crate) const MAX_SESSIONS: usize = 768;
 /// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
-const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
-/// Time between warnings about the same thing.
-const WARNING_INTERVAL: Duration = Duration::from_secs(10);
+pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
 
 async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
-    let mut closed = 0u64;
-    let mut warned: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if let Some(address) = reactor.registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION) {
-                    closed += 1;
-                    if warned.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
-                        warned = Some(Instant::now());
-                        tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
-                    }
+                let registry = &reactor.registry;
+                if let Some(address) = registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
+                    && let Some(closed) = registry.closed.displaced.count(Instant::now())
+                {
+                    tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
                 }
                 let _no_delay = stream.set_nodelay(true);
                 let member = connection::join(&reactor, &stream, peer, portal);

@@ -1,6 +1,6 @@
 //! The seam between this crate's life cycle and the reactor.
 
-use crate::{Request, ServeError};
+use crate::{AbortOfFinishedTask, Request, ServeError};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,6 +25,12 @@ pub struct ReactorConfiguration {
     pub portals: Vec<SocketAddr>,
     /// `ADDRESS:PORT` that hosts are told instead of the portals' own addresses; empty, or as many as there are portals.
     pub advertise: Vec<String>,
+    /// Hosts may change the states of target port groups.
+    pub explicit_asymmetric_access: bool,
+    /// What ABORT TASK answers for a task that is not there any more.
+    pub abort_of_finished_task: AbortOfFinishedTask,
+    /// iSNS servers to register with.
+    pub isns: Vec<SocketAddr>,
     /// For [`control::Control::open`].
     pub array: ArrayOptions,
 }

@@ -3,12 +3,13 @@
 //! A token is 256 random bits; the array keeps its SHA-256 only. At the first use of `--http` one is made and left in
 //! `STATE_DIR/admin.token` for its owner to take. Deleting `STATE_DIR/admin.token.sha256` has a new one made at the next start.
 
+use crate::http::places::network;
 use crate::state_dir::write_private;
 use anyhow::{Context, ensure};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -109,14 +110,6 @@ impl TokenGate {
 fn bearer(authorization: &str) -> Option<&str> {
     let (scheme, token) = authorization.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// What one guesser has: an IPv4 address or an IPv6 /64.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
-        v4 @ IpAddr::V4(_) => v4,
-    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -7,6 +7,8 @@ use crate::text;
 
 /// Largest value of the length keys.
 const MAX_LENGTH: u64 = (1 << 24) - 1;
+/// iSCSIProtocolLevel spoken here: RFC 7144.
+const PROTOCOL_LEVEL: u16 = 2;
 /// Smallest value of the length keys.
 const MIN_LENGTH: u64 = 512;
 
@@ -35,6 +37,10 @@ pub struct Parameters {
     pub default_time2wait: u16,
     /// DefaultTime2Retain in seconds.
     pub default_time2retain: u16,
+    /// iSCSIProtocolLevel: 1 is RFC 7143, 2 has the task management functions of RFC 7144.
+    pub protocol_level: u16,
+    /// TaskReporting=ResponseFence. With one connection to a session it changes nothing: responses go out in order.
+    pub response_fence: bool,
 }
 
 impl Default for Parameters {
@@ -52,6 +58,8 @@ impl Default for Parameters {
             max_outstanding_r2t: 1,
             default_time2wait: 2,
             default_time2retain: 20,
+            protocol_level: 1,
+            response_fence: false,
         }
     }
 }
@@ -135,6 +143,11 @@ fn or_reject(value: Option<String>) -> Answer {
 }
 
 impl Parameters {
+    /// Whether QUERY TASK, QUERY TASK SET, I_T NEXUS RESET and QUERY ASYNCHRONOUS EVENT may be sent (RFC 7144 §6.2).
+    pub const fn carries_query_functions(&self) -> bool {
+        self.protocol_level >= 2
+    }
+
     /// The target's answer to one offer of the initiator, which takes effect here.
     ///
     /// Keys that depend on each other must come in dependence order: MaxBurstLength before FirstBurstLength.
@@ -188,10 +201,18 @@ impl Parameters {
             })),
             "MaxConnections" => or_reject(small(value, 1, u16::MAX).map(|_| "1".to_owned())),
             "ErrorRecoveryLevel" => or_reject(small(value, 0, 2).map(|_| "0".to_owned())),
+            // FastAbort would have other sessions told by an asynchronous message, which is not done here.
             "TaskReporting" => {
-                or_reject(value.split(',').find(|&choice| choice == "RFC3720").map(|choice| choice.to_owned()))
+                let choice = value.split(',').find(|choice| matches!(*choice, "RFC3720" | "ResponseFence"));
+                or_reject(choice.map(|choice| {
+                    self.response_fence = choice == "ResponseFence";
+                    choice.to_owned()
+                }))
             }
-            "iSCSIProtocolLevel" => or_reject(small(value, 0, 31).map(|offer| offer.min(1).to_string())),
+            "iSCSIProtocolLevel" => or_reject(small(value, 0, 31).map(|offer| {
+                self.protocol_level = offer.min(PROTOCOL_LEVEL);
+                self.protocol_level.to_string()
+            })),
             "IFMarker" | "OFMarker" => or_reject(text::boolean(value).map(|_| text::boolean_word(false).to_owned())),
             "IFMarkInt" | "OFMarkInt" => Answer::Reject,
             _ => Answer::NotUnderstood,
@@ -238,6 +259,7 @@ impl Parameters {
             "MaxOutstandingR2T" => store(&mut self.max_outstanding_r2t, small(value, 1, u16::MAX)),
             "DefaultTime2Wait" => store(&mut self.default_time2wait, small(value, 0, 3600)),
             "DefaultTime2Retain" => store(&mut self.default_time2retain, small(value, 0, 3600)),
+            "iSCSIProtocolLevel" => store(&mut self.protocol_level, small(value, 0, 31)),
             _ => true,
         }
     }

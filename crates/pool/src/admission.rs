@@ -2,7 +2,10 @@
 //!
 //! From what can be allocated now, these parts are kept back in this order: what the next checkpoint takes at most, from everybody; what has
 //! been promised to reserved volumes, from everybody else; the reserve for operations that free space (UNMAP, zeros, deletion), from
-//! everything that stores something new. A page that is only moved to a new address passes: its old block comes back at the next checkpoint.
+//! everything that stores something new; and the working reserve, from everything that grows. Its first half is for small overwrites of what is
+//! mapped and shared with a snapshot or clone, all of it for compare-and-write there and for small documents: so locks, and what is known of who
+//! may write, can still change when the pool is full. A page that is only moved to a new address passes: its old block comes back at the next
+//! checkpoint.
 
 use crate::core::Core;
 use crate::interface::{CatalogChange, PoolError};
@@ -20,6 +23,22 @@ const ENTITLED_TRIES: u8 = 100;
 pub(crate) const TABLE_PATH: u64 = 5;
 /// Blocks by which one operation that detaches sub-trees makes the stored drop queue longer at most.
 const DROP_GROWTH: u64 = 8;
+/// The largest write that counts as a small overwrite, and by how much documents may grow in a full pool.
+pub(crate) const SMALL_BYTES: usize = 64 << 10;
+
+/// What an operation takes space for, and so how much it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// New content: leaves every reserve.
+    #[default]
+    Growing,
+    /// A small overwrite of mapped content that is shared: takes of the working reserve, but leaves half of it.
+    Overwriting,
+    /// Compare-and-write of mapped content that is shared, or a small document: takes all of the working reserve.
+    Locking,
+    /// Stores nothing new, or frees space.
+    Freeing,
+}
 
 /// Blocks that an operation asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +57,8 @@ pub(crate) struct Ask {
     pub promise: u64,
     /// The promise to the volume is not for everything, so it must not be kept at the cost of others.
     pub partly: bool,
-    /// The operation stores nothing new, or frees space.
-    pub freeing: bool,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 /// An operation that found no room.
@@ -57,6 +76,11 @@ impl<M: Media> Core<M> {
     /// Blocks kept back for operations that free space and for checkpoints.
     pub(crate) fn reserve_blocks(&self) -> u64 {
         (self.space.usable() / 100).max(48)
+    }
+
+    /// Blocks of the working reserve: a 256th of the pool, from 128 KiB to 256 MiB.
+    pub(crate) fn working_blocks(&self) -> u64 {
+        (self.space.usable() / 256).clamp(32, 65_536)
     }
 
     /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
@@ -87,7 +111,8 @@ impl<M: Media> Core<M> {
     /// Promises an object what it was not promised before, as far as there is space for it.
     pub(crate) fn settle_deficit(&mut self, id: u64) {
         let coming = self.space.available() + self.space.pinned();
-        let kept = self.promises.owed + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks();
+        let kept =
+            self.promises.owed + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
         let room = coming.saturating_sub(kept);
         if let Some(object) = self.objects.get_mut(&id).filter(|object| object.deficit > 0) {
             self.promises.change(object, |object| object.deficit = object.deficit.saturating_sub(room));
@@ -109,18 +134,23 @@ impl<M: Media> Core<M> {
 
     /// Checks that the blocks can be allocated now.
     pub(crate) fn room(&mut self, ask: Ask, progress: &mut Progress) -> Result<(), Step> {
-        if self.starved() && ask.lasting > 0 && !ask.freeing {
+        if self.starved() && ask.lasting > 0 && ask.purpose != Purpose::Freeing {
             return Err(Step::Space); // which fails while the file system is full
         }
         let available = self.space.available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);
         let owed = self.promises.owed.saturating_sub(ask.covered);
-        let kept = match (uncovered + ask.promise, ask.freeing) {
-            (0, _) if !ask.partly => 0,
-            (0, _) => owed,
-            (_, true) => owed + DROP_GROWTH,
-            (_, false) => owed + DROP_GROWTH + self.reserve_blocks(),
+        let reserve = match ask.purpose {
+            Purpose::Freeing => 0,
+            Purpose::Locking => self.reserve_blocks(),
+            Purpose::Overwriting => self.reserve_blocks() + self.working_blocks() / 2,
+            Purpose::Growing => self.reserve_blocks() + self.working_blocks(),
+        };
+        let kept = match uncovered + ask.promise {
+            0 if !ask.partly => 0,
+            0 => owed,
+            _ => owed + DROP_GROWTH + reserve,
         };
         let needed = blocks + ask.promise + kept + self.checkpoint_blocks();
         if available < needed || crate::mutations::allocation_fails() {
@@ -194,7 +224,7 @@ impl<M: Media> Core<M> {
 
     /// As [`Core::ask_for`], for an operation that frees space.
     pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
-        Ask { freeing: true, partly: false, ..self.ask_for(object, new) }
+        Ask { purpose: Purpose::Freeing, partly: false, ..self.ask_for(object, new) }
     }
 
     /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
@@ -216,7 +246,7 @@ impl<M: Media> Core<M> {
         };
         for change in changes {
             match change {
-                CatalogChange::CreateVolume { id, size_bytes } => {
+                CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
                     after.insert(id.0, crate::object::Object::new(id.0, *size_bytes));
                 }
                 CatalogChange::CloneObject { source, id, .. } => {

@@ -1,19 +1,20 @@
 //! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents are put. One record holds a list of them, all
 //! or none.
 
-use crate::admission::{Ask, TABLE_PATH};
+use crate::admission::{Ask, Purpose, SMALL_BYTES, TABLE_PATH};
 use crate::assign::{blocks_for, is_user_object};
 use crate::core::Core;
 use crate::execute::broken;
-use crate::interface::{CatalogChange, PoolError};
+use crate::interface::{CatalogChange, ObjectKind, PoolError};
 use crate::object::Object;
 use crate::operation::{MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, Output};
-use crate::page::{Entry, level_for};
+use crate::page::{Entry, level_for, page_span};
 use crate::record;
 use crate::space::Stream;
 use crate::step::{Progress, Step};
 use crate::stream;
 use media::{BLOCK_BYTES, Media};
+use std::collections::BTreeMap;
 
 impl<M: Media> Core<M> {
     pub(crate) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -27,26 +28,29 @@ impl<M: Media> Core<M> {
         if !self.plan_catalog(changes) || !self.need.is_empty() {
             return Step::Wait;
         }
-        // What only takes away must work in a full pool.
-        let grows = changes.iter().any(|c| {
+        // What only takes away, and a document that replaces one no smaller, must work in a full pool.
+        let creates = |c: &&CatalogChange| {
             matches!(
                 c,
                 CatalogChange::CreateVolume { .. }
+                    | CatalogChange::CreateCapture { .. }
                     | CatalogChange::CloneObject { .. }
-                    | CatalogChange::PutDocument { .. }
             )
-        });
+        };
+        let created = changes.iter().filter(creates).count() as u64;
+        let growth = self.growth_of_documents(changes);
         let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
         // A document takes its space when the next checkpoint writes the store anew.
         let stored = bytes as u64 / BLOCK_BYTES as u64 + 1;
         let promise = self.promise_of_changes(changes);
-        let created = changes
-            .iter()
-            .filter(|c| matches!(c, CatalogChange::CreateVolume { .. } | CatalogChange::CloneObject { .. }));
-        let blocks = self.need.allocations + TABLE_PATH * (created.count() as u64 + 1) + stored;
-        let ask = match !grows || deletes {
-            true => Ask { passing: blocks, promise, freeing: promise == 0, ..Ask::default() },
-            false => Ask { lasting: blocks, promise, ..Ask::default() },
+        let blocks = self.need.allocations + TABLE_PATH * (created + 1) + stored;
+        let ask = if deletes || (created == 0 && growth == 0) {
+            let purpose = if promise == 0 { Purpose::Freeing } else { Purpose::Growing };
+            Ask { passing: blocks, promise, purpose, ..Ask::default() }
+        } else {
+            let small = created == 0 && promise == 0 && growth <= SMALL_BYTES as u64;
+            let purpose = if small { Purpose::Locking } else { Purpose::Growing };
+            Ask { lasting: blocks, promise, purpose, ..Ask::default() }
         };
         if let Err(step) = self.room(ask, progress) {
             return step;
@@ -70,6 +74,25 @@ impl<M: Media> Core<M> {
         Step::Durable(Output::Done)
     }
 
+    /// Bytes by which the stored documents become longer.
+    fn growth_of_documents(&self, changes: &[CatalogChange]) -> u64 {
+        let mut after: BTreeMap<&str, u64> = BTreeMap::new();
+        for change in changes {
+            match change {
+                CatalogChange::PutDocument { key, value } => {
+                    after.insert(key, stream::document_bytes(key, value));
+                }
+                CatalogChange::DeleteDocument { key } => {
+                    after.insert(key, 0);
+                }
+                _ => {}
+            }
+        }
+        let stored = |key: &str| self.documents.get(key).map_or(0, |value| stream::document_bytes(key, value));
+        let before: u64 = after.keys().map(|key| stored(key)).sum();
+        after.values().sum::<u64>().saturating_sub(before)
+    }
+
     fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
         let mut created = std::collections::BTreeSet::new();
         let mut deleted = std::collections::BTreeSet::new();
@@ -89,7 +112,15 @@ impl<M: Media> Core<M> {
                 }
             };
             match change {
-                CatalogChange::CreateVolume { id, size_bytes } => {
+                CatalogChange::CreateVolume { id, .. }
+                | CatalogChange::CreateCapture { id, .. }
+                | CatalogChange::CloneObject { id, .. }
+                    if id.0 >= stream::MAX_OBJECT =>
+                {
+                    // The object table is as long as it can be.
+                    return Err(PoolError::PoolFull);
+                }
+                CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
                     size(*size_bytes)?;
                     if exists(id.0) || deleted.contains(&id.0) || !is_user_object(id.0) {
                         return Err(PoolError::ObjectExists(id.0));
@@ -190,6 +221,9 @@ impl<M: Media> Core<M> {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {
                     self.insert_object(Object::new(id.0, *size_bytes));
+                }
+                CatalogChange::CreateCapture { id, size_bytes } => {
+                    self.insert_object(Object { kind: ObjectKind::Capture, ..Object::new(id.0, *size_bytes) });
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
                     let source = self.share_tree(source.0)?;
@@ -299,6 +333,10 @@ impl<M: Media> Core<M> {
         if object.root == 0 {
             self.objects.get_mut(&id)?.level = level;
             return Some(());
+        }
+        // The object table says how many blocks the old root maps; on a damaged disk that may be anything.
+        if !(1..=page_span(object.level)).contains(&object.mapped) {
+            return None;
         }
         let address = self.space.allocate(Stream::Metadata)?;
         self.space.increment(address)?;

@@ -588,7 +588,7 @@ impl<M: Media> Core<M> {
             }
         }
         self.space.decrement(address)?;
-        self.metadata_blocks -= 1;
+        self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
         self.pages.remove(&address);
         Some(())
     }

@@ -690,8 +690,8 @@ impl<M: Media> Core<M> {
     pub fn space(&self) -> PoolSpace {
         let block = BLOCK_BYTES as u64;
         let size = self.media.block_count() * block;
-        // What is kept back for freeing space and for checkpoints is not for data.
-        let fixed = size - (self.space.usable() - self.reserve_blocks()) * block;
+        // What is kept back for freeing space, for checkpoints and for work in a full pool is not for new data.
+        let fixed = size - self.space.usable().saturating_sub(self.reserve_blocks() + self.working_blocks()) * block;
         let used = (fixed + self.space.allocated() * block).min(size);
         PoolSpace {
             size_bytes: size,

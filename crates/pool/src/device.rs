@@ -151,6 +151,20 @@ impl<M: Media> Pool<M> {
 }
 
 impl<M: Media> Pool<M> {
+    /// Submits an operation whose result is of no interest.
+    fn submit_only(&self, operation: Operation) {
+        let mut core = self.0.core.borrow_mut();
+        let id = core.submit(operation);
+        self.0.slots.borrow_mut().insert(id, Slot::Abandoned);
+        self.collect(&mut core);
+        drop(core);
+        if !self.0.needs_pump.replace(true)
+            && let Some(notify) = &*self.0.on_work.borrow()
+        {
+            notify();
+        }
+    }
+
     async fn scan(&self, operation: Operation) -> Result<ScanStep, PoolError> {
         match self.run(operation).await.map_err(pool_error)? {
             Output::Scanned(step) => Ok(*step),
@@ -205,14 +219,16 @@ fn block_error(failure: Failure) -> BlockError {
         Failure::Pool(PoolError::PoolFull) => BlockError::PoolFull,
         Failure::Pool(PoolError::Damaged(_)) => BlockError::ReadFailed { lba: 0 },
         Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
+        Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
         Failure::Pool(error) => BlockError::PoolStopped { reason: error.to_string() },
     }
 }
 
-fn pool_error(failure: Failure) -> PoolError {
+pub(crate) fn pool_error(failure: Failure) -> PoolError {
     match failure {
         Failure::Pool(error) => error,
         Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
+        Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
         Failure::Block(error) => PoolError::Stopped(error.to_string()),
     }
 }
@@ -254,6 +270,17 @@ impl<M: Media> Volume<M> {
     }
 }
 
+/// A capture that is not complete; dropped, it goes away.
+struct BegunCapture<M: Media>(Option<Volume<M>>);
+
+impl<M: Media> Drop for BegunCapture<M> {
+    fn drop(&mut self) {
+        if let Some(volume) = &self.0 {
+            volume.discard();
+        }
+    }
+}
+
 impl<M: Media> BlockDevice for Volume<M> {
     fn volume(&self) -> VolumeId {
         VolumeId(self.id)
@@ -268,7 +295,7 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     fn read_only(&self) -> bool {
-        self.info().is_some_and(|i| i.kind == ObjectKind::Snapshot)
+        self.info().is_some_and(|i| i.kind != ObjectKind::Volume)
     }
 
     fn mapping_resources(&self) -> MappingResources {
@@ -363,6 +390,27 @@ impl<M: Media> BlockDevice for Volume<M> {
             }
         }
         Ok(total)
+    }
+
+    async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
+        let block = |bytes: u64| bytes / 4096;
+        let ranges = extents.iter().map(|extent| {
+            let (offset, length) = self.range(*extent)?;
+            let first = block(offset);
+            Ok((first, block((offset + length).next_multiple_of(4096)) - first))
+        });
+        let ranges: Vec<(u64, u64)> = ranges.collect::<Result<_, BlockError>>()?;
+        let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
+        let id = self.pool.new_object_id();
+        let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id: id.0 }));
+        self.run(Operation::Catalog(vec![CatalogChange::CreateCapture { id, size_bytes }])).await?;
+        self.run(Operation::Capture { source: self.id, capture: id.0, ranges }).await?;
+        begun.0.take().ok_or(BlockError::Gone)
+    }
+
+    fn discard(&self) {
+        // Nobody waits for it. A pool that has stopped keeps the object until it is opened again.
+        self.pool.submit_only(Operation::Catalog(vec![CatalogChange::DeleteObject { id: ObjectId(self.id) }]));
     }
 
     async fn flush(&self) -> Result<(), BlockError> {

@@ -226,6 +226,7 @@ impl<M: Media> Core<M> {
             (true, _) => "catalog",
             (_, ObjectKind::Volume) => "volume",
             (_, ObjectKind::Snapshot) => "snapshot",
+            (_, ObjectKind::Capture) => "capture",
         };
         Some(vec![
             ("id", id.into()),
@@ -311,6 +312,11 @@ impl<M: Media> Core<M> {
             ("more", Shown::Flag(more)),
         ]);
         Ok(Shown::Fields(fields))
+    }
+
+    /// There is such a block in the data area.
+    pub fn has_block(&self, address: u64) -> bool {
+        self.space.layout().locate(address).is_some()
     }
 
     /// A block as a map page.

@@ -62,8 +62,7 @@ impl<M: Media> Core<M> {
             self.pump(0);
             match self.take_finished(wanted) {
                 Some(Ok(_)) => return Ok(()),
-                Some(Err(crate::Failure::Pool(error))) => return Err(error),
-                Some(Err(crate::Failure::Block(error))) => return Err(PoolError::Stopped(error.to_string())),
+                Some(Err(failure)) => return Err(crate::device::pool_error(failure)),
                 None => self.media.wait(),
             }
         }

@@ -15,6 +15,9 @@ pub enum ObjectKind {
     Volume,
     /// Read-only point in time.
     Snapshot,
+    /// Ranges of another object, as they were at one instant, kept for a while by whoever runs the pool. Read-only for everybody else. What
+    /// is there when a pool is opened has no owner any more.
+    Capture,
 }
 
 /// The promise that writes to a volume never fail for want of space.
@@ -95,6 +98,13 @@ pub enum CatalogChange {
         /// Size the host sees.
         size_bytes: u64,
     },
+    /// A new, empty capture, for [`crate::Operation::Capture`]. `size_bytes` is a multiple of 512.
+    CreateCapture {
+        /// From [`Catalog::new_object_id`].
+        id: ObjectId,
+        /// Size of the object that it is to take ranges of.
+        size_bytes: u64,
+    },
     /// A new object that shares all content of `source`. Cost does not depend on size.
     CloneObject {
         /// Object to share from.
@@ -163,7 +173,7 @@ pub enum CatalogChange {
 pub struct ObjectInfo {
     /// Identity.
     pub id: ObjectId,
-    /// Volume or snapshot.
+    /// Volume, snapshot or capture.
     pub kind: ObjectKind,
     /// The object this one was cloned from, if any. It may be deleted since.
     pub parent: Option<ObjectId>,

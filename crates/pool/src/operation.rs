@@ -80,6 +80,15 @@ pub enum Operation {
         /// Length.
         length: u64,
     },
+    /// Shares ranges of an object with the same places of a capture, all as they are at one instant.
+    Capture {
+        /// Source object.
+        source: u64,
+        /// The capture.
+        capture: u64,
+        /// Start and number of each range in blocks of 4 096 bytes. The last block of an object may be short.
+        ranges: Vec<(u64, u64)>,
+    },
     /// Compares, and writes when equal.
     CompareAndWrite {
         /// Object.
@@ -193,6 +202,7 @@ impl Operation {
                 | Self::Write { .. }
                 | Self::Zero { .. }
                 | Self::Clone { .. }
+                | Self::Capture { .. }
                 | Self::CompareAndWrite { .. }
                 | Self::Flush
         )
@@ -207,6 +217,7 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         | Operation::Provisioning { offset, .. } => *offset,
         Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
         Operation::Clone { source_offset, .. } => *source_offset,
+        Operation::Capture { ranges, .. } => ranges.first().map_or(0, |r| r.0.saturating_mul(4096)),
         Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
         Operation::Flush
         | Operation::Catalog(_)

@@ -238,6 +238,10 @@ impl Page {
         if page.header.own_address.get() != address || page.header.level != level {
             return Err(format!("map page {address}: misplaced"));
         }
+        let (mapped, span) = (page.mapped(), page_span(level));
+        if mapped > span {
+            return Err(format!("map page {address}: says that {mapped} of its {span} blocks are mapped"));
+        }
         Ok(page)
     }
 }
@@ -286,5 +290,15 @@ mod tests {
         block[200] ^= 1;
         assert!(Page::parse(&block, 77, 0, crc).is_err());
         Ok(())
+    }
+
+    #[test]
+    fn more_blocks_than_a_page_spans_are_not_believed() {
+        for (level, mapped, believed) in [(0, 256, true), (0, 257, false), (1, 65_536, true), (1, u64::MAX, false)] {
+            let mut page = Page::empty(level, 3, 77, 1);
+            page.set_mapped(mapped);
+            let crc = page.seal();
+            assert_eq!(Page::parse(page.as_bytes(), 77, level, crc).is_ok(), believed, "{mapped} at level {level}");
+        }
     }
 }

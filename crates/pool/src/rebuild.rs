@@ -234,7 +234,11 @@ impl<M: Media> Core<M> {
             };
             let Some(object) = self.objects.get_mut(&id).filter(|object| object.mapped != mapped) else { continue };
             report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {}", object.mapped));
-            object.mapped = mapped;
+            // What is promised to it is another amount then, too.
+            self.promises.change(object, |object| {
+                object.mapped = mapped;
+                object.shared = object.shared.min(mapped);
+            });
             self.dirty_objects.insert(id);
         }
         Ok(())
@@ -313,6 +317,7 @@ impl<M: Media> Core<M> {
                             (true, _) => "the catalog's stream",
                             (_, ObjectKind::Volume) => "volume",
                             (_, ObjectKind::Snapshot) => "snapshot",
+                            (_, ObjectKind::Capture) => "capture",
                         };
                         let last = (end * LBAS).min(object.size_bytes.div_ceil(512)).saturating_sub(1);
                         format!("{what} {}: LBA {} to {last}: {reason}", object.id, first * LBAS)

@@ -182,6 +182,11 @@ pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: 
                 out.extend_from_slice(&id.0.to_le_bytes());
                 out.extend_from_slice(&size_bytes.to_le_bytes());
             }
+            CatalogChange::CreateCapture { id, size_bytes } => {
+                out.push(11);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
             CatalogChange::CloneObject { source, id, kind } => {
                 out.push(2);
                 out.extend_from_slice(&source.0.to_le_bytes());
@@ -342,6 +347,7 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
         },
         9 => CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
         10 => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
+        11 => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
         _ => return None,
     })
 }
@@ -372,6 +378,7 @@ mod tests {
             CatalogChange::SetReservation { id: ObjectId(1), reservation: None },
             CatalogChange::SetZeroDetection { id: ObjectId(1), enabled: false },
             CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
+            CatalogChange::CreateCapture { id: ObjectId(3), size_bytes: 1024 },
         ];
         let before = out.len();
         encode_catalog(out, &changes, &[(1, 7, 8)]);

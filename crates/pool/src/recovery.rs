@@ -4,15 +4,16 @@
 //! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
 //! another one. These functions block, as tools and start-up may.
 
+use crate::assign::{blocks_for, is_user_object};
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
 use crate::frame::{self, FrameInfo};
-use crate::interface::{Incident, ObjectKind, PoolError};
+use crate::interface::{CatalogChange, Incident, ObjectKind, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
 use crate::lost::DamagedPage;
 use crate::mutations::{Mutation, leaves_out};
 use crate::object::Object;
-use crate::operation::Options;
+use crate::operation::{MAX_VOLUME_BYTES, Options};
 use crate::page::{PAGE_BYTES, crc32c};
 use crate::record::{self, Record};
 use crate::root::{Root, SlotEntry, TreeRoot};
@@ -94,8 +95,6 @@ pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) 
     }
 }
 
-/// Longest of the pool's own streams that is believed.
-const MAX_STREAM_BYTES: u64 = 4 << 30;
 /// Index pages read at once.
 const INDEX_PAGES_AT_ONCE: usize = 256;
 
@@ -420,7 +419,7 @@ impl<M: Media> Core<M> {
     fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
         let Some(object) = self.objects.get(&id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
-        if length > MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
+        if length > stream::MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
             return Err(damaged(format!("the root gives the pool's stream {id} a length of {length} bytes")));
         }
         let blocks = length.div_ceil(BLOCK_BYTES as u64);
@@ -600,7 +599,41 @@ impl<M: Media> Core<M> {
         self.run_checkpoint()
     }
 
+    /// True when a record says what an operation could have done: with ranges inside of volumes, and objects that there can be.
+    fn is_possible(&self, record: &Record<'_>) -> bool {
+        let inside = |object: u64, first: u64, count: u64| {
+            let end = first.checked_add(count);
+            let object = self.objects.get(&object).filter(|object| is_user_object(object.id));
+            object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
+        };
+        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && !self.objects.contains_key(&id);
+        let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
+        match record {
+            Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
+            Record::Zero { object, first, count } => inside(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                inside(*source, *source_first, *count) && inside(*destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, _) => changes.iter().all(|change| match change {
+                CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
+                    new(id.0) && size(*size_bytes)
+                }
+                CatalogChange::CloneObject { id, .. } => new(id.0),
+                CatalogChange::Resize { id, size_bytes } => is_user_object(id.0) && size(*size_bytes),
+                CatalogChange::DeleteObject { id }
+                | CatalogChange::SetWriteCache { id, .. }
+                | CatalogChange::SetZeroDetection { id, .. }
+                | CatalogChange::SetReservation { id, .. }
+                | CatalogChange::Rollback { id, .. } => is_user_object(id.0),
+                CatalogChange::PutDocument { .. } | CatalogChange::DeleteDocument { .. } => true,
+            }),
+        }
+    }
+
     fn replay_record(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        if !self.is_possible(record) {
+            return Err(damaged(format!("log record {sequence} is about what does not exist")));
+        }
         self.damaged_page = None;
         let planned = self.plan_replay(record, sequence);
         if let (Err(_), Some(page)) = (&planned, self.damaged_page.take()) {

@@ -10,6 +10,10 @@ pub const ROOT_MAGIC: u64 = 0x3130_746f_6f72_4c57;
 pub const FORMAT_VERSION: u32 = 2;
 /// The oldest format that is read.
 const OLDEST_VERSION: u32 = 1;
+/// Above everything that grows with use: numbers of epochs, records and objects, positions in the log. What is added to them never overflows.
+const MAX_GROWN: u64 = 1 << 62;
+/// Blocks that a pool can have: addresses have 40 bits.
+const MAX_BLOCKS: u64 = 1 << 40;
 /// Upper index pages that fit: 2 TiB of pool each.
 pub const MAX_GROUPS: usize = 256;
 
@@ -212,6 +216,14 @@ impl Root {
             .and_then(|b| <[SlotEntry]>::ref_from_bytes(b).ok())
             .ok_or("the pool's root is too short")?
             .to_vec();
+        let grown = [&header.epoch, &header.log_position, &header.log_sequence, &header.next_object];
+        let blocks = [&header.allocated_blocks, &header.metadata_blocks, &header.data_start, &header.data_end];
+        let sane = grown.iter().all(|number| number.get() < MAX_GROWN)
+            && blocks.iter().all(|number| number.get() <= MAX_BLOCKS)
+            && header.log_position.get().is_multiple_of(media::BLOCK_BYTES as u64);
+        if !sane {
+            return Err("the pool's root has numbers that no pool has".into());
+        }
         Ok(Self {
             uuid: header.uuid,
             epoch: header.epoch.get(),

@@ -2,7 +2,7 @@
 //! only in a freeze, so they are never logged.
 //!
 //! ```text
-//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot; 0 none) | level (1) |
+//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the reservation (1) | 4 zero |
 //!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
 //!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
@@ -21,6 +21,10 @@ pub(crate) const SLOT_BYTES: usize = 64;
 const WRITE_CACHE: u8 = 1;
 const NO_ZERO_DETECTION: u8 = 2;
 const RESERVED: u8 = 4;
+/// Longest of the pool's own streams that is believed.
+pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
+/// Above every object's id: the object table ends there.
+pub(crate) const MAX_OBJECT: u64 = MAX_STREAM_BYTES / SLOT_BYTES as u64;
 /// Slots in a 4 KiB block.
 pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
 
@@ -29,6 +33,7 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
     slot[0] = match object.kind {
         ObjectKind::Volume => 1,
         ObjectKind::Snapshot => 2,
+        ObjectKind::Capture => 3,
     };
     slot[1] = object.level;
     slot[2] = u8::from(object.write_cache)
@@ -52,6 +57,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
         Some(0) => return Ok(None),
         Some(1) => ObjectKind::Volume,
         Some(2) => ObjectKind::Snapshot,
+        Some(3) => ObjectKind::Capture,
         _ => return Err(bad()),
     };
     let mut read = || {
@@ -92,9 +98,19 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
     let sane = |o: &Object| {
         let blocks = crate::assign::blocks_for(o.size_bytes);
         let percent = o.reservation.map_or(0, |reservation| reservation.overwrite_percent);
-        o.level <= crate::page::MAX_LEVEL && o.mapped <= blocks && percent <= 100
+        crate::assign::is_user_object(id)
+            && o.size_bytes <= crate::operation::MAX_VOLUME_BYTES
+            && o.level <= crate::page::MAX_LEVEL
+            && o.mapped <= blocks
+            && percent <= 100
     };
-    read().filter(sane).map(Some).ok_or_else(bad)
+    let bounded = |mut o: Object| {
+        // At most: more than this is promised to nobody.
+        o.shared = o.shared.min(crate::assign::blocks_for(o.size_bytes));
+        o.pages_due = o.pages_due.min(o.all_pages());
+        o
+    };
+    read().filter(sane).map(bounded).map(Some).ok_or_else(bad)
 }
 
 /// Length of a document in its stored form.
@@ -148,7 +164,7 @@ pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
     for raw in bytes.as_chunks::<16>().0 {
         let mut c = Cursor(raw);
         let drop = (|| {
-            let (address, crc, level) = (c.u64()?, c.u32()?, c.u8()?);
+            let (address, crc, level) = (c.u64()?, c.u32()?, c.u8().filter(|level| *level <= crate::page::MAX_LEVEL)?);
             let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
             Some(Dropped { address, crc, level, mapped })
         })();

@@ -256,7 +256,7 @@ impl<M: Media> Core<M> {
             let mut page = self.pages.remove(&address)?.page;
             Rc::make_mut(&mut page).place(self.epoch, new);
             self.space.decrement(address)?;
-            self.metadata_blocks -= 1;
+            self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
             self.insert_page(new, page);
             self.dirty_pages.push((level, new));
             return Some(new);
@@ -329,11 +329,12 @@ impl<M: Media> Core<M> {
         for at in path.level..=path.root_level {
             let address = path.pages[usize::from(at)];
             let page = self.page_mut(address)?;
-            let mapped = page.mapped().checked_add_signed(delta)?;
+            // More than the page spans: its count contradicted its entries when it was read.
+            let mapped = page.mapped().checked_add_signed(delta).filter(|mapped| *mapped <= page_span(at))?;
             page.set_mapped(mapped);
             let entry = if mapped == 0 {
                 self.space.decrement(address)?;
-                self.metadata_blocks -= 1;
+                self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
                 self.pages.remove(&address);
                 self.owned.clear();
                 self.more_shared(path.object, 0, 1)?;

@@ -85,12 +85,11 @@ pub(crate) fn check_disk<D: Disk>(
         })
         .map_err(|reason| CheckError::Interrupted { path: name.to_owned(), reason })?;
 
-    let snapshots = core
-        .object_ids()
-        .into_iter()
-        .filter(|id| core.object(*id).is_some_and(|object| object.kind == ObjectKind::Snapshot))
-        .count();
-    let objects = core.object_ids().len();
+    // Captures are no one's once the pool is not served.
+    let count = |kind: ObjectKind| {
+        core.object_ids().into_iter().filter(|id| core.object(*id).is_some_and(|object| object.kind == kind)).count()
+    };
+    let (volumes, snapshots) = (count(ObjectKind::Volume), count(ObjectKind::Snapshot));
     let space = core.space();
     let finding_count = u64::try_from(findings.len()).unwrap_or(u64::MAX).saturating_add(report.count);
     findings.extend(explain(&names(&core), report.findings));
@@ -102,7 +101,7 @@ pub(crate) fn check_disk<D: Disk>(
         used_bytes: space.used_bytes,
         free_bytes: space.free_bytes,
         metadata_bytes: space.metadata_bytes,
-        volumes: objects.saturating_sub(snapshots),
+        volumes,
         snapshots,
         documents: core.documents().len(),
         map_pages: report.pages,

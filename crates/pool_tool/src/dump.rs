@@ -103,6 +103,12 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     }
     let mut core = Core::load_for_dump(Overlay::new(media), Options::default())
         .map_err(|reason| CheckError::Unrecoverable { path: name(), reason })?;
+    if let DumpWhat::Page { address } | DumpWhat::Block { address } = what
+        && !core.has_block(address)
+    {
+        let what = format!("there is no block {address} in the data area");
+        return Err(CheckError::NotThere { path: name(), what });
+    }
     let shown = match what {
         DumpWhat::Page { address } => core.show_page_at(address),
         DumpWhat::Block { address } => core.show_block(address),
@@ -112,11 +118,6 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     shown.map(|shown| Dump(value(shown))).map_err(|error| match (what, error) {
         (_, PoolError::NoSuchObject(id)) => {
             CheckError::NotThere { path: name(), what: format!("there is no object {id}") }
-        }
-        (DumpWhat::Page { address } | DumpWhat::Block { address }, PoolError::Damaged(reason))
-            if reason.contains("outside the data area") =>
-        {
-            CheckError::NotThere { path: name(), what: format!("there is no block {address} in the data area") }
         }
         (DumpWhat::Page { address }, PoolError::Damaged(reason)) => {
             CheckError::NoPage { path: name(), address, reason }

@@ -153,18 +153,21 @@ pub fn extended_inquiry(volatile_cache: bool) -> Vec<u8> {
     page(EXTENDED_INQUIRY, &payload)
 }
 
-/// Block device characteristics page: a non-rotating medium. 64 bytes.
+/// Block device characteristics page: a non-rotating medium; WABEREQ = 01b, so that what was block-erased is read without an error (as zeros), and
+/// WACEREQ = 00b, as there is no cryptographic erase. 64 bytes.
 pub fn block_device_characteristics() -> Vec<u8> {
     let mut payload = [0; 0x3c];
-    let [_, rotation_rate, ..] = &mut payload;
+    let [_, rotation_rate, _, after_sanitize, ..] = &mut payload;
     *rotation_rate = 0x01;
+    *after_sanitize = 0x40;
     page(BLOCK_DEVICE_CHARACTERISTICS, &payload)
 }
 
 /// THRESHOLD EXPONENT of VPD page B2h: a threshold set is 2^11 logical blocks, 1 MiB.
 pub const THRESHOLD_EXPONENT: u8 = 11;
 
-/// Logical block provisioning page of a thin unit: LBPU, LBPWS, LBPWS10, LBPRZ = 001b, no thresholds. 8 bytes.
+/// Logical block provisioning page of a thin unit: LBPU, LBPWS, LBPWS10, LBPRZ = 001b, thresholds in sets of
+/// [`THRESHOLD_EXPONENT`]. 8 bytes.
 pub fn logical_block_provisioning() -> Vec<u8> {
     page(LOGICAL_BLOCK_PROVISIONING, &[THRESHOLD_EXPONENT, 0xe4, 0x02, 0x00])
 }
@@ -291,7 +294,7 @@ mod tests {
     fn fixed_pages() {
         assert_eq!(logical_block_provisioning(), hex!("00 b2 00 04 0b e4 02 00"));
         assert_eq!(extended_inquiry(true).get(..8), Some(&hex!("00 86 00 3c 00 07 01 01")[..]));
-        assert_eq!(block_device_characteristics().get(..6), Some(&hex!("00 b1 00 3c 00 01")[..]));
+        assert_eq!(block_device_characteristics().get(..8), Some(&hex!("00 b1 00 3c 00 01 00 40")[..]));
     }
 
     #[test]

@@ -16,8 +16,11 @@ pub mod opcode;
 pub mod persistent_reservation;
 pub mod provisioning;
 pub mod report;
+pub mod rod_token;
+pub mod sanitize;
 pub mod sense;
 pub mod status;
+pub mod target_port_groups;
 pub mod third_party_copy;
 
 pub use cdb::Cdb;

@@ -1,5 +1,10 @@
-//! Logical unit numbers, SAM-5 §4.7: the 8-byte LUN field. Single-level LUNs only: peripheral device addressing (method 00b) up to
-//! 255, flat space addressing (01b) above. Hosts before ESXi 6.7 understand method 00b only.
+//! Logical unit numbers, SAM-5 §4.7: the 8-byte LUN field. Single-level LUNs only; given out by peripheral device addressing
+//! (method 00b) up to 255 and by flat space addressing (01b) above, taken in every format. Hosts before ESXi 6.7 understand method 00b only.
+
+/// Byte 0 of extended flat space addressing: method 11b, 3 bytes, extended method 2h (SAM-5 §4.7.7.5.4).
+const EXTENDED_FLAT: u8 = 0xd2;
+/// Byte 0 of long extended flat space addressing: method 11b, 5 bytes, extended method 2h (SAM-5 §4.7.7.5.5).
+const LONG_EXTENDED_FLAT: u8 = 0xe2;
 
 /// A single-level logical unit number, 0 to 16 383.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,17 +14,20 @@ impl LogicalUnitNumber {
     /// Largest number that flat space addressing can carry.
     pub const MAX: u16 = 0x3fff;
 
-    /// Reads a LUN field. `None` for multi-level, extended or bus-addressed forms, which name nothing here.
+    /// Reads a LUN field. A number names the same logical unit in every format that can carry it (SAM-5 §4.7.5): peripheral device
+    /// addressing of bus 0, flat space addressing, extended flat space addressing and the long form of it.
+    ///
+    /// `None` for numbers above [`Self::MAX`], for the second level of a hierarchy, other buses and well known logical units, which name
+    /// nothing here.
     pub fn decode(field: [u8; 8]) -> Option<Self> {
-        let [first, second, rest @ ..] = field;
-        if rest != [0; 6] {
-            return None;
-        }
-        match first >> 6 {
-            0b00 if first == 0 => Some(Self(u16::from(second))),
-            0b01 => Some(Self(u16::from(first & 0x3f) << 8 | u16::from(second))),
-            _ => None,
-        }
+        let number = match field {
+            [0, number, 0, 0, 0, 0, 0, 0] => u64::from(number),
+            [first, second, 0, 0, 0, 0, 0, 0] if first >> 6 == 0b01 => u64::from(first & 0x3f) << 8 | u64::from(second),
+            [EXTENDED_FLAT, a, b, c, 0, 0, 0, 0] => u64::from(u32::from_be_bytes([0, a, b, c])),
+            [LONG_EXTENDED_FLAT, a, b, c, d, e, 0, 0] => u64::from_be_bytes([0, 0, 0, a, b, c, d, e]),
+            _ => return None,
+        };
+        u16::try_from(number).ok().filter(|number| *number <= Self::MAX).map(Self)
     }
 
     /// The LUN field, by method 00b where it fits. A number above [`Self::MAX`] loses its upper bits.
@@ -44,6 +52,25 @@ mod tests {
     fn large_numbers_use_flat_addressing() {
         assert_eq!(LogicalUnitNumber(0x1234).encode(), [0x52, 0x34, 0, 0, 0, 0, 0, 0]);
         assert_eq!(LogicalUnitNumber::decode([0x52, 0x34, 0, 0, 0, 0, 0, 0]), Some(LogicalUnitNumber(0x1234)));
+    }
+
+    #[test]
+    fn every_format_of_a_number_names_the_same_unit() {
+        for field in [
+            [0, 7, 0, 0, 0, 0, 0, 0],
+            [0x40, 7, 0, 0, 0, 0, 0, 0],
+            [0xd2, 0, 0, 7, 0, 0, 0, 0],
+            [0xe2, 0, 0, 0, 0, 7, 0, 0],
+        ] {
+            assert_eq!(LogicalUnitNumber::decode(field), Some(LogicalUnitNumber(7)), "{field:02x?}");
+        }
+        assert_eq!(LogicalUnitNumber::decode([0xd2, 0, 0x3f, 0xff, 0, 0, 0, 0]), Some(LogicalUnitNumber(0x3fff)));
+        assert_eq!(LogicalUnitNumber::decode([0xd2, 0, 0x40, 0, 0, 0, 0, 0]), None);
+        assert_eq!(LogicalUnitNumber::decode([0xe2, 1, 0, 0, 0, 7, 0, 0]), None);
+        for number in [0, 1, 255, 256, 4095, LogicalUnitNumber::MAX] {
+            let number = LogicalUnitNumber(number);
+            assert_eq!(LogicalUnitNumber::decode(number.encode()), Some(number));
+        }
     }
 
     #[test]

@@ -9,11 +9,17 @@ pub const CACHING: u8 = 0x08;
 pub const CONTROL: u8 = 0x0a;
 /// Page code: informational exceptions control, SPC-4 §7.5.9.
 pub const INFORMATIONAL_EXCEPTIONS_CONTROL: u8 = 0x1c;
+/// Subpage code of [`INFORMATIONAL_EXCEPTIONS_CONTROL`]: logical block provisioning, SBC-4 §6.6.9.
+pub const LOGICAL_BLOCK_PROVISIONING_SUBPAGE: u8 = 0x02;
 /// Page code: every page.
 pub const ALL_PAGES: u8 = 0x3f;
 /// Subpage code: every subpage.
 pub const ALL_SUBPAGES: u8 = 0xff;
 
+/// Byte 0 of a page: it has a subpage code.
+pub const SPF: u8 = 0x40;
+/// Byte 4 of the logical block provisioning page: a threshold is reported to a single initiator.
+pub const SITUA: u8 = 0x01;
 /// Byte 2 of the caching page: write cache enable.
 pub const WCE: u8 = 0x04;
 /// Byte 4 of the control page: software write protect.
@@ -148,6 +154,56 @@ impl Default for InformationalExceptionsPage {
     }
 }
 
+/// When a threshold of the logical block provisioning page is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThresholdKind {
+    /// Resources that are available become as few.
+    AvailableDecreasing,
+    /// Resources that are used become as many.
+    UsedIncreasing,
+}
+
+/// A threshold descriptor, SBC-4 §6.6.9.2. 8 bytes.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ThresholdDescriptor {
+    /// ENABLED (bit 7), THRESHOLD TYPE (bits 5-3: 000b, a count), THRESHOLD ARMING (bits 2-0).
+    pub flags: u8,
+    /// THRESHOLD RESOURCE: the parameter code of the logical block provisioning log page.
+    pub resource: u8,
+    reserved: [u8; 2],
+    /// Threshold sets, each of 2^THRESHOLD EXPONENT logical blocks (VPD page B2h).
+    pub count: U32,
+}
+const _: () = assert!(size_of::<ThresholdDescriptor>() == 8);
+
+impl ThresholdDescriptor {
+    /// An enabled threshold.
+    pub const fn new(kind: ThresholdKind, count: u32) -> Self {
+        const ENABLED: u8 = 0x80;
+        let (arming, resource) = match kind {
+            ThresholdKind::AvailableDecreasing => (0b000, 0x01),
+            ThresholdKind::UsedIncreasing => (0b001, 0x02),
+        };
+        Self { flags: ENABLED | arming, resource, reserved: [0; 2], count: U32::new(count) }
+    }
+}
+
+/// Byte of the logical block provisioning page where its descriptors begin.
+pub const THRESHOLD_DESCRIPTORS_AT: usize = 16;
+
+/// Logical block provisioning mode page, SBC-4 §6.6.9: 16 bytes and the descriptors, at most 8 000 of them.
+pub fn logical_block_provisioning_page(single_initiator: bool, descriptors: &[ThresholdDescriptor]) -> Vec<u8> {
+    let descriptors = descriptors.get(..descriptors.len().min(8_000)).unwrap_or_default().as_bytes();
+    let [high, low] = u16::try_from(descriptors.len() + 12).unwrap_or(u16::MAX).to_be_bytes();
+    let subpage = LOGICAL_BLOCK_PROVISIONING_SUBPAGE;
+    let mut page = vec![INFORMATIONAL_EXCEPTIONS_CONTROL | SPF, subpage, high, low];
+    page.push(if single_initiator { SITUA } else { 0 });
+    page.resize(THRESHOLD_DESCRIPTORS_AT, 0);
+    page.extend_from_slice(descriptors);
+    page
+}
+
 /// Short LBA mode parameter block descriptor, SBC-3 §6.5.2.2. 8 bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
@@ -217,5 +273,17 @@ mod tests {
         assert_eq!(ControlPage::new(true).as_bytes(), hex!("0a 0a 00 10 08 00 000000000000"));
         assert_eq!(ControlPage::changeable().as_bytes(), hex!("0a 0a 00 00 08 00 000000000000"));
         assert_eq!(InformationalExceptionsPage::new().as_bytes(), hex!("1c 0a 08 00 0000000000000000"));
+    }
+
+    #[test]
+    fn threshold_descriptors_follow_the_header() {
+        let descriptors = [
+            ThresholdDescriptor::new(ThresholdKind::AvailableDecreasing, 0x0102),
+            ThresholdDescriptor::new(ThresholdKind::UsedIncreasing, 7),
+        ];
+        assert_eq!(
+            logical_block_provisioning_page(true, &descriptors),
+            hex!("5c 02 001c 01 0000000000000000000000 80 01 0000 00000102 81 02 0000 00000007")
+        );
     }
 }

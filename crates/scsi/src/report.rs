@@ -1,5 +1,5 @@
 //! Parameter data of the REPORT commands: LUNS (SPC-4 §6.33), SUPPORTED OPERATION CODES (§6.35), SUPPORTED TASK MANAGEMENT FUNCTIONS
-//! (§6.36), TARGET PORT GROUPS (§6.37).
+//! (§6.36). TARGET PORT GROUPS is in [`crate::target_port_groups`].
 
 use crate::lun::LogicalUnitNumber;
 
@@ -69,34 +69,22 @@ pub const LOGICAL_UNIT_RESET: u8 = 0x08;
 /// TARGET RESET.
 pub const TARGET_RESET: u8 = 0x02;
 
-/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS parameter data; `extended` is the 16-byte form (REPD = 1).
-pub fn task_management_functions(functions: u8, extended: bool) -> Vec<u8> {
+/// QUERY TASK.
+pub const QUERY_TASK: u8 = 0x04;
+/// Byte 1: QUERY ASYNCHRONOUS EVENT.
+pub const QUERY_ASYNCHRONOUS_EVENT: u8 = 0x04;
+/// Byte 1: QUERY TASK SET.
+pub const QUERY_TASK_SET: u8 = 0x02;
+/// Byte 1: I_T NEXUS RESET.
+pub const I_T_NEXUS_RESET: u8 = 0x01;
+
+/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS parameter data of bytes 0 and 1; `extended` is the 16-byte form (REPD = 1).
+pub fn task_management_functions(functions: [u8; 2], extended: bool) -> Vec<u8> {
     let mut data = vec![0; if extended { 16 } else { 4 }];
-    if let [first, _, _, length, ..] = data.as_mut_slice() {
-        *first = functions;
+    if let [first, second, _, length, ..] = data.as_mut_slice() {
+        [*first, *second] = functions;
         *length = if extended { 0x0c } else { 0 };
     }
-    data
-}
-
-/// REPORT TARGET PORT GROUPS parameter data of one group whose ports are all active/optimized, the only state supported.
-/// `extended` adds the 4-byte header extension of format 001b.
-pub fn target_port_group(group: u16, relative_target_ports: &[u16], extended: bool) -> Vec<u8> {
-    const ACTIVE_OPTIMIZED_SUPPORTED: u8 = 0x01;
-    let mut data = vec![0; 4];
-    if extended {
-        data.extend_from_slice(&[0x10, 0, 0, 0]);
-    }
-    let count = u8::try_from(relative_target_ports.len()).unwrap_or(u8::MAX);
-    data.extend_from_slice(&[0, ACTIVE_OPTIMIZED_SUPPORTED]);
-    data.extend_from_slice(&group.to_be_bytes());
-    data.extend_from_slice(&[0, 0, 0, count]);
-    for port in relative_target_ports.iter().take(usize::from(count)) {
-        data.extend_from_slice(&[0, 0]);
-        data.extend_from_slice(&port.to_be_bytes());
-    }
-    let length = u32::try_from(data.len() - 4).unwrap_or(u32::MAX);
-    data.splice(..4, length.to_be_bytes());
     data
 }
 
@@ -129,11 +117,5 @@ mod tests {
             all_commands([(0x00, None, 6), (0x9e, Some(0x10), 16)].into_iter(), false),
             hex!("00000010 00 00 0000 00 00 0006 9e 00 0010 00 01 0010")
         );
-    }
-
-    #[test]
-    fn port_group_lists_every_port() {
-        assert_eq!(target_port_group(1, &[1, 2], false), hex!("00000010 00 01 0001 00 00 00 02 00000001 00000002"));
-        assert_eq!(target_port_group(1, &[1], true), hex!("00000010 10000000 00 01 0001 00 00 00 01 00000001"));
     }
 }

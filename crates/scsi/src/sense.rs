@@ -23,6 +23,8 @@ impl SenseKey {
     pub const DATA_PROTECT: Self = Self(0x7);
     /// A third-party copy stopped after it started.
     pub const COPY_ABORTED: Self = Self(0xa);
+    /// Information about a command that completed.
+    pub const COMPLETED: Self = Self(0xf);
     /// The device aborted the command.
     pub const ABORTED_COMMAND: Self = Self(0xb);
     /// The data differs from the medium.
@@ -38,6 +40,16 @@ impl AdditionalSense {
     pub const NO_ADDITIONAL_SENSE_INFORMATION: Self = Self(0x0000);
     /// 00/16.
     pub const OPERATION_IN_PROGRESS: Self = Self(0x0016);
+    /// 00/20.
+    pub const EXTENDED_COPY_INFORMATION_AVAILABLE: Self = Self(0x0020);
+    /// 04/1B.
+    pub const LOGICAL_UNIT_NOT_READY_SANITIZE_IN_PROGRESS: Self = Self(0x041b);
+    /// 04/0A.
+    pub const LOGICAL_UNIT_NOT_ACCESSIBLE_ASYMMETRIC_ACCESS_STATE_TRANSITION: Self = Self(0x040a);
+    /// 04/0B.
+    pub const LOGICAL_UNIT_NOT_ACCESSIBLE_TARGET_PORT_IN_STANDBY_STATE: Self = Self(0x040b);
+    /// 04/0C.
+    pub const LOGICAL_UNIT_NOT_ACCESSIBLE_TARGET_PORT_IN_UNAVAILABLE_STATE: Self = Self(0x040c);
     /// 0D/01.
     pub const THIRD_PARTY_DEVICE_FAILURE: Self = Self(0x0d01);
     /// 0D/02.
@@ -56,6 +68,22 @@ impl AdditionalSense {
     pub const INVALID_COMMAND_OPERATION_CODE: Self = Self(0x2000);
     /// 21/00.
     pub const LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE: Self = Self(0x2100);
+    /// 23/01.
+    pub const INVALID_TOKEN_OPERATION_UNSUPPORTED_TOKEN_TYPE: Self = Self(0x2301);
+    /// 23/04.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_UNKNOWN: Self = Self(0x2304);
+    /// 23/05.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_CORRUPT: Self = Self(0x2305);
+    /// 23/06.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_REVOKED: Self = Self(0x2306);
+    /// 23/07.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_EXPIRED: Self = Self(0x2307);
+    /// 23/08.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_CANCELLED: Self = Self(0x2308);
+    /// 23/09.
+    pub const INVALID_TOKEN_OPERATION_TOKEN_DELETED: Self = Self(0x2309);
+    /// 23/0A.
+    pub const INVALID_TOKEN_OPERATION_INVALID_TOKEN_LENGTH: Self = Self(0x230a);
     /// 24/00.
     pub const INVALID_FIELD_IN_CDB: Self = Self(0x2400);
     /// 25/00.
@@ -88,6 +116,8 @@ impl AdditionalSense {
     pub const POWER_ON_RESET_OR_BUS_DEVICE_RESET_OCCURRED: Self = Self(0x2900);
     /// 29/03.
     pub const BUS_DEVICE_RESET_FUNCTION_OCCURRED: Self = Self(0x2903);
+    /// 29/07.
+    pub const I_T_NEXUS_LOSS_OCCURRED: Self = Self(0x2907);
     /// 2A/01.
     pub const MODE_PARAMETERS_CHANGED: Self = Self(0x2a01);
     /// 2A/03.
@@ -96,10 +126,16 @@ impl AdditionalSense {
     pub const RESERVATIONS_RELEASED: Self = Self(0x2a04);
     /// 2A/05.
     pub const REGISTRATIONS_PREEMPTED: Self = Self(0x2a05);
+    /// 2A/06.
+    pub const ASYMMETRIC_ACCESS_STATE_CHANGED: Self = Self(0x2a06);
+    /// 2A/07.
+    pub const IMPLICIT_ASYMMETRIC_ACCESS_STATE_TRANSITION_FAILED: Self = Self(0x2a07);
     /// 2A/09.
     pub const CAPACITY_DATA_HAS_CHANGED: Self = Self(0x2a09);
     /// 2F/00.
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Self = Self(0x2f00);
+    /// 31/03.
+    pub const SANITIZE_COMMAND_FAILED: Self = Self(0x3103);
     /// 38/07.
     pub const THIN_PROVISIONING_SOFT_THRESHOLD_REACHED: Self = Self(0x3807);
     /// 39/00.
@@ -112,12 +148,23 @@ impl AdditionalSense {
     pub const REPORTED_LUNS_DATA_HAS_CHANGED: Self = Self(0x3f0e);
     /// 44/00.
     pub const INTERNAL_TARGET_FAILURE: Self = Self(0x4400);
+    /// 49/00.
+    pub const INVALID_MESSAGE_ERROR: Self = Self(0x4900);
     /// 4B/00.
     pub const DATA_PHASE_ERROR: Self = Self(0x4b00);
     /// 53/02.
     pub const MEDIUM_REMOVAL_PREVENTED: Self = Self(0x5302);
+    /// 55/03.
+    pub const INSUFFICIENT_RESOURCES: Self = Self(0x5503);
+    /// 55/0C.
+    pub const INSUFFICIENT_RESOURCES_TO_CREATE_ROD: Self = Self(0x550c);
+    /// 55/0D.
+    pub const INSUFFICIENT_RESOURCES_TO_CREATE_ROD_TOKEN: Self = Self(0x550d);
     /// 55/04.
     pub const INSUFFICIENT_REGISTRATION_RESOURCES: Self = Self(0x5504);
+
+    /// 67/0A.
+    pub const SET_TARGET_PORT_GROUPS_COMMAND_FAILED: Self = Self(0x670a);
 
     /// The additional sense code.
     pub const fn code(self) -> u8 {
@@ -204,6 +251,8 @@ pub struct FixedSense {
     pub command_specific: [u8; 4],
     /// Sense-key specific field pointer.
     pub field: Option<FieldPointer>,
+    /// Sense-key specific progress indication (SPC-4 §4.5.2.4.5): 65 536ths of the work that are done. Only without a field pointer.
+    pub progress: Option<u16>,
     /// Appended after byte 17: the status byte and sense data of a copy source or destination (SPC-4 §6.4, "EXTENDED COPY
     /// considerations"); `command_specific` points at it.
     pub forwarded: Vec<u8>,
@@ -215,7 +264,15 @@ impl FixedSense {
 
     /// Sense data with key and code only.
     pub const fn new(key: SenseKey, additional: AdditionalSense) -> Self {
-        Self { key, additional, information: None, command_specific: [0; 4], field: None, forwarded: Vec::new() }
+        Self {
+            key,
+            additional,
+            information: None,
+            command_specific: [0; 4],
+            field: None,
+            progress: None,
+            forwarded: Vec::new(),
+        }
     }
 
     /// The sense data bytes: 18, and the forwarded ones. At most 252.
@@ -232,7 +289,14 @@ impl FixedSense {
         bytes.push(self.additional.code());
         bytes.push(self.additional.qualifier());
         bytes.push(0);
-        bytes.extend_from_slice(&self.field.map_or([0; 3], |field| field.encode()));
+        bytes.extend_from_slice(&match (&self.field, self.progress) {
+            (Some(field), _) => field.encode(),
+            (None, Some(progress)) => {
+                let [high, low] = progress.to_be_bytes();
+                [0x80, high, low]
+            }
+            (None, None) => [0; 3],
+        });
         bytes.extend_from_slice(forwarded);
         bytes
     }
@@ -255,6 +319,13 @@ mod tests {
         let mut sense = FixedSense::new(SenseKey::ILLEGAL_REQUEST, AdditionalSense::INVALID_FIELD_IN_CDB);
         sense.field = Some(FieldPointer::cdb_bit(1, 7));
         assert_eq!(sense.encode(), hex!("70 00 05 00 00 00 00 0a 00 00 00 00 24 00 00 cf 00 01"));
+    }
+
+    #[test]
+    fn a_progress_indication_is_sense_key_specific() {
+        let additional = AdditionalSense::LOGICAL_UNIT_NOT_READY_SANITIZE_IN_PROGRESS;
+        let sense = FixedSense { progress: Some(0x8001), ..FixedSense::new(SenseKey::NOT_READY, additional) };
+        assert_eq!(sense.encode(), hex!("70 00 02 00 00 00 00 0a 00 00 00 00 04 1b 00 80 80 01"));
     }
 
     #[test]

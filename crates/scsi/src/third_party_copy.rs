@@ -1,6 +1,7 @@
-//! EXTENDED COPY (LID1) parameter list and RECEIVE COPY RESULTS parameter data, SPC-4 §6.4 and §6.17 to §6.20.
+//! EXTENDED COPY parameter lists, with list identifiers of one byte (LID1) and of four (LID4), and RECEIVE COPY RESULTS parameter data,
+//! SPC-4 §6.4, §6.5 and §6.17 to §6.22.
 //!
-//! CSCD (copy source and copy destination) descriptors of type E4h and block-to-block segments of types 02h and 0Ah only.
+//! CSCD (copy source and copy destination) descriptors of type E4h and segments that need no stream device: types 02h, 07h, 0Ah and 0Dh.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -9,6 +10,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const CSCD_IDENTIFICATION: u8 = 0xe4;
 /// Segment descriptor type: block device to block device.
 pub const SEGMENT_BLOCK_TO_BLOCK: u8 = 0x02;
+/// Segment descriptor type: verify CSCD operation.
+pub const SEGMENT_VERIFY: u8 = 0x07;
+/// Segment descriptor type: block device to block device, with a copy of the data held for the application client.
+pub const SEGMENT_BLOCK_TO_BLOCK_HOLD: u8 = 0x0d;
 /// Segment descriptor type: block device with offset to block device with offset.
 pub const SEGMENT_BLOCK_TO_BLOCK_OFFSET: u8 = 0x0a;
 /// CSCD index that names the logical unit which received the command.
@@ -54,6 +59,76 @@ impl ParameterListHeader {
             reserved: [0; 4],
             segment_descriptor_list_length: U32::new(segment_length),
             inline_data_length: U32::new(0),
+        }
+    }
+}
+
+/// Start of an EXTENDED COPY (LID4) parameter list. 48 bytes.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ParameterListHeaderLid4 {
+    /// PARAMETER LIST FORMAT, 01h.
+    pub format: u8,
+    /// STR (bit 5), LIST ID USAGE (bits 4-3), PRIORITY (bits 2-0).
+    pub usage: u8,
+    /// HEADER CSCD DESCRIPTOR LIST LENGTH, 0020h.
+    pub header_cscd_length: U16,
+    reserved: [u8; 11],
+    /// G_SENSE (bit 1), IMMED (bit 0).
+    pub flags: u8,
+    /// HEADER CSCD DESCRIPTOR TYPE CODE, FFh.
+    pub header_cscd_type: u8,
+    reserved_2: [u8; 3],
+    /// LIST IDENTIFIER.
+    pub list_identifier: U32,
+    reserved_3: [u8; 18],
+    /// Bytes of CSCD descriptors.
+    pub cscd_descriptor_list_length: U16,
+    /// Bytes of segment descriptors.
+    pub segment_descriptor_list_length: U16,
+    /// Bytes of inline data.
+    pub inline_data_length: U16,
+}
+const _: () = assert!(size_of::<ParameterListHeaderLid4>() == 48);
+
+impl ParameterListHeaderLid4 {
+    /// PARAMETER LIST FORMAT of this header.
+    pub const FORMAT: u8 = 0x01;
+    /// HEADER CSCD DESCRIPTOR LIST LENGTH of this header.
+    pub const HEADER_CSCD_LENGTH: u16 = 0x20;
+    /// HEADER CSCD DESCRIPTOR TYPE CODE of this header.
+    pub const HEADER_CSCD_TYPE: u8 = 0xff;
+    /// IMMED: status is returned when the list was checked.
+    pub const IMMED: u8 = 0x01;
+    /// G_SENSE: GOOD status comes with sense data.
+    pub const G_SENSE: u8 = 0x02;
+
+    /// LIST ID USAGE field.
+    pub const fn list_id_usage(&self) -> u8 {
+        self.usage >> 3 & 0b11
+    }
+
+    /// A header; for initiators and tests.
+    pub const fn new(
+        list_identifier: u32,
+        list_id_usage: u8,
+        flags: u8,
+        cscd_length: u16,
+        segment_length: u16,
+    ) -> Self {
+        Self {
+            format: Self::FORMAT,
+            usage: (list_id_usage & 0b11) << 3,
+            header_cscd_length: U16::new(Self::HEADER_CSCD_LENGTH),
+            reserved: [0; 11],
+            flags,
+            header_cscd_type: Self::HEADER_CSCD_TYPE,
+            reserved_2: [0; 3],
+            list_identifier: U32::new(list_identifier),
+            reserved_3: [0; 18],
+            cscd_descriptor_list_length: U16::new(cscd_length),
+            segment_descriptor_list_length: U16::new(segment_length),
+            inline_data_length: U16::new(0),
         }
     }
 }
@@ -125,11 +200,42 @@ pub struct SegmentHeader {
 }
 const _: () = assert!(size_of::<SegmentHeader>() == 4);
 
-/// Block-to-block segment descriptor, 02h. 28 bytes.
+/// Verify CSCD segment descriptor, 07h. 12 bytes.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub struct VerifySegment {
+    /// Type 07h, length 0008h.
+    pub header: SegmentHeader,
+    /// SOURCE CSCD INDEX: the logical unit that is verified.
+    pub source: U16,
+    reserved: [u8; 2],
+    /// TUR (bit 0): it has to be ready.
+    pub flags: u8,
+    reserved_2: [u8; 3],
+}
+const _: () = assert!(size_of::<VerifySegment>() == 12);
+
+impl VerifySegment {
+    /// TUR: the logical unit is asked whether it is ready.
+    pub const TUR: u8 = 0x01;
+
+    /// A segment; for initiators and tests.
+    pub const fn new(source: u16, flags: u8) -> Self {
+        Self {
+            header: SegmentHeader { descriptor_type: SEGMENT_VERIFY, flags: 0, descriptor_length: U16::new(8) },
+            source: U16::new(source),
+            reserved: [0; 2],
+            flags,
+            reserved_2: [0; 3],
+        }
+    }
+}
+
+/// Block-to-block segment descriptor, 02h, and with another type 0Dh. 28 bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BlockToBlockSegment {
-    /// Type 02h, length 0018h.
+    /// Type 02h or 0Dh, length 0018h.
     pub header: SegmentHeader,
     /// SOURCE CSCD INDEX.
     pub source: U16,
@@ -224,6 +330,10 @@ pub struct OperatingParameters {
     pub maximum_concurrent_copies: u8,
     /// DATA SEGMENT GRANULARITY, log2 bytes.
     pub data_segment_granularity: u8,
+    /// HELD DATA LIMIT: bytes that are kept for RECEIVE COPY DATA.
+    pub held_data_limit: u32,
+    /// HELD DATA GRANULARITY, log2 bytes.
+    pub held_data_granularity: u8,
     /// Descriptor types, ascending.
     pub implemented_descriptors: &'static [u8],
 }
@@ -238,9 +348,19 @@ impl OperatingParameters {
         data.extend_from_slice(&self.maximum_segment_count.to_be_bytes());
         data.extend_from_slice(&self.maximum_descriptor_list_length.to_be_bytes());
         data.extend_from_slice(&self.maximum_segment_length.to_be_bytes());
-        data.extend_from_slice(&[0; 14]); // inline data, held data, stream transfer size: none; 2 reserved
+        data.extend_from_slice(&[0; 4]); // inline data: only stream devices take it
+        data.extend_from_slice(&self.held_data_limit.to_be_bytes());
+        data.extend_from_slice(&[0; 6]); // stream transfer size: none; 2 reserved
         data.extend_from_slice(&self.total_concurrent_copies.to_be_bytes());
-        data.extend_from_slice(&[self.maximum_concurrent_copies, self.data_segment_granularity, 0, 0, 0, 0, 0]);
+        data.extend_from_slice(&[
+            self.maximum_concurrent_copies,
+            self.data_segment_granularity,
+            0,
+            self.held_data_granularity,
+            0,
+            0,
+            0,
+        ]);
         data.push(list_length);
         data.extend_from_slice(self.implemented_descriptors);
         let available = u32::try_from(data.len() - 4).unwrap_or(u32::MAX);
@@ -261,8 +381,8 @@ pub enum CopyStatus {
     Failed = 0x02,
 }
 
-/// RECEIVE COPY STATUS (LID1) parameter data. `bytes` is written in the smallest unit that fits.
-pub fn copy_status(status: CopyStatus, segments_processed: u16, bytes: u64) -> Vec<u8> {
+/// RECEIVE COPY STATUS (LID1) parameter data. `bytes` is written in the smallest unit that fits; `discarded` is HDD.
+pub fn copy_status(status: CopyStatus, discarded: bool, segments_processed: u16, bytes: u64) -> Vec<u8> {
     let mut count = bytes;
     let mut units = 0u8;
     while count > u64::from(u32::MAX) {
@@ -270,11 +390,90 @@ pub fn copy_status(status: CopyStatus, segments_processed: u16, bytes: u64) -> V
         units += 1;
     }
     let mut data = 8u32.to_be_bytes().to_vec();
-    data.push(status as u8);
+    data.push(status as u8 | if discarded { 0x80 } else { 0 });
     data.extend_from_slice(&segments_processed.to_be_bytes());
     data.push(units);
     data.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes());
     data
+}
+
+/// RECEIVE COPY DATA (LID1) parameter data.
+pub fn copy_data(held: &[u8]) -> Vec<u8> {
+    let mut data = u32::try_from(held.len()).unwrap_or(u32::MAX).to_be_bytes().to_vec();
+    data.extend_from_slice(held);
+    data
+}
+
+/// COPY OPERATION STATUS values of the LID4 and token commands, SPC-4 table "COPY OPERATION STATUS field".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OperationStatus {
+    /// Completed without errors.
+    Completed = 0x01,
+    /// Completed with errors.
+    Failed = 0x02,
+    /// In progress; the command that started it has not ended.
+    InForeground = 0x11,
+    /// In progress; the command that started it has ended with IMMED.
+    InBackground = 0x12,
+    /// Ended before its end, by COPY OPERATION ABORT for instance.
+    Terminated = 0x60,
+}
+
+/// Unit in which a TRANSFER COUNT counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TransferCountUnits {
+    /// Bytes.
+    Bytes = 0x00,
+    /// Logical blocks.
+    LogicalBlocks = 0xf1,
+}
+
+/// What RECEIVE COPY STATUS (LID4), RECEIVE COPY DATA (LID4) and RECEIVE ROD TOKEN INFORMATION begin with.
+#[derive(Clone, Debug)]
+pub struct OperationInformation<'a> {
+    /// RESPONSE TO SERVICE ACTION: that of the command which started the operation.
+    pub service_action: u8,
+    /// COPY OPERATION STATUS.
+    pub status: OperationStatus,
+    /// HDD: held data was discarded.
+    pub held_data_discarded: bool,
+    /// OPERATION COUNTER.
+    pub operations: u16,
+    /// EXTENDED COPY COMPLETION STATUS: the SCSI status.
+    pub completion_status: u8,
+    /// SENSE DATA.
+    pub sense: &'a [u8],
+    /// TRANSFER COUNT UNITS.
+    pub units: TransferCountUnits,
+    /// TRANSFER COUNT.
+    pub transfer_count: u64,
+    /// SEGMENTS PROCESSED.
+    pub segments: u16,
+}
+
+impl OperationInformation<'_> {
+    /// The parameter data; `tail` stands after the sense data.
+    pub fn encode(&self, tail: &[u8]) -> Vec<u8> {
+        const NO_ESTIMATE: u32 = 0xffff_fffe;
+        let sense = self.sense.get(..self.sense.len().min(0xfc)).unwrap_or_default();
+        let sense_length = u8::try_from(sense.len()).unwrap_or(u8::MAX);
+        let mut data = vec![0; 4];
+        data.push(self.service_action);
+        data.push(self.status as u8 | if self.held_data_discarded { 0x80 } else { 0 });
+        data.extend_from_slice(&self.operations.to_be_bytes());
+        data.extend_from_slice(&NO_ESTIMATE.to_be_bytes());
+        data.extend_from_slice(&[self.completion_status, sense_length, sense_length, self.units as u8]);
+        data.extend_from_slice(&self.transfer_count.to_be_bytes());
+        data.extend_from_slice(&self.segments.to_be_bytes());
+        data.extend_from_slice(&[0; 6]);
+        data.extend_from_slice(sense);
+        data.extend_from_slice(tail);
+        let available = u32::try_from(data.len() - 4).unwrap_or(u32::MAX);
+        data.splice(..4, available.to_be_bytes());
+        data
+    }
 }
 
 /// RECEIVE COPY FAILURE DETAILS (LID1) parameter data: status code and sense data of the failed copy.
@@ -320,20 +519,54 @@ mod tests {
             total_concurrent_copies: 0xff,
             maximum_concurrent_copies: 0xff,
             data_segment_granularity: 9,
+            held_data_limit: 0x1_0000,
+            held_data_granularity: 0,
             implemented_descriptors: &[0x02, 0xe4],
         };
         assert_eq!(
             parameters.encode(),
             hex!(
-                "0000002a 01000000 0040 0040 00000f00 01e00000 00000000 00000000 00000000 0000 00ff ff 09 00 00 000000 02 02 e4"
+                "0000002a 01000000 0040 0040 00000f00 01e00000 00000000 00010000 00000000 0000 00ff ff 09 00 00 000000 02 02 e4"
             )
         );
     }
 
     #[test]
     fn copy_status_scales_its_count() {
-        assert_eq!(copy_status(CopyStatus::Completed, 3, 512), hex!("00000008 01 0003 00 00000200"));
-        assert_eq!(copy_status(CopyStatus::Completed, 1, 1 << 33), hex!("00000008 01 0001 01 00800000"));
+        assert_eq!(copy_status(CopyStatus::Completed, false, 3, 512), hex!("00000008 01 0003 00 00000200"));
+        assert_eq!(copy_status(CopyStatus::Completed, true, 1, 1 << 33), hex!("00000008 81 0001 01 00800000"));
+    }
+
+    #[test]
+    fn the_header_with_four_bytes_of_list_identifier_has_its_bytes() {
+        let header = ParameterListHeaderLid4::new(0x0102_0304, LIST_ID_DISCARDED, 0x01, 0x40, 0x1c);
+        assert_eq!(
+            header.as_bytes(),
+            hex!(
+                "01 10 0020 0000000000000000000000 01 ff 000000 01020304
+                 000000000000000000000000000000000000 0040 001c 0000"
+            )
+        );
+        assert_eq!(VerifySegment::new(1, VerifySegment::TUR).as_bytes(), hex!("07 00 0008 0001 0000 01 000000"));
+    }
+
+    #[test]
+    fn operation_information_has_its_offsets() {
+        let information = OperationInformation {
+            service_action: 0x10,
+            status: OperationStatus::Completed,
+            held_data_discarded: false,
+            operations: 1,
+            completion_status: 0,
+            sense: &[0x70, 0],
+            units: TransferCountUnits::LogicalBlocks,
+            transfer_count: 0x800,
+            segments: 2,
+        };
+        assert_eq!(
+            information.encode(&[9]),
+            hex!("0000001f 10 01 0001 fffffffe 00 02 02 f1 0000000000000800 0002 000000000000 7000 09")
+        );
     }
 
     #[test]

@@ -90,6 +90,7 @@ pub(crate) enum UnitAttention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     CompareAndWrite,
+    CopyOperationAbort,
     ExtendedCopy,
     GetLbaStatus,
     Inquiry,
@@ -107,22 +108,30 @@ pub(crate) enum Operation {
     PersistentReserveOutRegisterAndMove,
     PersistentReserveOutRelease,
     PersistentReserveOutReserve,
+    PopulateToken,
     PreFetch,
     PreventAllowMediumRemoval,
     Read,
     ReadCapacity10,
     ReadCapacity16,
     ReadDefectData,
+    ReceiveCopyDataLid1,
+    ReceiveCopyDataLid4,
     ReceiveCopyFailureDetails,
     ReceiveCopyOperatingParameters,
-    ReceiveCopyStatus,
+    ReceiveCopyStatusLid1,
+    ReceiveCopyStatusLid4,
+    ReceiveRodTokenInformation,
     Release,
+    ReportAllRodTokens,
     ReportLuns,
     ReportSupportedOperationCodes,
     ReportSupportedTaskManagementFunctions,
     ReportTargetPortGroups,
     RequestSense,
     Reserve,
+    Sanitize,
+    SetTargetPortGroups,
     StartStopUnit,
     SynchronizeCache,
     TestUnitReady,
@@ -132,6 +141,7 @@ pub(crate) enum Operation {
     WriteAndVerify,
     WriteAtomic,
     WriteSame,
+    WriteUsingToken,
 }
 
 /// A row of the command table.
@@ -203,6 +213,24 @@ impl Command {
         if harmless { Access::Condition } else { self.access }
     }
 
+    /// Whether the command is executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): those that tell about the device server
+    /// itself, and SANITIZE, which decides for itself.
+    pub const fn works_while_sanitizing(&self) -> bool {
+        matches!(
+            self.operation,
+            Operation::Inquiry
+                | Operation::LogSense
+                | Operation::ModeSense
+                | Operation::ReportLuns
+                | Operation::ReportSupportedOperationCodes
+                | Operation::ReportSupportedTaskManagementFunctions
+                | Operation::ReportTargetPortGroups
+                | Operation::RequestSense
+                | Operation::Sanitize
+                | Operation::SetTargetPortGroups
+        )
+    }
+
     /// Refuses reserved bits, and bits of fields that are not supported.
     pub fn validate(&self, cdb: &Cdb) -> Result<(), Fault> {
         for (at, (byte, usage)) in cdb.0.iter().zip(self.cdb_usage).enumerate().skip(1) {
@@ -270,7 +298,7 @@ mod tests {
     fn an_unknown_service_action_is_an_invalid_field() {
         let mut cdb = [0; 16];
         cdb[0] = scsi::opcode::THIRD_PARTY_COPY_OUT;
-        cdb[1] = 0x01;
+        cdb[1] = 0x1f;
         assert!(matches!(Command::find(&Cdb(cdb)), Err(Fault::InvalidFieldInCdb(_))));
         cdb[0] = 0xe7;
         assert!(matches!(Command::find(&Cdb(cdb)), Err(Fault::InvalidOperationCode)));

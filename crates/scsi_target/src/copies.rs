@@ -1,98 +1,358 @@
-//! Results of third-party copies, kept per I_T nexus under their list identifier (SPC-4 §6.4.3). At most 256, one for each value of
-//! the identifier.
+//! Third-party copy operations of an I_T nexus: which list identifiers are in use, how far each operation is, how it ended, and what is kept
+//! of it for RECEIVE COPY RESULTS (SPC-4 §5.16.4). List identifiers of one byte and of four name the same operations.
 
-use crate::sense::Fault;
-use scsi::third_party_copy::CopyStatus;
+use crate::sense::{self, Fault};
+use scsi::rod_token::TOKEN_BYTES;
+use scsi::third_party_copy::{CopyStatus, OperationInformation, OperationStatus, TransferCountUnits};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::{Poll, Waker};
 
-/// What RECEIVE COPY STATUS and RECEIVE COPY FAILURE DETAILS report of one copy.
+/// Ended operations that are remembered for each nexus; the oldest is forgotten first.
+const KEPT: usize = 64;
+/// Operations whose held data is kept for each nexus; the oldest is discarded first.
+const HOLDING: usize = 4;
+
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running { background: bool },
+    Completed,
+    Failed,
+    Terminated,
+}
+
+/// Data held for the application client.
+#[derive(Debug, Default)]
+struct Held {
+    data: Vec<u8>,
+    discarded: bool,
+}
+
+/// One operation.
 #[derive(Debug)]
 pub(crate) struct CopyRecord {
-    /// Running, or how it ended.
-    pub status: Cell<CopyStatus>,
-    /// Segments that were processed.
-    pub segments: Cell<u16>,
-    /// Bytes that were copied.
-    pub bytes: Cell<u64>,
+    /// Service action of its command.
+    service_action: u8,
+    units: TransferCountUnits,
+    state: Cell<State>,
+    segments: Cell<u16>,
+    transferred: Cell<u64>,
+    operations: Cell<u16>,
     /// Status code and sense data of the command, when it failed.
-    pub failure: RefCell<Option<(u8, Vec<u8>)>>,
+    failure: RefCell<Option<(u8, Vec<u8>)>>,
+    held: RefCell<Held>,
+    token: RefCell<Option<Box<[u8; TOKEN_BYTES]>>>,
+    abort: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
 }
 
-/// The records of one I_T nexus.
+impl CopyRecord {
+    fn is_running(&self) -> bool {
+        matches!(self.state.get(), State::Running { .. })
+    }
+
+    /// RECEIVE COPY STATUS (LID1) parameter data.
+    pub fn status_lid1(&self) -> Vec<u8> {
+        let status = match self.state.get() {
+            State::Running { .. } => CopyStatus::InProgress,
+            State::Completed => CopyStatus::Completed,
+            State::Failed | State::Terminated => CopyStatus::Failed,
+        };
+        let blocks = self.units == TransferCountUnits::LogicalBlocks;
+        let bytes = self.transferred.get().saturating_mul(if blocks { crate::invocation::BLOCK } else { 1 });
+        scsi::third_party_copy::copy_status(status, self.held.borrow().discarded, self.segments.get(), bytes)
+    }
+
+    /// Parameter data of the LID4 commands and RECEIVE ROD TOKEN INFORMATION; `tail` follows the sense data.
+    pub fn information(&self, tail: &[u8]) -> Vec<u8> {
+        let failure = self.failure.borrow();
+        let (completion_status, sense) = failure.as_ref().map_or((0, &[][..]), |(status, sense)| (*status, sense));
+        let information = OperationInformation {
+            service_action: self.service_action,
+            status: match self.state.get() {
+                State::Running { background: false } => OperationStatus::InForeground,
+                State::Running { background: true } => OperationStatus::InBackground,
+                State::Completed => OperationStatus::Completed,
+                State::Failed => OperationStatus::Failed,
+                State::Terminated => OperationStatus::Terminated,
+            },
+            held_data_discarded: self.held.borrow().discarded,
+            operations: self.operations.get(),
+            completion_status,
+            sense,
+            units: self.units,
+            transfer_count: self.transferred.get(),
+            segments: self.segments.get(),
+        };
+        information.encode(tail)
+    }
+
+    /// Status code and sense data of a command that failed.
+    pub fn failure(&self) -> Option<(u8, Vec<u8>)> {
+        self.failure.borrow().clone()
+    }
+
+    /// The token that the operation made, when it has completed.
+    pub fn token(&self) -> Option<[u8; TOKEN_BYTES]> {
+        let token = self.token.borrow();
+        token.as_deref().copied().filter(|_| self.state.get() == State::Completed)
+    }
+
+    /// Takes the held data of an operation that has ended; `None` while it runs. Once taken it is gone.
+    pub fn take_held(&self) -> Option<Vec<u8>> {
+        if self.is_running() {
+            return None;
+        }
+        Some(std::mem::take(&mut self.held.borrow_mut().data))
+    }
+
+    /// Waits until the operation has ended.
+    async fn ended(&self) {
+        poll_fn(|context| {
+            if !self.is_running() {
+                return Poll::Ready(());
+            }
+            let mut waiting = self.waiting.borrow_mut();
+            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn end(&self, state: State) {
+        self.state.set(state);
+        for waker in self.waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
-    records: RefCell<BTreeMap<u8, Rc<CopyRecord>>>,
+struct Records {
+    by_id: BTreeMap<u32, Rc<CopyRecord>>,
+    /// Ended ones, oldest first.
+    ended: VecDeque<u32>,
+    /// Those that hold data, oldest first.
+    holding: VecDeque<u32>,
 }
 
-/// A copy that runs under a list identifier. Dropped without [`Running::finish`], it leaves no record.
+impl Records {
+    fn remove(&mut self, list_id: u32) {
+        self.by_id.remove(&list_id);
+        self.ended.retain(|id| *id != list_id);
+        self.holding.retain(|id| *id != list_id);
+    }
+}
+
+/// The operations of one I_T nexus.
+#[derive(Debug, Default)]
+pub(crate) struct Copies(Rc<RefCell<Records>>);
+
+/// An operation under way. Dropped without [`Running::finish`], it leaves no record.
 #[derive(Debug)]
-pub(crate) struct Running<'a> {
-    copies: &'a Copies,
-    list_id: u8,
+pub(crate) struct Running {
+    records: Rc<RefCell<Records>>,
+    list_id: u32,
     record: Rc<CopyRecord>,
     finished: bool,
 }
 
 impl Copies {
-    /// Starts a copy; `Fault::ListIdInUse` while another one runs under the identifier.
-    pub fn start(&self, list_id: u8) -> Result<Running<'_>, Fault> {
-        let mut records = self.records.borrow_mut();
-        if records.get(&list_id).is_some_and(|record| record.status.get() == CopyStatus::InProgress) {
+    /// Starts an operation; at most `limit` run at once.
+    pub fn start(
+        &self,
+        list_id: u32,
+        service_action: u8,
+        units: TransferCountUnits,
+        limit: usize,
+    ) -> Result<Running, Fault> {
+        let mut records = self.0.borrow_mut();
+        if records.by_id.get(&list_id).is_some_and(|record| record.is_running()) {
             return Err(Fault::ListIdInUse { list_id });
         }
+        if records.by_id.len() - records.ended.len() >= limit {
+            return Err(Fault::InsufficientResources);
+        }
+        records.remove(list_id);
         let record = Rc::new(CopyRecord {
-            status: Cell::new(CopyStatus::InProgress),
+            service_action,
+            units,
+            state: Cell::new(State::Running { background: false }),
             segments: Cell::new(0),
-            bytes: Cell::new(0),
+            transferred: Cell::new(0),
+            operations: Cell::new(1),
             failure: RefCell::new(None),
+            held: RefCell::default(),
+            token: RefCell::new(None),
+            abort: Cell::new(false),
+            waiting: RefCell::default(),
         });
-        records.insert(list_id, Rc::clone(&record));
-        Ok(Running { copies: self, list_id, record, finished: false })
+        records.by_id.insert(list_id, Rc::clone(&record));
+        Ok(Running { records: Rc::clone(&self.0), list_id, record, finished: false })
     }
 
-    /// The record of a list identifier.
-    pub fn get(&self, list_id: u8) -> Option<Rc<CopyRecord>> {
-        self.records.borrow().get(&list_id).cloned()
+    /// The operation with a list identifier.
+    pub fn get(&self, list_id: u32) -> Option<Rc<CopyRecord>> {
+        self.0.borrow().by_id.get(&list_id).cloned()
     }
 
-    /// Discards a record that is not running.
-    pub fn discard(&self, list_id: u8) {
-        let mut records = self.records.borrow_mut();
-        if records.get(&list_id).is_some_and(|record| record.status.get() != CopyStatus::InProgress) {
-            records.remove(&list_id);
+    /// Forgets an operation that has ended.
+    pub fn discard(&self, list_id: u32) {
+        let mut records = self.0.borrow_mut();
+        if records.by_id.get(&list_id).is_some_and(|record| !record.is_running()) {
+            records.remove(list_id);
         }
     }
 
-    /// Discards every record that is not running: a reset.
+    /// Forgets every operation that has ended: a reset.
     pub fn clear(&self) {
-        self.records.borrow_mut().retain(|_, record| record.status.get() == CopyStatus::InProgress);
-    }
-}
-
-impl Running<'_> {
-    /// Counts a finished segment.
-    pub fn advance(&self, bytes: u64) {
-        self.record.segments.set(self.record.segments.get().saturating_add(1));
-        self.record.bytes.set(self.record.bytes.get().saturating_add(bytes));
+        let mut records = self.0.borrow_mut();
+        records.by_id.retain(|_, record| record.is_running());
+        records.ended.clear();
+        records.holding.clear();
     }
 
-    /// Ends the copy. `hold` keeps the record for RECEIVE COPY RESULTS.
-    pub fn finish(mut self, hold: bool, failure: Option<(u8, Vec<u8>)>) {
-        self.finished = true;
-        self.record.status.set(if failure.is_none() { CopyStatus::Completed } else { CopyStatus::Failed });
-        self.record.failure.replace(failure);
-        if !hold {
-            self.copies.records.borrow_mut().remove(&self.list_id);
+    /// Ends an operation that runs and waits until it has; false when there is none.
+    pub async fn abort(&self, list_id: u32) -> bool {
+        let Some(record) = self.get(list_id).filter(|record| record.is_running()) else { return false };
+        record.abort.set(true);
+        record.ended().await;
+        true
+    }
+
+    /// Tells the operations in the background to end; they do so at their next step.
+    pub fn abort_background(&self) {
+        for record in self.in_background() {
+            record.abort.set(true);
         }
     }
+
+    /// Ends the operations in the background and waits until they have.
+    pub async fn stop_background(&self) {
+        self.abort_background();
+        for record in self.in_background() {
+            record.ended().await;
+        }
+    }
+
+    fn in_background(&self) -> Vec<Rc<CopyRecord>> {
+        let background = |record: &&Rc<CopyRecord>| record.state.get() == State::Running { background: true };
+        self.0.borrow().by_id.values().filter(background).cloned().collect()
+    }
 }
 
-impl Drop for Running<'_> {
+impl Running {
+    /// The command that started the operation has its answer.
+    pub fn goes_to_background(&self) {
+        self.record.state.set(State::Running { background: true });
+    }
+
+    /// `Fault::TaskAborted` when the operation has to end.
+    pub fn check_abort(&self) -> Result<(), Fault> {
+        if self.record.abort.get() { Err(Fault::TaskAborted) } else { Ok(()) }
+    }
+
+    /// Counts what was transferred, in the operation's units.
+    pub fn transferred(&self, count: u64) {
+        self.record.transferred.set(self.record.transferred.get().saturating_add(count));
+    }
+
+    /// Counts a finished segment.
+    pub fn segment_done(&self) {
+        self.record.segments.set(self.record.segments.get().saturating_add(1));
+    }
+
+    /// Bytes that are held so far.
+    pub fn held_bytes(&self) -> usize {
+        self.record.held.borrow().data.len()
+    }
+
+    /// Holds data for the application client.
+    pub fn hold(&self, data: &[u8]) {
+        self.record.held.borrow_mut().data.extend_from_slice(data);
+    }
+
+    /// Keeps the token that was made.
+    pub fn made(&self, token: [u8; TOKEN_BYTES]) {
+        self.record.token.replace(Some(Box::new(token)));
+    }
+
+    /// Ends the operation. `keep`: for RECEIVE COPY RESULTS.
+    pub fn finish(mut self, keep: bool, result: Result<(), &Fault>) {
+        self.finished = true;
+        let failure = result.err().map(|fault| {
+            let outcome = sense::outcome(fault);
+            (outcome.status.0, outcome.sense_bytes())
+        });
+        self.record.failure.replace(failure);
+        let mut records = self.records.borrow_mut();
+        if keep {
+            records.ended.push_back(self.list_id);
+            if !self.record.held.borrow().data.is_empty() {
+                records.holding.push_back(self.list_id);
+            }
+            if records.holding.len() > HOLDING
+                && let Some(oldest) = records.holding.pop_front()
+                && let Some(record) = records.by_id.get(&oldest)
+            {
+                record.held.replace(Held { data: Vec::new(), discarded: true });
+            }
+            if records.ended.len() > KEPT
+                && let Some(oldest) = records.ended.front().copied()
+            {
+                records.remove(oldest);
+            }
+        } else {
+            records.remove(self.list_id);
+        }
+        drop(records);
+        self.record.end(match result {
+            Ok(()) => State::Completed,
+            Err(Fault::TaskAborted) => State::Terminated,
+            Err(_) => State::Failed,
+        });
+    }
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
         if !self.finished {
-            self.copies.records.borrow_mut().remove(&self.list_id);
+            self.records.borrow_mut().remove(self.list_id);
+            self.record.end(State::Terminated);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(copies: &Copies, list_id: u32) -> Running {
+        copies.start(list_id, 0, TransferCountUnits::Bytes, 10).expect("there is room")
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let copies = Copies::default();
+        for list_id in 0..100 {
+            let running = start(&copies, list_id);
+            running.hold(&[1; 10]);
+            running.finish(true, Ok(()));
+        }
+        assert!(copies.get(35).is_none() && copies.get(36).is_some());
+        let held: Vec<_> =
+            (36..100).filter_map(|id| copies.get(id)?.take_held()).filter(|data| data.len() == 10).collect();
+        assert_eq!(held.len(), HOLDING);
+        assert!(copies.get(36).is_some_and(|record| record.held.borrow().discarded));
+        let running: Vec<_> = (0..10).map(|list_id| start(&copies, list_id)).collect();
+        assert!(matches!(copies.start(50, 0, TransferCountUnits::Bytes, 10), Err(Fault::InsufficientResources)));
+        assert!(matches!(copies.start(5, 0, TransferCountUnits::Bytes, 99), Err(Fault::ListIdInUse { list_id: 5 })));
+        drop(running);
+        assert!(copies.get(5).is_none());
     }
 }

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// The counter. One per logical unit.
 #[derive(Debug, Default)]
@@ -39,9 +39,13 @@ impl InFlight {
 
     /// Waits until no command is in flight that had entered when this was first polled.
     pub async fn drained(&self) {
-        for batch in self.seal() {
-            batch.done().await;
-        }
+        let earlier = self.earlier();
+        poll_fn(|context| earlier.poll_done(context)).await;
+    }
+
+    /// The commands that are in flight now.
+    pub fn earlier(&self) -> Earlier {
+        Earlier(self.seal())
     }
 
     /// Everything in flight; what enters from now on is counted apart.
@@ -55,19 +59,24 @@ impl InFlight {
     }
 }
 
-impl Batch {
-    async fn done(&self) {
-        poll_fn(|context| {
-            if self.count.get() == 0 {
-                return Poll::Ready(());
+/// Commands that were in flight at some moment.
+#[derive(Debug)]
+pub(crate) struct Earlier(Vec<Rc<Batch>>);
+
+impl Earlier {
+    /// Whether all of them are done; if not, the waker is woken when more of them are.
+    pub fn poll_done(&self, context: &Context<'_>) -> Poll<()> {
+        for batch in &self.0 {
+            if batch.count.get() == 0 {
+                continue;
             }
-            let mut waiting = self.waiting.borrow_mut();
+            let mut waiting = batch.waiting.borrow_mut();
             if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
                 waiting.push(context.waker().clone());
             }
-            Poll::Pending
-        })
-        .await;
+            return Poll::Pending;
+        }
+        Poll::Ready(())
     }
 }
 
@@ -87,7 +96,6 @@ impl Drop for InFlightGuard {
 mod tests {
     use super::*;
     use std::pin::pin;
-    use std::task::Context;
 
     #[test]
     fn waits_for_those_before_and_not_for_those_after() {

@@ -6,9 +6,11 @@ use crate::nexus::Nexus;
 use crate::offload::OffloadWork;
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
-use block::{LOGICAL_BLOCK_BYTES, VolumeId};
+use crate::task_set::{TaskAttribute, TaskGuard};
+use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
 use bytes::Bytes;
-use scsi::{Cdb, FieldPointer};
+use scsi::{Cdb, FieldPointer, FixedSense};
+use std::cell::RefCell;
 
 /// Bytes in a logical block, for sums.
 pub(crate) const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
@@ -24,6 +26,8 @@ pub struct Request {
     pub expected_data_in: u32,
     /// Bytes of Data-Out that the initiator announced.
     pub expected_data_out: u32,
+    /// Task attribute.
+    pub attribute: TaskAttribute,
 }
 
 /// What the transport answers.
@@ -46,6 +50,8 @@ pub(crate) struct Reply {
     pub data_in: Bytes,
     pub transfer_bytes: u64,
     pub offload: Option<Box<OffloadWork>>,
+    /// Sense data beside GOOD status.
+    pub sense: Option<FixedSense>,
 }
 
 impl Reply {
@@ -59,17 +65,17 @@ impl Reply {
         let allocation_length = usize::try_from(allocation_length.into()).unwrap_or(usize::MAX);
         let data_in = Bytes::from(scsi::truncate(data, allocation_length));
         let transfer_bytes = data_in.len() as u64;
-        Self { data_in, transfer_bytes, offload: None }
+        Self { data_in, transfer_bytes, ..Self::default() }
     }
 
     /// Block data; the command's full length is `transfer_bytes`.
     pub fn blocks(data_in: Bytes, transfer_bytes: u64) -> Self {
-        Self { data_in, transfer_bytes, offload: None }
+        Self { data_in, transfer_bytes, ..Self::default() }
     }
 
     /// Data-Out of this length was taken.
     pub fn took(transfer_bytes: u64) -> Self {
-        Self { data_in: Bytes::new(), transfer_bytes, offload: None }
+        Self { transfer_bytes, ..Self::default() }
     }
 
     /// With what an offload did.
@@ -89,12 +95,19 @@ pub(crate) struct Invocation<'a, D> {
     pub request: Request,
     /// [`Nexus::aborts`] when the command began.
     pub aborts_before: u64,
+    /// Its place in the order of the logical unit's commands.
+    pub place: RefCell<Option<TaskGuard>>,
 }
 
 impl<D> Invocation<'_, D> {
     /// LBA and count where READ, WRITE and their kin have them.
     pub fn range(&self) -> BlockRange {
         BlockRange::decode(&self.cdb, self.command.cdb_usage.len())
+    }
+
+    /// Lets ORDERED commands after this one go on before it ends: it has taken effect, and waits for commands that may wait for those.
+    pub fn leave_task_set(&self) {
+        self.place.take();
     }
 
     pub fn volume(&self) -> VolumeId {
@@ -104,6 +117,11 @@ impl<D> Invocation<'_, D> {
     /// FUA of a READ, WRITE or COMPARE AND WRITE (bit 3 of byte 1; 6-byte CDBs have none).
     pub fn force_unit_access(&self) -> bool {
         self.command.cdb_usage.len() > 6 && self.cdb.bit::<1>(0x08)
+    }
+
+    /// When a write of this command has to be durable: before the answer if it asks for FUA, else as the unit is configured.
+    pub fn durability(&self) -> Durability {
+        if self.force_unit_access() { Durability::Forced } else { Durability::AsConfigured }
     }
 
     /// Exactly `needed_bytes` of Data-Out. The transport has to expect exactly as many: a command that is atomic or describes itself

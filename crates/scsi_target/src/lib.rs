@@ -2,16 +2,17 @@
 //! sense data and Data-In.
 //!
 //! [`ScsiTarget`] holds the logical units of one SCSI target device, the I_T nexuses that are attached, which initiator sees which
-//! logical unit as which LUN, SPC-2 and persistent reservations, unit attentions and the results of third-party copies. It has no runtime, no
+//! logical unit as which LUN, SPC-2 and persistent reservations, unit attentions, the results of third-party copies and ROD tokens. It has no runtime, no
 //! socket and no clock: the transport attaches nexuses, hands over requests and polls the futures, all on one thread.
 //!
-//! Protection information, log pages and thin-provisioning thresholds are not here yet; a command that is
+//! Protection information is not here yet; a command that is
 //! not in the table is answered with INVALID COMMAND OPERATION CODE, and nothing is announced that is not executed: VPD pages, mode
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
 mod aborts;
 mod access;
+mod background;
 mod command;
 mod commands;
 mod copies;
@@ -22,23 +23,36 @@ mod logical_unit;
 mod nexus;
 mod offload;
 mod persistent_reservations;
+mod port_groups;
 mod profile;
+mod sanitize;
 mod sense;
 mod target;
 mod task_management;
+mod task_set;
 #[cfg(test)]
 mod tests;
+mod thresholds;
+mod tokens;
 
 pub use access::{AccessError, Grant};
 pub use invocation::{Request, Response};
-pub use limits::Limits;
+pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{IoLatency, IoStatistics, LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
 pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, ReasonCounts, VolumeOffload};
 pub use persistent_reservations::{
-    PersistedReservation, PersistedReservations, ReservationStore, StoreError, TaskAborter,
+    PersistedReservation, PersistedReservations, RegistrationInfo, ReservationReport, ReservationStore, StoreError,
+    TaskAborter,
 };
-pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions, TargetPort};
+pub use port_groups::{PortGroupError, PortGroupStore, TargetPort, TargetPortGroup};
+pub use sanitize::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
+pub use scsi::LogicalUnitNumber;
+pub use scsi::persistent_reservation::ReservationType;
+pub use scsi::target_port_groups::{AccessState, StateOrigin};
+pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
 pub use task_management::TaskManagementError;
+pub use task_set::TaskAttribute;
+pub use thresholds::{SoftThreshold, ThresholdSource};
 
 pub use profile::UnknownWord;

@@ -1,9 +1,8 @@
 //! What the device server announces as its limits and enforces: one set of numbers, read by VPD pages B0h and 8Fh, by RECEIVE COPY
 //! OPERATING PARAMETERS and by the commands.
 
-use scsi::third_party_copy::{
-    CSCD_IDENTIFICATION, OperatingParameters, SEGMENT_BLOCK_TO_BLOCK, SEGMENT_BLOCK_TO_BLOCK_OFFSET,
-};
+use crate::commands::extended_copy::segments::IMPLEMENTED_DESCRIPTORS;
+use scsi::third_party_copy::OperatingParameters;
 
 /// Blocks in the mapping unit of the array, 4 KiB: granularity of UNMAP and of cheap copies.
 pub(crate) const MAPPING_UNIT_BLOCKS: u64 = 8;
@@ -30,6 +29,27 @@ pub struct Limits {
     pub persistent_reserve_out_bytes: u32,
     /// Limits of the copy manager.
     pub copy: OperatingParameters,
+    /// Limits of ROD tokens.
+    pub tokens: TokenLimits,
+}
+
+/// Limits of ROD tokens and of the commands that make and use them.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenLimits {
+    /// MAXIMUM RANGE DESCRIPTORS.
+    pub ranges: u16,
+    /// MAXIMUM TOKEN TRANSFER SIZE, blocks of all ranges together.
+    pub blocks: u64,
+    /// DEFAULT INACTIVITY TIMEOUT, seconds: a token that is not used for so long ends.
+    pub default_inactivity_s: u32,
+    /// MAXIMUM INACTIVITY TIMEOUT, seconds.
+    pub maximum_inactivity_s: u32,
+    /// MAXIMUM TOKEN LIFETIME, seconds, however often it is used.
+    pub lifetime_s: u32,
+    /// Tokens of one initiator at once.
+    pub of_initiator: usize,
+    /// Tokens of all initiators at once.
+    pub total: usize,
 }
 
 impl Limits {
@@ -58,7 +78,18 @@ impl Default for Limits {
                 total_concurrent_copies: 0x00ff,
                 maximum_concurrent_copies: 0xff,
                 data_segment_granularity: 9,
-                implemented_descriptors: &[SEGMENT_BLOCK_TO_BLOCK, SEGMENT_BLOCK_TO_BLOCK_OFFSET, CSCD_IDENTIFICATION],
+                held_data_limit: 0x4000,
+                held_data_granularity: 9,
+                implemented_descriptors: IMPLEMENTED_DESCRIPTORS,
+            },
+            tokens: TokenLimits {
+                ranges: 32,
+                blocks: 1 << 25,
+                default_inactivity_s: 60,
+                maximum_inactivity_s: 600,
+                lifetime_s: 3600,
+                of_initiator: 128,
+                total: 1024,
             },
         }
     }

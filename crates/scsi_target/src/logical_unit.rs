@@ -6,10 +6,12 @@ use crate::limits::Limits;
 use crate::nexus::{Nexus, NexusId};
 use crate::offload::{LatencyHistogram, OffloadStatistics, Primitive};
 use crate::persistent_reservations::PersistentReservations;
+use crate::sanitize::Sanitize;
 use crate::sense::Fault;
+use crate::task_set::{ExtentLocks, TaskSet};
 use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
-use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl};
+use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
 use scsi::{Cdb, FieldPointer};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -120,9 +122,16 @@ pub(crate) struct LogicalUnit<D> {
     loaded: Cell<bool>,
     prevents: RefCell<BTreeSet<NexusId>>,
     reservation: Cell<Option<NexusId>>,
+    /// Order of commands by their attributes.
+    pub task_set: TaskSet,
+    /// Blocks that commands work on.
+    pub extents: ExtentLocks,
     /// Commands in flight that may change the medium.
     pub writes: InFlight,
     pub persistent: PersistentReservations,
+    pub sanitize: Sanitize,
+    /// SITUA.
+    single_initiator_threshold: Cell<bool>,
     pub io: Cell<IoStatistics>,
     pub latency: RefCell<IoLatency>,
     /// Commands of any kind at work.
@@ -143,8 +152,12 @@ impl<D: BlockDevice> LogicalUnit<D> {
             loaded: Cell::new(true),
             prevents: RefCell::default(),
             reservation: Cell::new(None),
+            task_set: TaskSet::default(),
+            extents: ExtentLocks::default(),
             writes: InFlight::default(),
             persistent: PersistentReservations::default(),
+            sanitize: Sanitize::default(),
+            single_initiator_threshold: Cell::new(false),
             io: Cell::default(),
             latency: RefCell::default(),
             in_flight: Cell::new(0),
@@ -194,11 +207,22 @@ impl<D: BlockDevice> LogicalUnit<D> {
     }
 
     pub fn check_present(&self) -> Result<(), Fault> {
-        if self.loaded.get() { Ok(()) } else { Err(Fault::MediumNotPresent) }
+        if !self.loaded.get() {
+            return Err(Fault::MediumNotPresent);
+        }
+        self.sanitize.check()
     }
 
     pub fn check_writable(&self) -> Result<(), Fault> {
         self.check_present()?;
+        self.check_medium_writable()
+    }
+
+    /// As [`Self::check_writable`], whatever became of a sanitize operation.
+    pub fn check_medium_writable(&self) -> Result<(), Fault> {
+        if !self.loaded.get() {
+            return Err(Fault::MediumNotPresent);
+        }
         if self.device.borrow().read_only() {
             return Err(Fault::Block(block::BlockError::ReadOnly));
         }
@@ -231,10 +255,35 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.software_write_protect.set(protect);
     }
 
+    /// SITUA: one I_T nexus hears of a soft threshold, not every one.
+    pub fn single_initiator_threshold(&self) -> bool {
+        self.single_initiator_threshold.get()
+    }
+
+    pub fn set_single_initiator_threshold(&self, single: bool) {
+        self.single_initiator_threshold.set(single);
+    }
+
     /// WP and DPOFUA as the DEVICE-SPECIFIC PARAMETER field has them.
     pub fn device_specific_parameter(&self) -> u8 {
         let protected = self.device.borrow().read_only() || self.software_write_protect.get();
         mode::DEVICE_SPECIFIC_DPOFUA | if protected { mode::DEVICE_SPECIFIC_WP } else { 0 }
+    }
+
+    /// The logical block provisioning page with the thresholds that an administrator has set; a host changes SITUA alone.
+    pub fn provisioning_mode_page(&self, control: PageControl, thresholds: &[ThresholdDescriptor]) -> Vec<u8> {
+        let single = match control {
+            PageControl::Current | PageControl::Saved => self.single_initiator_threshold.get(),
+            PageControl::Changeable => true,
+            PageControl::Default => false,
+        };
+        let mut page = mode::logical_block_provisioning_page(single, thresholds);
+        if control == PageControl::Changeable
+            && let Some(descriptors) = page.get_mut(mode::THRESHOLD_DESCRIPTORS_AT..)
+        {
+            descriptors.fill(0);
+        }
+        page
     }
 
     /// A mode page's bytes; `None` for a page that does not exist. `Saved` values do not exist.
@@ -326,6 +375,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.reservation.set(None);
         self.prevents.borrow_mut().clear();
         self.software_write_protect.set(false);
+        self.single_initiator_threshold.set(false);
     }
 
     // Counters.
@@ -334,6 +384,14 @@ impl<D: BlockDevice> LogicalUnit<D> {
         let mut io = self.io.get();
         change(&mut io);
         self.io.set(io);
+    }
+
+    /// Counts a write of `bytes` as done.
+    pub fn count_write(&self, bytes: u64) {
+        self.count(|io| {
+            io.writes += 1;
+            io.written_bytes += bytes;
+        });
     }
 
     /// Counts a command as at work until the result is dropped.

@@ -6,8 +6,9 @@ use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
 use crate::persistent_reservations::NexusName;
 use scsi::persistent_reservation::InitiatorPort;
+use scsi::target_port_groups::AccessState;
 use scsi::{AdditionalSense, LogicalUnitNumber};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -68,6 +69,11 @@ impl<D> ItlNexus<D> {
         attention
     }
 
+    /// The next unit attention, which stays.
+    pub fn pending_attention(&self) -> Option<AdditionalSense> {
+        self.attentions.borrow().front().copied()
+    }
+
     /// Withdraws a unit attention that became moot.
     pub fn clear(&self, attention: AdditionalSense) {
         self.attentions.borrow_mut().retain(|waiting| *waiting != attention);
@@ -87,6 +93,10 @@ pub(crate) struct Nexus<D> {
     /// What a registration of this nexus belongs to; `None` when the initiator port has no name by which it could be found again.
     pub name: Option<NexusName>,
     pub aborts: Aborts,
+    /// State of the port's group, where every command looks.
+    pub access_state: Cell<AccessState>,
+    /// The transport can carry QUERY TASK and its kin.
+    pub query_functions: Cell<bool>,
 }
 
 impl<D> Nexus<D> {
@@ -155,6 +165,8 @@ impl<D> NexusTable<D> {
                 copies: Copies::default(),
                 name,
                 aborts: Aborts::default(),
+                access_state: Cell::default(),
+                query_functions: Cell::new(false),
             })
         };
         if let Some((generation, place)) = self.slots.get_mut(index) {

@@ -5,7 +5,7 @@
 //! miscompare of COMPARE AND WRITE is ordinary contention and only counted.
 
 use crate::persistent_reservations::StoreError;
-use crate::sense::{CopyCause, Fault};
+use crate::sense::{CopyCause, Fault, TokenFault};
 use block::{BlockError, VolumeId};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -210,6 +210,10 @@ pub enum Reason {
     NoSpace,
     /// The volume was deleted.
     VolumeGone,
+    /// A ROD token is forged, expired, cancelled, deleted or another initiator's.
+    InvalidToken,
+    /// Another command aborted it.
+    Aborted,
     /// Stored data could not be read.
     MediaError,
     /// The pool stopped.
@@ -218,7 +222,7 @@ pub enum Reason {
 
 impl Reason {
     /// How many there are.
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 18;
     /// All of them, in their order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::InvalidField,
@@ -235,6 +239,8 @@ impl Reason {
         Self::ListIdInUse,
         Self::NoSpace,
         Self::VolumeGone,
+        Self::InvalidToken,
+        Self::Aborted,
         Self::MediaError,
         Self::PoolStopped,
     ];
@@ -256,6 +262,8 @@ impl Reason {
             Self::ListIdInUse => "list-id-in-use",
             Self::NoSpace => "no-space",
             Self::VolumeGone => "volume-gone",
+            Self::InvalidToken => "invalid-token",
+            Self::Aborted => "aborted",
             Self::MediaError => "media-error",
             Self::PoolStopped => "pool-stopped",
         }
@@ -269,7 +277,11 @@ impl Reason {
             | Fault::InvalidFieldInCdb(_)
             | Fault::InvalidRelease
             | Fault::SavingNotSupported
+            | Fault::SanitizeExitRestricted
             | Fault::MediumRemovalPrevented
+            | Fault::InvalidTaskAttribute
+            | Fault::NotAccessible(_)
+            | Fault::SetTargetPortGroupsFailed(_)
             | Fault::UnitAttention(_) => Self::InvalidField,
             Fault::InvalidFieldInParameterList(_)
             | Fault::UnsupportedCscd { .. }
@@ -283,14 +295,21 @@ impl Reason {
             Fault::AboveLimit { .. }
             | Fault::TooManyCscds { .. }
             | Fault::TooManySegments { .. }
+            | Fault::InsufficientResources
+            | Fault::NoResourcesForToken
             | Fault::InsufficientRegistrationResources => Self::OverLimit,
+            Fault::TaskAborted => Self::Aborted,
+            Fault::Token(_) => Self::InvalidToken,
             Fault::SegmentGranularity { .. } => Self::Misaligned,
             Fault::OutOfRange { .. } | Fault::Block(BlockError::OutOfRange { .. }) => Self::OutOfRange,
             Fault::ReservationConflict => Self::ReservedByAnother,
             Fault::SoftwareWriteProtected | Fault::Block(BlockError::ReadOnly) => Self::WriteProtected,
-            Fault::MediumNotPresent => Self::MediumNotPresent,
+            Fault::MediumNotPresent | Fault::SanitizeInProgress { .. } | Fault::SanitizeFailed => {
+                Self::MediumNotPresent
+            }
             Fault::ListIdInUse { .. } => Self::ListIdInUse,
             Fault::LogicalUnitNotSupported | Fault::Block(BlockError::Gone) => Self::VolumeGone,
+            Fault::NoResourcesForRod => Self::NoSpace,
             Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Self::NoSpace,
             Fault::Block(BlockError::ReadFailed { .. }) => Self::MediaError,
             Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
@@ -323,6 +342,8 @@ impl Reason {
             Self::ListIdInUse => "the copy list identifier is in use",
             Self::NoSpace => "the pool is full",
             Self::VolumeGone => "the volume no longer exists",
+            Self::InvalidToken => "the token cannot be used",
+            Self::Aborted => "another command aborted it",
             Self::MediaError => "stored data could not be read",
             Self::PoolStopped => "the pool stopped after a media error",
         }
@@ -386,6 +407,7 @@ pub(crate) fn detail(fault: &Fault) -> String {
             format!("descriptor type {descriptor_type:02x}h at {}", field(at))
         }
         Fault::InlineData { bytes } => format!("{bytes} bytes of inline data"),
+        Fault::Token(fault) => token_detail(*fault).to_owned(),
         Fault::SegmentGranularity { at } => format!("not a whole number of blocks ({})", field(at)),
         Fault::CopyAborted { segment, cause } => match cause {
             CopyCause::NoSuchCscd { index, .. } => {
@@ -401,6 +423,8 @@ pub(crate) fn detail(fault: &Fault) -> String {
             CopyCause::Destination(fault) => format!("segment {segment}, destination: {}", detail(fault)),
         },
         Fault::Block(error) => error.to_string(),
+        Fault::SanitizeInProgress { .. } => "a sanitize operation is in progress".to_owned(),
+        Fault::SanitizeFailed => "a sanitize operation has failed".to_owned(),
         Fault::InvalidOperationCode
         | Fault::LogicalUnitNotSupported
         | Fault::Miscompare { .. }
@@ -410,9 +434,30 @@ pub(crate) fn detail(fault: &Fault) -> String {
         | Fault::ReservationsNotStored(_)
         | Fault::UnitAttention(_)
         | Fault::SoftwareWriteProtected
+        | Fault::NotAccessible(_)
+        | Fault::SetTargetPortGroupsFailed(_)
+        | Fault::InvalidTaskAttribute
         | Fault::MediumNotPresent
         | Fault::MediumRemovalPrevented
+        | Fault::TaskAborted
+        | Fault::InsufficientResources
+        | Fault::NoResourcesForRod
+        | Fault::NoResourcesForToken
+        | Fault::SanitizeExitRestricted
         | Fault::SavingNotSupported => Reason::of(fault).map(|reason| reason.to_string()).unwrap_or_default(),
+    }
+}
+
+fn token_detail(fault: TokenFault) -> &'static str {
+    match fault {
+        TokenFault::UnsupportedType => "its ROD type is not supported",
+        TokenFault::InvalidLength => "its length is wrong",
+        TokenFault::Unknown => "there is no such token for this initiator",
+        TokenFault::Corrupt => "it was not made by this array, or was changed",
+        TokenFault::Revoked => "the source is not granted to the initiator any more",
+        TokenFault::Expired => "it has expired",
+        TokenFault::Cancelled => "its source was deleted, or the pool needed the space",
+        TokenFault::Deleted => "it was used with DEL_TKN",
     }
 }
 

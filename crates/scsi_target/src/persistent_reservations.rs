@@ -7,12 +7,14 @@
 
 mod durable;
 mod of_target;
+mod report;
 mod state;
 mod transition;
 mod turn;
 
 pub(crate) use durable::StoreFuture;
 pub use durable::{PersistedReservation, PersistedReservations, ReservationStore, StoreError, TaskAborter};
+pub use report::{RegistrationInfo, ReservationReport};
 pub(crate) use state::{NexusName, Reservation, State};
 pub(crate) use transition::{Surroundings, Transition};
 pub(crate) use turn::{Turn, TurnGuard};

@@ -2,7 +2,9 @@
 //! file knows codes.
 
 use crate::persistent_reservations::StoreError;
+use crate::port_groups::PortGroupError;
 use block::BlockError;
+use scsi::target_port_groups::AccessState;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
 
 /// Why a command did not complete with GOOD status.
@@ -44,14 +46,26 @@ pub(crate) enum Fault {
     UnitAttention(AdditionalSense),
     /// SWP is set.
     SoftwareWriteProtected,
+    /// The target port is in a state that does not let the command through.
+    NotAccessible(AccessState),
+    /// SET TARGET PORT GROUPS could not be done; nothing has changed.
+    SetTargetPortGroupsFailed(PortGroupError),
+    /// A task attribute that does not exist here.
+    InvalidTaskAttribute,
     /// The medium is ejected.
     MediumNotPresent,
     /// An I_T nexus prevents removal.
     MediumRemovalPrevented,
+    /// A sanitize operation is in progress: 65 536ths of it are done.
+    SanitizeInProgress { progress: u16 },
+    /// A sanitize operation has failed.
+    SanitizeFailed,
+    /// A sanitize operation has failed in the restricted completion mode (AUSE = 0), and the command would leave that.
+    SanitizeExitRestricted,
     /// Saved mode page values do not exist.
     SavingNotSupported,
     /// A copy with this list identifier runs on the I_T nexus.
-    ListIdInUse { list_id: u8 },
+    ListIdInUse { list_id: u32 },
     /// More CSCD descriptors than allowed.
     TooManyCscds { count: u64, limit: u64 },
     /// More segment descriptors than allowed.
@@ -66,8 +80,45 @@ pub(crate) enum Fault {
     SegmentGranularity { at: FieldPointer },
     /// A copy stopped at `segment`; what earlier segments copied stays.
     CopyAborted { segment: u16, cause: CopyCause },
+    /// Another command ended this one: COPY OPERATION ABORT.
+    TaskAborted,
+    /// As many third-party copies run as may.
+    InsufficientResources,
+    /// The pool has no room for what a ROD may come to hold.
+    NoResourcesForRod,
+    /// There are as many ROD tokens as there may be.
+    NoResourcesForToken,
+    /// A ROD token is not one that can be used.
+    Token(TokenFault),
     /// The block device failed the call.
     Block(BlockError),
+}
+
+/// What is wrong with a ROD token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenFault {
+    /// Its ROD type is none that the copy manager works with.
+    UnsupportedType,
+    /// ROD TOKEN LENGTH is wrong.
+    InvalidLength,
+    /// Nobody has such a token, or another initiator, or it was made by an earlier run of the copy manager.
+    Unknown,
+    /// It was not made as it is.
+    Corrupt,
+    /// The initiator has no access to the source any more.
+    Revoked,
+    /// It was not used for too long, or is too old.
+    Expired,
+    /// The source was deleted, or the pool needs the space.
+    Cancelled,
+    /// A WRITE USING TOKEN deleted it.
+    Deleted,
+}
+
+impl From<TokenFault> for Fault {
+    fn from(fault: TokenFault) -> Self {
+        Self::Token(fault)
+    }
 }
 
 /// What stopped a copy that had started.
@@ -143,6 +194,7 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
     use AdditionalSense as Asc;
     let sense = match fault {
         Fault::ReservationConflict => return Outcome { status: Status::RESERVATION_CONFLICT, sense: None },
+        Fault::TaskAborted => return Outcome { status: Status::TASK_ABORTED, sense: None },
         Fault::InvalidOperationCode => illegal(Asc::INVALID_COMMAND_OPERATION_CODE),
         Fault::InvalidFieldInCdb(at) | Fault::InvalidFieldInParameterList(at) => invalid_field(*at),
         Fault::AboveLimit { at, .. } | Fault::DataOutLength { at, .. } => invalid_field(*at),
@@ -162,8 +214,29 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         Fault::ReservationsNotStored(StoreError::Failed) => {
             check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE)
         }
+        Fault::SanitizeInProgress { progress } => FixedSense {
+            progress: Some(*progress),
+            ..check(SenseKey::NOT_READY, Asc::LOGICAL_UNIT_NOT_READY_SANITIZE_IN_PROGRESS)
+        },
+        Fault::SanitizeFailed => check(SenseKey::MEDIUM_ERROR, Asc::SANITIZE_COMMAND_FAILED),
+        Fault::SanitizeExitRestricted => invalid_field(FieldPointer::cdb_bit(1, 5)),
         Fault::UnitAttention(additional) => check(SenseKey::UNIT_ATTENTION, *additional),
         Fault::SoftwareWriteProtected => check(SenseKey::DATA_PROTECT, Asc::LOGICAL_UNIT_SOFTWARE_WRITE_PROTECTED),
+        Fault::NotAccessible(state) => match state {
+            AccessState::Standby => {
+                check(SenseKey::NOT_READY, Asc::LOGICAL_UNIT_NOT_ACCESSIBLE_TARGET_PORT_IN_STANDBY_STATE)
+            }
+            AccessState::Unavailable => {
+                check(SenseKey::NOT_READY, Asc::LOGICAL_UNIT_NOT_ACCESSIBLE_TARGET_PORT_IN_UNAVAILABLE_STATE)
+            }
+            AccessState::Transitioning | AccessState::ActiveOptimized | AccessState::ActiveNonOptimized => {
+                check(SenseKey::NOT_READY, Asc::LOGICAL_UNIT_NOT_ACCESSIBLE_ASYMMETRIC_ACCESS_STATE_TRANSITION)
+            }
+        },
+        Fault::SetTargetPortGroupsFailed(PortGroupError::LastPath | PortGroupError::Failed) => {
+            check(SenseKey::HARDWARE_ERROR, Asc::SET_TARGET_PORT_GROUPS_COMMAND_FAILED)
+        }
+        Fault::InvalidTaskAttribute => illegal(Asc::INVALID_MESSAGE_ERROR),
         Fault::MediumNotPresent => check(SenseKey::NOT_READY, Asc::MEDIUM_NOT_PRESENT),
         Fault::MediumRemovalPrevented => illegal(Asc::MEDIUM_REMOVAL_PREVENTED),
         Fault::SavingNotSupported => illegal(Asc::SAVING_PARAMETERS_NOT_SUPPORTED),
@@ -175,6 +248,19 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         Fault::InlineData { .. } => illegal(Asc::INLINE_DATA_LENGTH_EXCEEDED),
         Fault::SegmentGranularity { at } => illegal_field(Asc::COPY_SEGMENT_GRANULARITY_VIOLATION, *at),
         Fault::CopyAborted { segment, cause } => copy_aborted(*segment, cause),
+        Fault::InsufficientResources => illegal(Asc::INSUFFICIENT_RESOURCES),
+        Fault::NoResourcesForRod => illegal(Asc::INSUFFICIENT_RESOURCES_TO_CREATE_ROD),
+        Fault::NoResourcesForToken => illegal(Asc::INSUFFICIENT_RESOURCES_TO_CREATE_ROD_TOKEN),
+        Fault::Token(fault) => illegal(match fault {
+            TokenFault::UnsupportedType => Asc::INVALID_TOKEN_OPERATION_UNSUPPORTED_TOKEN_TYPE,
+            TokenFault::InvalidLength => Asc::INVALID_TOKEN_OPERATION_INVALID_TOKEN_LENGTH,
+            TokenFault::Unknown => Asc::INVALID_TOKEN_OPERATION_TOKEN_UNKNOWN,
+            TokenFault::Corrupt => Asc::INVALID_TOKEN_OPERATION_TOKEN_CORRUPT,
+            TokenFault::Revoked => Asc::INVALID_TOKEN_OPERATION_TOKEN_REVOKED,
+            TokenFault::Expired => Asc::INVALID_TOKEN_OPERATION_TOKEN_EXPIRED,
+            TokenFault::Cancelled => Asc::INVALID_TOKEN_OPERATION_TOKEN_CANCELLED,
+            TokenFault::Deleted => Asc::INVALID_TOKEN_OPERATION_TOKEN_DELETED,
+        }),
         Fault::Block(error) => match error {
             BlockError::OutOfRange { .. } => illegal(Asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE),
             BlockError::PoolFull => check(SenseKey::DATA_PROTECT, Asc::SPACE_ALLOCATION_FAILED_WRITE_PROTECT),

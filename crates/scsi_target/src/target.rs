@@ -1,20 +1,28 @@
 //! The SCSI target device: its logical units, attached nexuses and access, and the way of a command through it.
 
 use crate::access::Access as AccessEntry;
+use crate::background::Background;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::commands;
 use crate::invocation::{Invocation, Reply, Request, Response};
 use crate::limits::Limits;
 use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
-use crate::offload::{LogEntry, Primitive, Reason, RefusalLog, VolumeOffload};
-use crate::persistent_reservations::{ReservationStore, TaskAborter};
+use crate::offload::{LogEntry, OffloadWork, Primitive, Reason, RefusalLog, VolumeOffload};
+use crate::persistent_reservations::{ReservationStore, TaskAborter, Turn};
+use crate::port_groups::{self, ExplicitChange, PortGroupStore, TargetPort, TargetPortGroup};
+use crate::sanitize::SanitizeSupport;
 use crate::sense::{self, Fault};
+use crate::task_set::{TaskAttribute, TaskGuard, Wait};
+use crate::thresholds::ThresholdSource;
+use crate::tokens::Tokens;
 use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
+use scsi::target_port_groups::PortGroup;
 use scsi::{AdditionalSense, Cdb, LogicalUnitNumber, Status};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::rc::Rc;
 
 /// Time, for latencies and the refusal log.
@@ -25,22 +33,13 @@ pub trait Clock {
     fn unix_ms(&self) -> u64;
 }
 
-/// A target port, as initiators reach it through a target portal group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TargetPort {
-    /// Relative target port identifier, from 1.
-    pub relative_identifier: u16,
-    /// Target portal group tag, part of the port's SCSI name.
-    pub portal_group_tag: u16,
-}
-
 /// Who the target device is. The same on every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetIdentity {
     /// iSCSI name.
     pub name: String,
-    /// Target port group that holds every port.
-    pub target_port_group: u16,
+    /// Target port groups, by identifier.
+    pub groups: Vec<TargetPortGroup>,
     /// The target ports.
     pub ports: Vec<TargetPort>,
 }
@@ -56,6 +55,8 @@ pub struct TargetOptions {
     pub clock: Rc<dyn Clock>,
     /// Entries that the refusal log keeps.
     pub refusal_log_entries: usize,
+    /// Random bytes that no other run has, with which ROD tokens are authenticated.
+    pub token_key: [u8; 32],
 }
 
 /// A SCSI target device over block devices of type `D`. Used from one thread.
@@ -67,6 +68,16 @@ pub struct ScsiTarget<D> {
     pub(crate) access: RefCell<Vec<AccessEntry>>,
     pub(crate) reservation_store: RefCell<Option<Rc<dyn ReservationStore>>>,
     pub(crate) task_aborter: RefCell<Option<Rc<dyn TaskAborter>>>,
+    pub(crate) tokens: Tokens<D>,
+    pub(crate) background: Background<D>,
+    pub(crate) sanitize_support: RefCell<Option<Rc<dyn SanitizeSupport>>>,
+    pub(crate) threshold_source: RefCell<Option<Rc<dyn ThresholdSource>>>,
+    pub(crate) port_group_store: RefCell<Option<Rc<dyn PortGroupStore>>>,
+    pub(crate) explicit_change: RefCell<Option<ExplicitChange>>,
+    /// One SET TARGET PORT GROUPS at a time.
+    pub(crate) port_group_turn: Turn,
+    /// The groups as they were last set; empty until then.
+    pub(crate) settled: RefCell<Vec<PortGroup>>,
     clock: Rc<dyn Clock>,
     log: RefCell<RefusalLog>,
 }
@@ -82,6 +93,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
             access: RefCell::default(),
             reservation_store: RefCell::default(),
             task_aborter: RefCell::default(),
+            tokens: Tokens::new(options.token_key),
+            background: Background::default(),
+            sanitize_support: RefCell::default(),
+            threshold_source: RefCell::default(),
+            port_group_store: RefCell::default(),
+            explicit_change: RefCell::default(),
+            port_group_turn: Turn::default(),
+            settled: RefCell::default(),
             clock: options.clock,
             log: RefCell::new(RefusalLog::new(options.refusal_log_entries)),
         }
@@ -90,11 +109,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Sets the target's iSCSI name, when it is known only after the target was made.
     pub fn set_name(&self, name: &str) {
         name.clone_into(&mut self.identity.borrow_mut().name);
-    }
-
-    /// Replaces the list of target ports, when portals come or go.
-    pub fn set_ports(&self, ports: Vec<TargetPort>) {
-        self.identity.borrow_mut().ports = ports;
     }
 
     // Logical units.
@@ -118,12 +132,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Removes a logical unit and all access to it: commands get LOGICAL UNIT NOT SUPPORTED. Commands in flight keep the device until
     /// they are done. False when there is no such logical unit.
     pub fn remove_logical_unit(&self, volume: VolumeId) -> bool {
-        let removed = self.units.borrow_mut().remove(&volume).is_some();
-        if removed {
+        let removed = self.units.borrow_mut().remove(&volume);
+        if let Some(unit) = &removed {
+            unit.sanitize.abandon();
+            self.tokens.cancel_of(volume);
             self.access.borrow_mut().retain(|entry| entry.volume != volume);
             self.refresh_views();
         }
-        removed
+        removed.is_some()
     }
 
     /// Gives the volume another name in counters and log.
@@ -138,14 +154,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.raise_where(volume, AdditionalSense::CAPACITY_DATA_HAS_CHANGED, |_| true);
     }
 
-    /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it hears so once (SBC-3 §4.7.3.8).
-    pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
-        let volumes: Vec<VolumeId> = match volume {
-            Some(volume) => vec![volume],
-            None => self.units.borrow().keys().copied().collect(),
-        };
-        for volume in volumes {
-            self.raise_where(volume, AdditionalSense::THIN_PROVISIONING_SOFT_THRESHOLD_REACHED, |_| true);
+    /// The soft thresholds of a volume, or without one of all, were set by an administrator: every nexus gets MODE PARAMETERS CHANGED.
+    pub fn thresholds_changed(&self, volume: Option<VolumeId>) {
+        let volumes: Vec<VolumeId> = self.units.borrow().keys().copied().collect();
+        for unit in volumes.into_iter().filter(|unit| volume.is_none_or(|volume| volume == *unit)) {
+            self.mode_parameters_changed(unit);
         }
     }
 
@@ -211,6 +224,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// logical unit meets POWER ON, RESET, OR BUS DEVICE RESET OCCURRED. Session reinstatement detaches the old nexus first.
     pub fn attach_nexus(&self, initiator_port: &str, initiator: &str, relative_target_port: u16) -> NexusId {
         let nexus = self.nexuses.borrow_mut().insert(initiator_port.to_owned(), initiator, relative_target_port);
+        nexus.access_state.set(self.port_state(relative_target_port).1);
         self.refresh_view(&nexus, false);
         for path in nexus.view() {
             path.raise(AdditionalSense::POWER_ON_RESET_OR_BUS_DEVICE_RESET_OCCURRED);
@@ -219,10 +233,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     /// Detaches an I_T nexus: its reservation, prevention of removal and copy results are gone, what it
-    /// has registered for persistent reservations stays. Its commands have to be done before.
+    /// has registered for persistent reservations stays. Its commands have to be done before, see also [`Self::stop_background_of`].
     pub fn detach_nexus(&self, nexus: NexusId) {
         let removed = self.nexuses.borrow_mut().remove(nexus);
-        if removed.is_some() {
+        if let Some(removed) = removed {
+            removed.copies.abort_background();
             for unit in self.units.borrow().values() {
                 unit.forget(nexus);
             }
@@ -279,11 +294,25 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 Err(fault) => Self::failure(&fault, 0),
             };
         };
+        if request.attribute == TaskAttribute::Invalid {
+            return Self::failure(&Fault::InvalidTaskAttribute, 0);
+        }
+        // Before anything that awaits: places are taken in the order in which commands come.
+        let (place, turn) = path.unit.task_set.enter(request.attribute);
+        if !matches!(turn, Wait::Now) {
+            Box::pin(poll_fn(move |context| turn.poll(context))).await;
+        }
         let command = Command::find(&cdb);
         let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
         if !kept && let Some(attention) = path.take_attention() {
             return Self::failure(&Fault::UnitAttention(attention), 0);
         }
+        let command = command.and_then(|command| {
+            if !self.implements(command.operation) {
+                return Err(Fault::InvalidOperationCode);
+            }
+            port_groups::check(&nexus, command.operation).map(|()| command)
+        });
         let command = match command {
             Ok(command) => command,
             Err(fault) => return Self::failure(&fault, 0),
@@ -296,14 +325,15 @@ impl<D: BlockDevice> ScsiTarget<D> {
             }
             _ => None,
         };
-        if command.offload.is_none() && direction.is_none() {
-            return match self.run(&nexus, &path.unit, command, cdb, request).await {
+        let is_timed = command.offload.is_some() || direction.is_some();
+        let started_ns = if is_timed { self.clock.monotonic_ns() } else { 0 };
+        let result = self.run(&nexus, &path.unit, command, cdb, request, place).await;
+        if !is_timed {
+            return match result {
                 Ok(reply) => Self::success(reply),
                 Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
             };
         }
-        let started_ns = self.clock.monotonic_ns();
-        let result = self.run(&nexus, &path.unit, command, cdb, request).await;
         let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
         let origin = command.offload.map(|primitive| Origin { primitive, command, nexus: &nexus, latency_ns });
         match result {
@@ -333,6 +363,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         command: &'static Command,
         cdb: Cdb,
         request: Request,
+        place: TaskGuard,
     ) -> Result<Reply, (Fault, u64)> {
         let admitted = Self::admit(nexus, unit, command, &cdb);
         let wanted_bytes = || match command.data {
@@ -342,15 +373,21 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
-        let _in_flight = (command.access == Access::Write).then(|| unit.writes.enter());
+        // A sanitize operation waits for those before it, so its own command is not one of them.
+        let writes = command.access == Access::Write && command.operation != Operation::Sanitize;
+        let _in_flight = writes.then(|| unit.writes.enter());
         let aborts_before = nexus.aborts.count();
-        let call = Invocation { target: self, nexus, unit, command, cdb, request, aborts_before };
+        let place = RefCell::new(Some(place));
+        let call = Invocation { target: self, nexus, unit, command, cdb, request, aborts_before, place };
         commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
     fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
         unit.check_access(nexus, command.access_of(cdb))?;
         command.validate(cdb)?;
+        if !command.works_while_sanitizing() {
+            unit.sanitize.check()?;
+        }
         match command.medium {
             Medium::NotNeeded => Ok(()),
             Medium::Present => unit.check_present(),
@@ -373,7 +410,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     fn success(reply: Reply) -> Response {
         Response {
             status: Status::GOOD.0,
-            sense: Vec::new(),
+            sense: reply.sense.map(|sense| sense.encode()).unwrap_or_default(),
             data_in: reply.data_in,
             transfer_bytes: reply.transfer_bytes,
         }
@@ -403,6 +440,27 @@ impl<D: BlockDevice> ScsiTarget<D> {
         });
         if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
             self.write_log(origin, unit, *reason, detail.clone());
+        }
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.monotonic_ns()
+    }
+
+    /// Accounts what an operation did whose command was answered, and counted, before.
+    pub(crate) fn account_background(&self, call: &Invocation<'_, D>, result: Result<&OffloadWork, &Fault>) {
+        let Some(primitive) = call.command.offload else { return };
+        let origin = Origin { primitive, command: call.command, nexus: call.nexus, latency_ns: 0 };
+        match result {
+            Ok(work) => {
+                let unit = work.volume.and_then(|volume| self.unit(volume));
+                unit.as_deref().unwrap_or(call.unit).account(primitive, |statistics| statistics.add(work));
+            }
+            Err(fault) => {
+                if let Some(reason) = Reason::of(fault) {
+                    self.write_log(&origin, call.unit, reason, crate::offload::detail(fault));
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::nexus::NexusId;
 use crate::target::ScsiTarget;
 use block::{BlockDevice, VolumeId};
-use scsi::{AdditionalSense, LogicalUnitNumber};
+use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};
 use thiserror::Error;
 
 /// Why a task management function was not executed.
@@ -49,14 +49,58 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Ok(volume)
     }
 
+    /// The volumes that a nexus sees: what a target reset from it reaches.
+    pub fn volumes_of(&self, nexus: NexusId) -> Vec<VolumeId> {
+        let nexus = self.nexuses.borrow().get(nexus);
+        nexus.map_or_else(Vec::new, |nexus| nexus.view().iter().map(|path| path.unit.volume).collect())
+    }
+
     /// TARGET WARM RESET and TARGET COLD RESET: as a logical unit reset of every logical unit, and held copy results are gone.
-    pub fn target_reset(&self) {
-        let volumes: Vec<VolumeId> = self.units.borrow().keys().copied().collect();
-        for volume in volumes {
-            self.reset_volume(volume);
+    ///
+    /// To an initiator the target consists of what it was granted, so this is about the logical units that the nexus sees, and the copies of those who see
+    /// one of them: hosts that have nothing in common do not end each other's commands.
+    pub fn target_reset(&self, nexus: NexusId) {
+        let volumes = self.volumes_of(nexus);
+        for volume in &volumes {
+            self.reset_volume(*volume);
         }
         for nexus in self.nexuses.borrow().all() {
-            nexus.copies.clear();
+            if nexus.view().iter().any(|path| volumes.contains(&path.unit.volume)) {
+                nexus.copies.clear();
+            }
+        }
+    }
+
+    /// The session of a nexus carries QUERY TASK, QUERY TASK SET, QUERY ASYNCHRONOUS EVENT and I_T NEXUS RESET (RFC 7144).
+    pub fn set_query_functions(&self, nexus: NexusId, carried: bool) {
+        if let Some(nexus) = self.nexuses.borrow().get(nexus) {
+            nexus.query_functions.set(carried);
+        }
+    }
+
+    /// QUERY ASYNCHRONOUS EVENT: sense key, additional sense code and qualifier of the unit attention that the nexus's next command on the
+    /// logical unit will meet, which stays; `None` when none waits.
+    pub fn query_asynchronous_event(
+        &self,
+        nexus: NexusId,
+        lun: [u8; 8],
+    ) -> Result<Option<[u8; 3]>, TaskManagementError> {
+        let volume = self.volume_at(nexus, lun).ok_or(TaskManagementError::LunDoesNotExist)?;
+        let nexus = self.nexuses.borrow().get(nexus).ok_or(TaskManagementError::LunDoesNotExist)?;
+        let waiting = self.pending_attention(&nexus, volume);
+        Ok(waiting.map(|attention| [SenseKey::UNIT_ATTENTION.0, attention.code(), attention.qualifier()]))
+    }
+
+    /// I_T NEXUS RESET: the nexus is as after its loss, though the session goes on: RESERVE, prevention of removal and copy results are
+    /// gone, and each logical unit tells it so (SAM-5 §6.3.4). The transport has ended its tasks.
+    pub fn nexus_reset(&self, nexus: NexusId) {
+        let Some(nexus) = self.nexuses.borrow().get(nexus) else { return };
+        for unit in self.units.borrow().values() {
+            unit.forget(nexus.id);
+        }
+        nexus.copies.clear();
+        for path in nexus.view() {
+            path.raise(AdditionalSense::I_T_NEXUS_LOSS_OCCURRED);
         }
     }
 

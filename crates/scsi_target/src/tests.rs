@@ -11,8 +11,15 @@ mod log_sense;
 mod media;
 mod memory;
 mod mode;
+mod order;
 mod persistent_reservations;
+mod port_groups;
+mod race;
 mod reservations;
+mod sanitize;
+mod thresholds;
+mod tokens;
+mod unconfirmed;
 mod unmap;
 mod write_same;
 mod writes;
@@ -20,7 +27,7 @@ mod writes;
 use self::memory::MemoryDevice;
 use crate::{
     Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
-    TargetOptions, TargetPort,
+    TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
 };
 use block::VolumeId;
 use bytes::Bytes;
@@ -71,6 +78,7 @@ pub(crate) struct Array {
     pub a: NexusId,
     pub a2: NexusId,
     pub b: NexusId,
+    clock: Rc<TestClock>,
 }
 
 pub(crate) fn naa(volume: u64) -> [u8; 16] {
@@ -86,18 +94,20 @@ impl Array {
 
     pub fn with(profile: Profile, limits: Limits) -> Self {
         let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
+        let clock = Rc::new(TestClock::default());
         let target = ScsiTarget::new(TargetOptions {
             identity: TargetIdentity {
                 name: "iqn.2026-01.org.example:test".into(),
-                target_port_group: 1,
+                groups: vec![TargetPortGroup::new(1)],
                 ports: vec![
-                    TargetPort { relative_identifier: 1, portal_group_tag: 1 },
-                    TargetPort { relative_identifier: 2, portal_group_tag: 2 },
+                    TargetPort { relative_identifier: 1, portal_group_tag: 1, group: 1 },
+                    TargetPort { relative_identifier: 2, portal_group_tag: 2, group: 1 },
                 ],
             },
             limits,
-            clock: Rc::new(TestClock::default()),
+            clock: Rc::clone(&clock) as Rc<dyn Clock>,
             refusal_log_entries: 1024,
+            token_key: [7; 32],
         });
         for device in &volumes {
             target.add_logical_unit(LogicalUnitConfig {
@@ -114,10 +124,17 @@ impl Array {
         let a = target.attach_nexus("iqn.a,i,0x1", "iqn.a", 1);
         let a2 = target.attach_nexus("iqn.a,i,0x2", "iqn.a", 2);
         let b = target.attach_nexus("iqn.b,i,0x1", "iqn.b", 1);
-        let array = Self { target, volumes, a, a2, b };
+        let array = Self { target, volumes, a, a2, b, clock };
         for nexus in [a, a2, b] {
             array.settle(nexus);
         }
+        array
+    }
+
+    /// The same array with SET TARGET PORT GROUPS, which fails.
+    pub fn explicit() -> Self {
+        let array = Self::new();
+        array.target.set_port_group_store(Rc::new(port_groups::Refusing));
         array
     }
 
@@ -126,6 +143,21 @@ impl Array {
         for lun in [0, 1] {
             while self.on(nexus, lun).command(&[0; 6]).status != GOOD {}
         }
+    }
+
+    /// Takes every pending unit attention of one LUN.
+    pub fn settle_lun(&self, nexus: NexusId, lun: u16) {
+        while self.on(nexus, lun).command(&[0; 6]).status != GOOD {}
+    }
+
+    /// The pool below the captures of volume 10 has no space any more.
+    pub fn set_captures_full(&self, full: bool) {
+        self.volumes[0].set_captures_full(full);
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, seconds: u64) {
+        self.clock.0.set(self.clock.0.get() + seconds * 1_000_000_000);
     }
 
     /// Nexus A, LUN 0.
@@ -184,7 +216,8 @@ impl<'a> Path<'a> {
         let wanted = target.data_out_bytes(self.nexus, self.lun, &cdb, expected_data_out);
         assert!(wanted <= expected_data_out);
         let data_out = data.slice(..usize::try_from(wanted).unwrap().min(data.len()));
-        let request = Request { cdb, data_out, expected_data_in, expected_data_out };
+        let attribute = TaskAttribute::Simple;
+        let request = Request { cdb, data_out, expected_data_in, expected_data_out, attribute };
         target.execute(self.nexus, self.lun, request)
     }
 

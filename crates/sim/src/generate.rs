@@ -192,6 +192,27 @@ impl Generator {
         }
     }
 
+    /// Takes ranges of an object into a capture, which is made first when there is none.
+    fn capture(&mut self, source: u64, sectors: u64, world: &World, model: &Model) -> Request {
+        // A snapshot has a parent.
+        let captures = model.objects.iter().filter(|(_, object)| object.snapshot && object.parent == 0);
+        let captures: Vec<(u64, u64)> = captures.map(|(id, object)| (*id, object.sectors)).collect();
+        if captures.is_empty() || (model.objects.len() <= world.objects && self.one_in(4)) {
+            return Request::Catalog(vec![Catalog::CreateCapture { id: self.id(), sectors }]);
+        }
+        let (capture, captured_sectors) = self.of(&captures);
+        let mut ranges = Vec::new();
+        for _ in 0..1 + self.below(4) {
+            let longest = self.of(&[8, 100, 3000, 600_000]);
+            // One in a while reaches beyond the end of one of the two.
+            let within = if self.one_in(20) { sectors } else { sectors.min(captured_sectors) };
+            let (start, length) = self.range(world, within, longest);
+            let first = start / BLOCK_SECTORS;
+            ranges.push((first, (start + length).div_ceil(BLOCK_SECTORS) - first));
+        }
+        Request::Capture { source, capture, ranges }
+    }
+
     fn request(&mut self, kind: Kind, world: &World, model: &Model) -> Request {
         let Some((object, sectors)) = self.object(model) else {
             return Request::Catalog(vec![self.create(world)]);
@@ -236,6 +257,7 @@ impl Generator {
                 }
                 Request::Zero { object: target, ranges, forced: self.one_in(8) }
             }
+            Kind::Clone if self.one_in(5) => self.capture(object, sectors, world, model),
             Kind::Clone => {
                 let longest = self.of(&[8, 100, 3000, 600_000]);
                 let (from, length) = self.range(world, sectors, longest);

@@ -148,6 +148,11 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
                 out.push(Request::Zero { object: *object, ranges: vec![*range], forced: *forced });
             }
         }
+        Request::Capture { source, capture, ranges } if ranges.len() > 1 => {
+            for range in ranges {
+                out.push(Request::Capture { source: *source, capture: *capture, ranges: vec![*range] });
+            }
+        }
         Request::Clone { source, from, destination, to, length } => {
             for shorter in [8, length / 2, length.saturating_sub(8)] {
                 if shorter > 0 && shorter < *length {

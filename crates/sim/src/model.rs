@@ -64,7 +64,7 @@ pub struct Object {
     pub sectors: u64,
     /// Write cache on.
     pub write_cache: bool,
-    /// Read-only.
+    /// Read-only: a snapshot or a capture.
     pub snapshot: bool,
     /// What it was cloned from; 0 is none.
     pub parent: u64,
@@ -151,21 +151,12 @@ impl Model {
                 }
             }
             Request::Clone { source, from, destination, to, length } => {
-                let Some(object) = self.objects.get(source) else { return };
-                let mut content = Vec::new();
-                for (index, chunk) in object.chunks.range(from / CHUNK_SECTORS..(from + length).div_ceil(CHUNK_SECTORS))
-                {
-                    let sectors = (index * CHUNK_SECTORS..).zip(chunk.iter());
-                    let inside =
-                        sectors.filter(|(sector, value)| **value != 0 && (*from..from + length).contains(sector));
-                    content.extend(inside.map(|(sector, value)| (sector - from + to, *value)));
-                }
-                self.clear(*destination, *to, *length, undo);
-                for piece in content.chunk_by(|a, b| a.0 / CHUNK_SECTORS == b.0 / CHUNK_SECTORS) {
-                    let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
-                    let mut values = piece.iter().peekable();
-                    let next = |sector| values.next_if(|(at, _)| *at == sector).map_or(0, |(_, value)| *value);
-                    self.set(*destination, first.0, last.0 - first.0 + 1, next, undo);
+                self.share(*source, *from, *destination, *to, *length, undo);
+            }
+            Request::Capture { source, capture, ranges } => {
+                for (first, count) in ranges {
+                    let (start, length) = (first * BLOCK_SECTORS, count * BLOCK_SECTORS);
+                    self.share(*source, start, *capture, start, length, undo);
                 }
             }
             Request::Catalog(changes) => {
@@ -190,6 +181,11 @@ impl Model {
         match change {
             Catalog::Create { id, sectors } => {
                 let before = self.objects.insert(*id, Object { sectors: *sectors, ..Object::default() });
+                undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
+            }
+            Catalog::CreateCapture { id, sectors } => {
+                let object = Object { sectors: *sectors, snapshot: true, ..Object::default() };
+                let before = self.objects.insert(*id, object);
                 undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
             }
             Catalog::Clone { source, id, snapshot } => {
@@ -249,6 +245,24 @@ impl Model {
                 let before = self.documents.remove(&key);
                 undo.push(Undo::Document { key, before });
             }
+        }
+    }
+
+    /// Gives a range of the destination the content of a range of the source.
+    fn share(&mut self, source: u64, from: u64, destination: u64, to: u64, length: u64, undo: &mut Vec<Undo>) {
+        let Some(object) = self.objects.get(&source) else { return };
+        let mut content = Vec::new();
+        for (index, chunk) in object.chunks.range(from / CHUNK_SECTORS..(from + length).div_ceil(CHUNK_SECTORS)) {
+            let sectors = (index * CHUNK_SECTORS..).zip(chunk.iter());
+            let inside = sectors.filter(|(sector, value)| **value != 0 && (from..from + length).contains(sector));
+            content.extend(inside.map(|(sector, value)| (sector - from + to, *value)));
+        }
+        self.clear(destination, to, length, undo);
+        for piece in content.chunk_by(|a, b| a.0 / CHUNK_SECTORS == b.0 / CHUNK_SECTORS) {
+            let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
+            let mut values = piece.iter().peekable();
+            let next = |sector| values.next_if(|(at, _)| *at == sector).map_or(0, |(_, value)| *value);
+            self.set(destination, first.0, last.0 - first.0 + 1, next, undo);
         }
     }
 

@@ -311,6 +311,9 @@ impl Run {
                 destination_offset: to * 512,
                 length: length * 512,
             },
+            Request::Capture { source, capture, ranges } => {
+                Operation::Capture { source: *source, capture: *capture, ranges: ranges.clone() }
+            }
             Request::Flush => Operation::Flush,
             Request::Provisioning { object, start, limit } => {
                 Operation::Provisioning { object: *object, offset: start * 512, limit: *limit as usize }
@@ -348,6 +351,8 @@ impl Run {
             Request::Clone { source, from, destination, to, length } => {
                 writable(destination) && inside(source, *from, *length) && inside(destination, *to, *length)
             }
+            // Whether the object is a capture is for the engine to say.
+            Request::Capture { .. } => false,
             Request::Flush => true,
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
             Request::Unique { object } | Request::Verify { object, .. } | Request::Recount { object } => {
@@ -368,7 +373,9 @@ impl Run {
                     .objects
                     .get(id)
                     .is_some_and(|object| object.sectors <= *sectors || sectors.is_multiple_of(BLOCK_SECTORS)),
-                [Catalog::Create { id, .. }] => !self.model.objects.contains_key(id),
+                [Catalog::Create { id, .. } | Catalog::CreateCapture { id, .. }] => {
+                    !self.model.objects.contains_key(id)
+                }
                 [Catalog::Put { .. } | Catalog::Remove { .. }] => true,
                 // What several do to one another is for the engine to judge.
                 _ => false,
@@ -440,7 +447,9 @@ impl Run {
             Request::Catalog(changes) => {
                 self.catalog_effects += 1;
                 for change in changes {
-                    if let Catalog::Create { id, .. } | Catalog::Clone { id, .. } = change {
+                    if let Catalog::Create { id, .. } | Catalog::CreateCapture { id, .. } | Catalog::Clone { id, .. } =
+                        change
+                    {
                         self.highest_id = self.highest_id.max(*id);
                     }
                 }
@@ -660,6 +669,9 @@ fn words(failure: &Failure) -> String {
 fn change(change: &Catalog) -> CatalogChange {
     match change {
         Catalog::Create { id, sectors } => CatalogChange::CreateVolume { id: ObjectId(*id), size_bytes: sectors * 512 },
+        Catalog::CreateCapture { id, sectors } => {
+            CatalogChange::CreateCapture { id: ObjectId(*id), size_bytes: sectors * 512 }
+        }
         Catalog::Clone { source, id, snapshot } => CatalogChange::CloneObject {
             source: ObjectId(*source),
             id: ObjectId(*id),

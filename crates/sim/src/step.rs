@@ -27,6 +27,8 @@ pub enum Request {
     Zero { object: u64, ranges: Vec<(u64, u64)>, forced: bool },
     /// Shares a range.
     Clone { source: u64, from: u64, destination: u64, to: u64, length: u64 },
+    /// Takes ranges into a capture, in blocks.
+    Capture { source: u64, capture: u64, ranges: Vec<(u64, u64)> },
     /// Waits until everything is durable.
     Flush,
     /// Asks what is mapped.
@@ -54,6 +56,8 @@ pub enum Request {
 pub enum Catalog {
     /// A new volume.
     Create { id: u64, sectors: u64 },
+    /// A new capture.
+    CreateCapture { id: u64, sectors: u64 },
     /// A new volume or snapshot that shares everything with `source`.
     Clone { source: u64, id: u64, snapshot: bool },
     /// Deletes an object.
@@ -157,6 +161,10 @@ impl fmt::Display for Request {
             Self::Clone { source, from, destination, to, length } => {
                 write!(f, "clone object {source} sectors {from}+{length} to object {destination} sector {to}")
             }
+            Self::Capture { source, capture, ranges } => {
+                let ranges: Vec<_> = ranges.iter().map(|(first, count)| format!("{first}+{count}")).collect();
+                write!(f, "capture object {source} blocks {} in object {capture}", ranges.join(", "))
+            }
             Self::Flush => write!(f, "flush"),
             Self::Provisioning { object, start, limit } => {
                 write!(f, "provisioning of object {object} from sector {start}, {limit} runs")
@@ -180,6 +188,7 @@ impl fmt::Display for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Create { id, sectors } => write!(f, "create object {id} of {sectors} sectors"),
+            Self::CreateCapture { id, sectors } => write!(f, "create capture {id} of {sectors} sectors"),
             Self::Clone { source, id, snapshot: true } => write!(f, "snapshot object {source} as object {id}"),
             Self::Clone { source, id, snapshot: false } => write!(f, "clone object {source} as object {id}"),
             Self::Delete { id } => write!(f, "delete object {id}"),

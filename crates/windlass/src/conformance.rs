@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// The logical units hold nothing of value; without this, checks that write are skipped
     #[arg(long)]
     destroy_data: bool,
-    /// Run long checks at full length
+    /// Long checks at full length, and every size around each limit that the target announces; a few minutes more
     #[arg(long)]
     thorough: bool,
     /// Program that does what only the administrator of the array can: PROGRAM ACTION ARGUMENT…

@@ -2,6 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod conformance;
+mod datastore;
+mod disk;
+mod host_kit;
+mod lab;
+mod lab_report;
+mod probe;
 
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
@@ -34,9 +40,23 @@ enum Command {
     Demo(DemoArguments),
     /// Ask any iSCSI target what VMware's hosts rely on, and compare the answers with the standards
     #[command(
-        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance --list"
+        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list"
     )]
     Conformance(conformance::Arguments),
+    /// Say what a VMware host would conclude about a logical unit of any array
+    #[command(
+        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 1 when nothing could be found out, 130 when interrupted, with what was written put back"
+    )]
+    Probe(probe::Arguments),
+    /// Disks on datastores, and whole logical units, of any array: create, clone, migrate, zero, unmap, stat
+    #[command(after_help = disk::NOTES)]
+    Disk(Box<disk::Arguments>),
+    /// Clustered datastores on logical units of any array
+    #[command(alias = "datastores", after_help = datastore::NOTES)]
+    Datastore(Box<datastore::Arguments>),
+    /// Run the vendors' white papers against any array, offload off and on
+    #[command(subcommand)]
+    Lab(lab::Verb),
     /// Check the configuration and print the merged result
     #[command(after_help = "Example:\n  windlass check-config --config /etc/windlass/windlass.toml")]
     CheckConfig(daemon::ServeOptions),
@@ -89,6 +109,10 @@ fn main() -> ExitCode {
         },
         Command::Demo(arguments) => run_demo(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments, globals.output),
+        Command::Probe(arguments) => probe::run(&arguments, globals.output),
+        Command::Disk(arguments) => disk::run(*arguments, &globals),
+        Command::Datastore(arguments) => datastore::run(*arguments, &globals),
+        Command::Lab(verb) => lab::run(&verb, globals.output),
         Command::Noun(noun) => {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))

@@ -1,19 +1,25 @@
-//! `cargo xtask ci`: formatting, lints, tests, documentation, dependencies, the release build, and the release build under the
-//! conformance suite, races, kills and the demo.
+//! `cargo xtask ci`: formatting, lints, tests, documentation, dependencies, and the program under the conformance suite, races, kills and the
+//! demo.
+//!
+//! The program is the one that `cargo test` has built: a broken debug assertion or an overflow then fails a step, and there is no second build.
 //!
 //! Power cuts of a whole machine (`cargo xtask power-cut`) take minutes and want a guest, and are not among the steps.
 //!
-//! Each step prints one line with its time. The output of a program goes to a file under `target/ci` and is shown when it fails.
+//! Each step is a process of this program and prints one line with its time. The output of a program goes to a file under `target/ci` and is
+//! shown when it fails; what the failed steps said of it is printed once more at the end, where somebody who has only the end will look.
+
+mod excerpt;
 
 use crate::tally::Tally;
-use crate::{clients, conformance, dependencies, kill, race, simulate, suite, workspace};
+use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use harness::text;
 use std::fs::File;
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// What to run.
 #[derive(Args)]
@@ -26,81 +32,150 @@ pub(crate) struct Options {
     list: bool,
 }
 
+/// The benchmark that counts instructions, and how many of the others run beside it, by turns.
+const COUNTED: &str = "instructions";
+const BENCHMARKS: usize = 2;
+
+/// How often a step is asked what it has printed.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// One step.
 struct Step {
     name: &'static str,
     what: &'static str,
     run: fn() -> Result<Tally>,
+    /// How it gets on with others.
+    beside: Beside,
+}
+
+/// How a step gets on with others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// It begins when the one before has ended.
+    Next,
+    /// It waits more than it works: those after it run at the same time.
+    Others,
+    /// It is about time: nothing else runs.
+    Nothing,
+}
+
+/// A step that runs: `cargo xtask ci` with its name, as a process.
+struct Running {
+    name: &'static str,
+    process: Child,
+    log: PathBuf,
+}
+
+/// A step that has ended.
+struct Ended {
+    name: &'static str,
+    tally: Tally,
+    /// What it said of its failure; nothing when it passed.
+    excerpt: Vec<String>,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code has the house's format", run: || cargo("fmt", &["fmt", "--all", "--check"]) },
-    Step { name: "deps", what: "crates depend only on what they may", run: dependencies::run },
+    Step {
+        name: "fmt",
+        what: "the code has the house's format",
+        run: || cargo("fmt", &["fmt", "--all", "--check"]),
+        beside: Beside::Next,
+    },
+    Step { name: "deps", what: "crates depend only on what they may", run: dependencies::run, beside: Beside::Next },
     Step {
         name: "clippy",
         what: "no warning of rustc or clippy",
         run: || cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+        beside: Beside::Next,
     },
     Step {
         name: "test",
         what: "unit, wire, state machine and crash tests",
-        run: || cargo("test", &["test", "--workspace", "--no-fail-fast"]),
+        run: || cargo("test", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]),
+        beside: Beside::Next,
     },
     Step {
         name: "doc",
         what: "the documentation builds without warnings",
         run: || cargo("doc", &["doc", "--workspace", "--no-deps", "--quiet"]),
+        beside: Beside::Next,
     },
     Step {
         name: "sim",
         what: "seeded crashes of the simulated array",
         run: || simulate::run(&simulate::Options::short()),
+        beside: Beside::Next,
     },
     Step {
         name: "faults",
         what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
         run: || simulate::Options::others().iter().map(simulate::run).sum(),
+        beside: Beside::Next,
     },
     Step {
         name: "mutants",
         what: "the simulation notices each rule of the engine that is left out",
         run: || simulate::run(&simulate::Options::mutants()),
+        beside: Beside::Next,
+    },
+    Step {
+        name: "fuzz",
+        what: "a decoder or state machine or two under hostile input, others for every commit",
+        run: || fuzz::run(&fuzz::Options::default()),
+        beside: Beside::Next,
     },
     Step {
         name: "build",
-        what: "the release build",
-        run: || cargo("build", &["build", "--release", "--package", "windlass"]),
+        what: "the program, with debug assertions and overflow checks",
+        run: || cargo("build", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]),
+        beside: Beside::Next,
     },
     Step {
         name: "suite",
         what: "libiscsi's conformance suite",
-        run: || suite::run(&workspace::windlass(None)?, &suite::Options::default()),
+        run: || suite::run(&workspace::checked()?, &suite::Options::default()),
+        beside: Beside::Others,
     },
     Step {
         name: "conformance",
         what: "our own conformance kit: what VMware's hosts rely on",
-        run: || conformance::run(&workspace::windlass(None)?, &conformance::Options::default()),
+        run: || conformance::run(&workspace::checked()?, &conformance::Options::default()),
+        beside: Beside::Next,
     },
     Step {
         name: "clients",
         what: "clients of others, and one that misbehaves",
-        run: || clients::run(&workspace::windlass(None)?, &clients::Options::short()),
+        run: || clients::run(&workspace::checked()?, &clients::Options::short()),
+        beside: Beside::Next,
     },
     Step {
         name: "race",
         what: "no update is lost between initiators on two portals",
-        run: || race::run(&workspace::windlass(None)?, &race::Options::short()),
+        run: || race::run(&workspace::checked()?, &race::Options::short()),
+        beside: Beside::Next,
     },
     Step {
         name: "kill",
         what: "kill -9 under a verifying load",
-        run: || kill::run(&workspace::windlass(None)?, &kill::Options::short()),
+        run: || kill::run(&workspace::checked()?, &kill::Options::short()),
+        beside: Beside::Next,
     },
-    Step { name: "demo", what: "the demo, every check of it", run: demo },
-    Step { name: "bench", what: "every benchmark runs, at its small size", run: small_benchmarks },
+    Step {
+        name: "chaos",
+        what: "initiators that mean harm, beside two that behave",
+        run: || chaos::run(&workspace::checked()?, &chaos::Options::short()),
+        beside: Beside::Next,
+    },
+    Step { name: "demo", what: "the demo, every check of it", run: demo, beside: Beside::Nothing },
+    Step {
+        name: "bench",
+        what: "instructions counted; two benchmarks by turns, at their small size",
+        run: small_benchmarks,
+        beside: Beside::Nothing,
+    },
 ];
 
-/// Runs the steps and adds up what they found. Goes on after a failed step, except that nothing is run without a release build.
+/// Runs the steps and adds up what they found. Goes on after a failed step, except that nothing is run without a build.
 pub(crate) fn run(options: &Options) -> Result<Tally> {
     if options.list {
         for step in STEPS {
@@ -114,33 +189,112 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
             "there is no step {name}; see `cargo xtask ci --list`"
         );
     }
+    let chosen: Vec<_> = STEPS
+        .iter()
+        .filter(|step| options.only.is_empty() || options.only.iter().any(|name| name == step.name))
+        .collect();
+    if let [step] = chosen[..] {
+        return Ok(by_itself(step));
+    }
     let started = Instant::now();
-    let mut sum = Tally::default();
-    let mut failed = Vec::new();
-    for step in STEPS.iter().filter(|step| options.only.is_empty() || options.only.iter().any(|name| name == step.name))
-    {
-        println!("{:11} {}", step.name, step.what);
-        let step_started = Instant::now();
-        let tally = (step.run)().unwrap_or_else(|error| {
-            println!("{error:#}");
-            Tally { passed: 0, failed: 1 }
-        });
-        let verdict = if tally.failed == 0 { "ok" } else { "FAILED" };
-        println!("{:11} {verdict}: {tally}, {}", step.name, text::duration(step_started.elapsed()));
-        sum += tally;
-        if tally.failed > 0 {
-            failed.push(step.name);
-            if step.name == "build" {
-                println!("without a release build the remaining steps cannot run");
-                break;
-            }
+    let mut ended = Vec::new();
+    let mut beside: Vec<Running> = Vec::new();
+    for step in chosen {
+        if step.beside == Beside::Nothing {
+            ended.extend(beside.drain(..).map(|running| running.end()));
+        }
+        match Running::start(step.name) {
+            Ok(running) if step.beside == Beside::Others => beside.push(running),
+            Ok(running) => ended.push(running.end()),
+            Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
+        }
+        if step.name == "build" && ended.last().is_some_and(|step| step.tally.failed > 0) {
+            println!("without it the remaining steps cannot run");
+            break;
         }
     }
+    ended.extend(beside.drain(..).map(|running| running.end()));
     println!("all in {}", text::duration(started.elapsed()));
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(", "));
+    let failed: Vec<_> = ended.iter().filter(|step| step.tally.failed > 0).collect();
+    for step in &failed {
+        println!("failed: {}", step.name);
+        for line in &step.excerpt {
+            println!("  {line}");
+        }
     }
-    Ok(sum)
+    Ok(ended.iter().map(|step| step.tally).sum())
+}
+
+/// Runs one step in this process.
+fn by_itself(step: &Step) -> Tally {
+    println!("{:11} {}", step.name, step.what);
+    let started = Instant::now();
+    let tally = (step.run)().unwrap_or_else(|error| {
+        println!("error: {error:#}");
+        Tally::one(false)
+    });
+    let verdict = if tally.failed == 0 { "ok" } else { "FAILED" };
+    println!("{:11} {verdict}: {tally}, {}", step.name, text::duration(started.elapsed()));
+    tally
+}
+
+impl Running {
+    fn start(name: &'static str) -> Result<Self> {
+        let directory = workspace::target().join("ci");
+        std::fs::create_dir_all(&directory)?;
+        let log = directory.join(format!("{name}.step.log"));
+        let file = File::create(&log)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["ci", name]).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        Ok(Self { name, process: command.spawn().context("cannot run this program once more")?, log })
+    }
+
+    /// Prints what it prints, until it has ended.
+    fn end(self) -> Ended {
+        let name = self.name;
+        self.result().unwrap_or_else(|error| Ended::without_result(name, format!("{error:#}")))
+    }
+
+    fn result(mut self) -> Result<Ended> {
+        let mut log = BufReader::new(File::open(&self.log)?);
+        let mut output = Vec::new();
+        let status = loop {
+            // Asked first, so that what it printed last is read.
+            let status = self.process.try_wait()?;
+            let printed = output.len();
+            log.read_to_end(&mut output)?;
+            print_lines(&output[printed..]);
+            if let Some(status) = status {
+                break status;
+            }
+            std::thread::sleep(LOOK);
+        };
+        let output = String::from_utf8_lossy(&output);
+        let tally = output.lines().rev().find_map(Tally::of_line);
+        let tally = tally.with_context(|| format!("{} ended ({status}) without a result", self.name))?;
+        let tally = Tally { failed: tally.failed.max(usize::from(!status.success())), ..tally };
+        let excerpt = if tally.failed == 0 { Vec::new() } else { excerpt::of(&output) };
+        Ok(Ended { name: self.name, tally, excerpt })
+    }
+}
+
+impl Ended {
+    /// A step that could not be begun, or ended without a word.
+    fn without_result(name: &'static str, why: String) -> Self {
+        println!("{name:11} {why}");
+        Self { name, tally: Tally::one(false), excerpt: vec![why] }
+    }
+}
+
+/// Prints what a step has printed, without its sum, which is for this program.
+fn print_lines(printed: &[u8]) {
+    for line in String::from_utf8_lossy(printed).split_inclusive('\n') {
+        if Tally::of_line(line.trim_end()).is_none() {
+            print!("{line}");
+        }
+    }
+    // Whoever reads along waits for it.
+    let _ = std::io::stdout().flush();
 }
 
 /// Runs cargo; the tally is that of its tests, or one for its exit status.
@@ -150,16 +304,22 @@ fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
     logged(name, command)
 }
 
-/// The demo of the release build, without the part that waits for a person.
+/// The demo, without the part that waits for a person.
 fn demo() -> Result<Tally> {
-    let mut command = Command::new(workspace::windlass(None)?);
+    let mut command = Command::new(workspace::checked()?);
     command.args(["demo", "--once"]);
     logged("demo", command)
 }
 
-/// All benchmarks at their small size. Its numbers mean nothing; that it runs does.
+/// Instructions counted, and two benchmarks by turns at their small size. The numbers of those mean nothing; that they run does.
 fn small_benchmarks() -> Result<Tally> {
-    bench::run(&workspace::windlass(None)?, &bench::Options::small())?;
+    let (words, turn) = workspace::turn();
+    let others: Vec<_> = bench::questions().filter(|name| *name != COUNTED).collect();
+    let first = usize::try_from(turn % others.len().max(1) as u64)?;
+    let taken = others.iter().cycle().skip(first).take(BENCHMARKS.min(others.len()));
+    let only: Vec<_> = std::iter::once(&COUNTED).chain(taken).map(|name| (*name).to_owned()).collect();
+    println!("  {words}: {}", only.join(", "));
+    bench::run(&workspace::checked()?, &bench::Options { only, ..bench::Options::small() })?;
     Ok(Tally::one(true))
 }
 
@@ -173,8 +333,7 @@ fn logged(name: &str, mut command: Command) -> Result<Tally> {
     let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     let output = read(&path)?;
     if !status.success() {
-        let lines: Vec<_> = output.lines().collect();
-        for line in lines.iter().skip(lines.len().saturating_sub(80)) {
+        for line in excerpt::of(&output) {
             println!("  {line}");
         }
         println!("  (all of it: {})", path.display());

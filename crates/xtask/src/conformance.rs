@@ -48,6 +48,10 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     array.command(&["volume", "create", "kit1", "--size", "3T"])?;
     array.command(&["access", "grant", "kit0", "--any", "--lun", "0"])?;
     array.command(&["access", "grant", "kit1", "--any", "--lun", "1"])?;
+    // Each portal in a group of its own, so that one can be put into standby.
+    for (portal, group) in portals.iter().zip(1..) {
+        array.command(&["portal", "set", &portal.to_string(), "--group", &group.to_string()])?;
+    }
     let url = array.volume("kit0")?.url().to_owned();
     let control = control_program(directory.path())?;
     let server = array.server();

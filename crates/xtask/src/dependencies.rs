@@ -12,33 +12,45 @@ use std::process::Command;
 /// What each of our crates may use of our crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("api", &["size"]),
-    ("bench", &["harness"]),
+    ("bench", &["harness", "iscsi_initiator"]),
     ("block", &[]),
     ("cli", &["api"]),
-    ("conformance", &["iscsi", "scsi"]),
+    ("conformance", &["iscsi", "iscsi_initiator", "scsi"]),
     ("control", &["block", "pool", "size"]),
     ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target"]),
+    ("data_mover", &[]),
+    ("datastore", &["data_mover"]),
     ("demo", &["conformance", "harness"]),
+    ("disk", &["data_mover", "datastore", "iscsi", "iscsi_initiator", "size"]),
     ("harness", &[]),
+    ("hostile", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "size"]),
     ("iscsi", &[]),
+    ("iscsi_initiator", &["data_mover", "iscsi"]),
+    ("lab", &["data_mover", "datastore", "iscsi", "iscsi_initiator", "size"]),
+    ("lab_report", &["lab"]),
     ("media", &[]),
     ("pool", &["block", "media"]),
     ("pool_tool", &["control", "media", "pool", "size"]),
+    ("probe", &["data_mover", "iscsi", "iscsi_initiator"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),
+    ("simulate", &["harness", "sim"]),
     ("size", &[]),
-    ("windlass", &["cli", "conformance", "daemon", "demo", "pool_tool"]),
-    ("xtask", &["bench", "conformance", "harness", "sim"]),
+    (
+        "windlass",
+        &["cli", "conformance", "daemon", "demo", "disk", "iscsi_initiator", "lab", "lab_report", "pool_tool", "probe"],
+    ),
+    ("xtask", &["bench", "conformance", "harness", "hostile", "iscsi", "simulate"]),
 ];
 
 /// Third-party crates that only some of our crates may name.
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("libc", &["media"]),
-    ("tokio", &["cli", "daemon"]),
+    ("tokio", &["bench", "cli", "daemon", "disk", "iscsi_initiator", "lab", "probe"]),
     ("axum", &["daemon"]),
-    ("clap", &["bench", "cli", "daemon", "pool_tool", "windlass", "xtask"]),
+    ("clap", &["bench", "cli", "daemon", "pool_tool", "simulate", "windlass", "xtask"]),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each crate must offer at least one.

@@ -4,6 +4,7 @@
 //! (`conformance::verifying_load`) connects, reads every block, and compares it with what was acknowledged before. A kill may also
 //! hit a start, before anything is served.
 
+use crate::split_mix;
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -64,7 +65,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut slowest_start = Duration::ZERO;
     for cycle in 0..u64::from(options.cycles) {
-        let wait = RUN_MS.start + mix(options.seed ^ cycle << 8) % (RUN_MS.end - RUN_MS.start);
+        let wait = RUN_MS.start + split_mix::finalise(options.seed ^ cycle << 8) % (RUN_MS.end - RUN_MS.start);
         if !running.goes_on(Duration::from_millis(wait)) {
             let words = how_it_ended(running.end()?.1, &array, cycle);
             return keep(tally, directory, &words);
@@ -160,11 +161,4 @@ impl Running {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the load panicked"))
     }
-}
-
-/// A number that looks random, from one that does not (the finaliser of SplitMix64).
-fn mix(mut value: u64) -> u64 {
-    value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }

@@ -1,23 +1,31 @@
 //! `cargo xtask`: the project's automation. One file per command; `ci` runs them all, as every change must pass them.
 #![forbid(unsafe_code)]
 
+mod chaos;
 mod ci;
 mod clients;
 mod conformance;
 mod dependencies;
+mod enospc;
+mod fsx;
+mod fuzz;
 mod kill;
+mod peers;
 mod power_cut;
 mod race;
-mod simulate;
+mod scorecard;
+mod split_mix;
+mod storm;
 mod suite;
-mod tally;
+mod targets;
+mod vm;
 mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use harness::tally::{self, Tally};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tally::Tally;
 
 /// Automation of the Windlass project.
 #[derive(Parser)]
@@ -42,13 +50,31 @@ enum Command {
     Conformance(conformance::Options),
     /// Initiators race to one block through two portals; no acknowledged update may be lost.
     Race(race::Options),
+    /// Initiators that mean harm, from a seed, beside two that behave and must not notice.
+    Chaos(chaos::Options),
     /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
     Kill(kill::Options),
+    /// Host processes on one clustered datastore, killed at random under a storm of locks and metadata; nothing acknowledged may be lost.
+    Storm(storm::Options),
     /// Power cuts of a whole machine under loads that know what was acknowledged; the disk loses what was not flushed.
     #[command(after_help = power_cut::EXAMPLES)]
     PowerCut(power_cut::Options),
+    /// A pool fills under a QEMU guest, which pauses; it grows, and the guest goes on with nothing lost.
+    #[command(after_help = enospc::NOTES)]
+    Enospc(enospc::Options),
+    /// The Linux kernel's initiator, multipath, sg3_utils, ddpt and file systems against the array, in a virtual machine, with LIO as a peer.
+    #[command(after_help = vm::EXAMPLES)]
+    Vm(vm::Options),
+    /// The conformance kit and libiscsi's suite against this array, tgt, istgt and LIO: who does what.
+    Scorecard(scorecard::Options),
+    /// The host kit against the same four: what the probe says of each, and the laboratory, in one report.
+    Peers(peers::Options),
+    /// Random operations on a file of a file system, compared with what memory says.
+    Fsx(fsx::Options),
     /// The benchmark kit; see docs/benchmarks.md.
     Bench(bench::Options),
+    /// libFuzzer on every decoder and state machine that hostile input reaches.
+    Fuzz(fuzz::Options),
     /// The real engine on a simulated disk with crashes, one run for each seed; a seed replays exactly.
     Sim(simulate::Options),
     /// The allowed edges between our crates, and the licences of all dependencies.
@@ -77,12 +103,20 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Clients(options) => clients::run(&windlass()?, options),
         Command::Conformance(options) => conformance::run(&windlass()?, options),
         Command::Race(options) => race::run(&windlass()?, options),
+        Command::Chaos(options) => chaos::run(&windlass()?, options),
         Command::Kill(options) => kill::run(&windlass()?, options),
+        Command::Storm(options) => storm::run(&windlass()?, options),
         Command::PowerCut(options) => power_cut::run(&windlass()?, options),
+        Command::Enospc(options) => enospc::run(&windlass()?, options),
+        Command::Vm(options) => vm::run(&windlass()?, options),
+        Command::Scorecard(options) => scorecard::run(&windlass()?, options),
+        Command::Peers(options) => peers::run(&windlass()?, options),
+        Command::Fsx(options) => fsx::run(options),
         Command::Bench(options) => {
             let outcome = bench::run(&windlass()?, options)?;
             Ok(Tally { passed: outcome.reached, failed: outcome.missed })
         }
+        Command::Fuzz(options) => fuzz::run(options),
         Command::Sim(options) => simulate::run(options),
         Command::Deps => dependencies::run(),
     }

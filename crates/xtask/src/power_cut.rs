@@ -18,16 +18,18 @@ mod remote;
 mod volatile_disk;
 mod writers;
 
+pub(crate) use guest::initramfs::Archive;
+pub(crate) use guest::{Dependencies, Guest, module_name};
+pub(crate) use machine::{Accelerator, DiskSource, Machine, Rack};
+
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use conformance::image::Random;
 use copies::Copies;
-use guest::Guest;
 use harness::array::free_portal;
 use harness::{program, text};
-use machine::{Accelerator, DiskSource, Machine, Rack};
 use nbd::Server;
 use remote::Remote;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -97,10 +99,10 @@ enum Switch {
 
 /// Set by Ctrl-C and its like.
 #[derive(Clone, Default)]
-struct Interruption(Arc<AtomicBool>);
+pub(crate) struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    fn watch() -> Result<Self> {
+    pub(crate) fn watch() -> Result<Self> {
         let interruption = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&interruption.0)).context("cannot watch for Ctrl-C")?;
@@ -109,7 +111,7 @@ impl Interruption {
     }
 
     /// An error once someone wants an end.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         ensure!(!self.0.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
@@ -222,6 +224,7 @@ impl Site {
             accelerator: options.accelerator,
             disk: source,
             forwards: vec![(iscsi_port, 3260), (http_port, 8443)],
+            monitor: None,
             directory: directory.to_path_buf(),
             interruption: interruption.clone(),
         };

@@ -1,5 +1,6 @@
 //! `cargo xtask race`: several initiators write to one block through two portals, with COMPARE AND WRITE and everything else that
-//! writes; an update that was acknowledged and is lost fails the run. The check is `conformance::race`.
+//! writes; an update that was acknowledged and is lost fails the run. Then SANITIZE begins while all of them write: nothing may land after it. The
+//! checks are `conformance::race`.
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
@@ -18,6 +19,9 @@ pub(crate) struct Options {
     /// Initiators, alternating between the portals.
     #[arg(long, default_value_t = 4)]
     initiators: usize,
+    /// Rounds with SANITIZE.
+    #[arg(long, default_value_t = 100)]
+    sanitize_rounds: u64,
     /// Decides which commands race.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -26,7 +30,7 @@ pub(crate) struct Options {
 impl Options {
     /// What `cargo xtask ci` runs.
     pub(crate) fn short() -> Self {
-        Self { rounds: 5_000, initiators: 4, seed: 1 }
+        Self { rounds: 5_000, initiators: 4, sanitize_rounds: 20, seed: 1 }
     }
 }
 
@@ -54,8 +58,27 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let report =
         race::run(&race).with_context(|| format!("the race stopped; the array's log ends:\n{}", array.log_end()))?;
     println!("{}", report.to_string().trim_end());
-    array.stop()?;
     let failed = usize::try_from(report.violations)?;
     let passed = usize::try_from(report.rounds)?.saturating_sub(failed);
-    Ok(Tally { passed, failed })
+    let sanitized = sanitize(&array, race.urls, options)?;
+    array.stop()?;
+    Ok(Tally { passed: passed + sanitized.passed, failed: failed + sanitized.failed })
+}
+
+/// SANITIZE against all others, on the same volume; the other logical unit is one of its own. One check a round.
+fn sanitize(array: &Array, urls: Vec<Url>, options: &Options) -> Result<Tally> {
+    if options.sanitize_rounds == 0 {
+        return Ok(Tally { passed: 0, failed: 0 });
+    }
+    let other = array.create_volume("race-other", "64M")?;
+    let mut race = race::SanitizeOptions::new(urls);
+    race.other = Some(other.url().parse().with_context(|| format!("{} is no URL", other.url()))?);
+    race.rounds = options.sanitize_rounds;
+    race.seed = options.seed;
+    let report = race::run_sanitize(&race)
+        .with_context(|| format!("the race with SANITIZE stopped; the array's log ends:\n{}", array.log_end()))?;
+    println!("{}", report.to_string().trim_end());
+    ensure!(report.refused > 0, "SANITIZE was never in the way of anything: the race has shown nothing");
+    let failed = usize::try_from(report.violations.min(report.rounds))?;
+    Ok(Tally { passed: usize::try_from(report.rounds)?.saturating_sub(failed), failed })
 }

@@ -3,11 +3,11 @@
 //! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
 //! that skipped itself; here it counts as skipped, and every skip must have a reason that [`verdict`] knows. The two URLs name one
 //! logical unit through two portals, which is what the tests with several paths want. A test of a write-protected logical unit
-//! gets one: SWP is set for it through the Control mode page. Tests of what the default logical unit is not (removable, of large
+//! gets one: SWP is set for it through the Control mode page. The test that resets a target while it overwrites gets one that is full. Tests of what the default logical unit is not (removable, of large
 //! physical blocks, WRITE SAME to the end) run once more on an array whose logical units are. A test that no target can pass counts
 //! apart, see [`verdict`].
 
-mod verdict;
+pub(crate) mod verdict;
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
@@ -41,6 +41,8 @@ pub(crate) struct Options {
 
 /// Time for one test; the slowest need a few seconds.
 const TEST_LIMIT: Duration = Duration::from_secs(60);
+/// Time for a test that overwrites the whole logical unit several times.
+const SANITIZE_LIMIT: Duration = Duration::from_secs(300);
 
 /// How the logical unit presents itself to the tests that skip themselves on the default one.
 const PROFILE: &str = "removable,512e,write-same-to-end";
@@ -59,7 +61,7 @@ struct Outcome {
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let tool = program::find("iscsi-test-cu")
         .context("iscsi-test-cu is not installed; on Debian and Ubuntu: apt-get install libiscsi-bin")?;
-    let tests = list(&tool)?;
+    let tests = list_tests(&tool)?;
     let tests: Vec<_> = tests.iter().filter(|name| name.starts_with(&options.only)).collect();
     ensure!(!tests.is_empty(), "no test starts with {}", options.only);
 
@@ -123,13 +125,17 @@ impl Run {
         let mut outcomes = Vec::new();
         for name in names {
             let pattern = format!("ALL.{name}");
-            let mut arguments = vec!["--dataloss", "-t", &pattern];
+            let mut arguments = vec!["--dataloss", "--allow-sanitize", "-t", &pattern];
             arguments.extend(volume.urls.iter().map(String::as_str));
             let protected = name.starts_with("ReadOnly.");
             if protected {
                 set_write_protect(&volume, true)?;
             }
-            let finished = program::run(&self.tool, &arguments, TEST_LIMIT)?;
+            if name.as_str() == "Sanitize.Reset" {
+                fill(&volume)?;
+            }
+            let limit = if name.starts_with("Sanitize.") { SANITIZE_LIMIT } else { TEST_LIMIT };
+            let finished = program::run(&self.tool, &arguments, limit)?;
             let mut output = format!("{}{}", finished.stdout, finished.stderr);
             let died = !array.alive()?;
             let verdict = if died { Verdict::ArrayDied } else { judge(name, finished.status.is_some(), &output) };
@@ -170,6 +176,22 @@ fn set_write_protect(volume: &Volume, protect: bool) -> Result<()> {
     Ok(session.logout()?)
 }
 
+/// Maps all of the logical unit, so that overwriting it takes the seconds in which the test wants to see it going on.
+fn fill(volume: &Volume) -> Result<()> {
+    const CHUNK: u32 = 8 << 20;
+    let url: Url = volume.url().parse()?;
+    let mut session = Session::connect(&url, &SessionOptions::default())?;
+    session.clear_unit_attentions()?;
+    let blocks = session.read_capacity()?.blocks;
+    let mut lba = 0;
+    while lba < blocks {
+        let count = u32::try_from(blocks - lba).unwrap_or(u32::MAX).min(CHUNK / 512);
+        session.write_same16(lba, count, Some(vec![0x5a; 512].into()), false)?;
+        lba += u64::from(count);
+    }
+    Ok(session.logout()?)
+}
+
 /// A test that passed, that skipped itself for a reason we know, or that no target can pass.
 fn good(outcome: &Outcome) -> bool {
     match &outcome.verdict {
@@ -180,7 +202,7 @@ fn good(outcome: &Outcome) -> bool {
 }
 
 /// The names of all tests, `FAMILY.TEST`, each once.
-fn list(tool: &Path) -> Result<Vec<String>> {
+pub(crate) fn list_tests(tool: &Path) -> Result<Vec<String>> {
     let listing = program::require(tool, &["-l"], TEST_LIMIT)?.stdout;
     let mut names: Vec<String> = Vec::new();
     for line in listing.lines() {

@@ -1,11 +1,15 @@
 //! The questions, one a file.
 
 mod ats;
+mod ats_touch;
 mod clone;
 mod disk;
 mod engine;
+mod fairness;
+mod initiator;
 mod instructions;
 mod memory;
+mod paced_offload;
 mod reclaim;
 mod restart;
 mod small_io;
@@ -40,12 +44,16 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
     Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
+    Question { name: "initiator", asks: initiator::ASKS, answer: initiator::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
     Question { name: "ats", asks: ats::ASKS, answer: ats::answer },
+    Question { name: "ats-touch", asks: ats_touch::ASKS, answer: ats_touch::answer },
     Question { name: "xcopy", asks: xcopy::ASKS, answer: xcopy::answer },
     Question { name: "zero", asks: zero::ASKS, answer: zero::answer },
     Question { name: "clone", asks: clone::ASKS, answer: clone::answer },
     Question { name: "reclaim", asks: reclaim::ASKS, answer: reclaim::answer },
+    Question { name: "fairness", asks: fairness::ASKS, answer: fairness::answer },
+    Question { name: "paced-offload", asks: paced_offload::ASKS, answer: paced_offload::answer },
     Question { name: "restart", asks: restart::ASKS, answer: restart::answer },
     Question { name: "memory", asks: memory::ASKS, answer: memory::answer },
 ];

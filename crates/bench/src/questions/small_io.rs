@@ -92,12 +92,30 @@ pub(super) fn random_io(
     end: End,
     seed: u64,
 ) -> Result<Load> {
+    random_io_beside(subject, blocks, writes, depth, end, seed, || Ok(()))
+}
+
+/// As [`random_io`]; `beside` is called before each command is made, and ends the load when it fails.
+pub(super) fn random_io_beside(
+    subject: &mut Subject,
+    blocks: u64,
+    writes: bool,
+    depth: usize,
+    end: End,
+    seed: u64,
+    mut beside: impl FnMut() -> Result<()>,
+) -> Result<Load> {
+    let mut failed = None;
     let chosen = |index: u64| Random::new(seed << 40 ^ index).next() % blocks;
     // Making a block costs the client time that is not to be measured: writes choose among some that are made in advance.
     let count = if writes { 1024.min(blocks) } else { 0 };
     let prepared: Vec<(u64, Rc<[u8]>)> =
         (0..count).map(chosen).map(|number| (number, data::block(number).into())).collect();
     let next = |index: u64| -> Option<Command> {
+        if let Err(error) = beside() {
+            failed = Some(error);
+            return None;
+        }
         if writes {
             let (number, data) = prepared.get((Random::new(index).next() % count) as usize)?;
             return Some(wire::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data.clone()));
@@ -108,7 +126,8 @@ pub(super) fn random_io(
         true => Ok(()),
         false => data::check(chosen(index), completion),
     };
-    load::run(&mut subject.session, subject.pid, depth, end, next, check)
+    let load = load::run(&mut subject.session, subject.pid, depth, end, next, check)?;
+    failed.map_or(Ok(load), Err)
 }
 
 /// Operations a second, the array's divided by tgt's; `None` without tgt.

@@ -153,6 +153,7 @@ impl<'a> Bench<'a> {
             // A2 is the same initiator port as A.
             qualifier: 1,
             timeout: self.options.timeout,
+            maximum_segment: None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::initiator::SessionError;
 /// One question to a target, with the answer that the standard wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Number, unique and without gaps.
+    /// Number, unique; without gaps up to 187, which the facts sheet numbers, and from 200 on.
     pub number: u16,
     /// Name: group and file, such as `compare_and_write/miscompare`.
     pub name: &'static str,

@@ -3,7 +3,12 @@ use super::*;
 #[test]
 fn every_number_from_1_to_187_is_there_once() {
     let numbers: Vec<_> = checks().iter().map(|check| check.number).collect();
-    assert_eq!(numbers, (1..=187).collect::<Vec<_>>());
+    assert_eq!(
+        numbers.iter().copied().filter(|number| *number <= 187).collect::<Vec<_>>(),
+        (1..=187).collect::<Vec<_>>()
+    );
+    let beyond: Vec<_> = numbers.into_iter().filter(|number| *number > 187).collect();
+    assert_eq!(beyond, (200..).take(beyond.len()).collect::<Vec<_>>());
 }
 
 #[test]
@@ -11,7 +16,7 @@ fn names_are_unique_and_questions_are_sentences() {
     let mut names: Vec<_> = checks().iter().map(|check| check.name).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 187);
+    assert_eq!(names.len(), checks().len());
     for check in checks() {
         assert!(check.asks.ends_with('.') && check.section.contains(['§', 'A']), "{}", check.name);
     }
@@ -21,6 +26,6 @@ fn names_are_unique_and_questions_are_sentences() {
 fn checks_are_found_by_number_name_and_group() {
     assert_eq!(find("38").first().map(|check| check.name), Some("compare_and_write/miscompare"));
     assert_eq!(find("miscompare").len(), 1);
-    assert_eq!(find("compare_and_write").len(), 23);
+    assert_eq!(find("compare_and_write").len(), 24);
     assert!(find("nonsense").is_empty());
 }

@@ -1,7 +1,7 @@
 //! A target on loopback with two logical units in memory, and faults to order.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -36,7 +36,16 @@ pub(super) enum Fault {
     Silent(u8),
     /// The 500th write is applied only in its first half.
     LosesHalf,
+    /// A reservation of RESERVE (6) outlives the session of its holder, and stops everything but EXTENDED COPY.
+    KeepsReservations,
+    /// What is refused during a sanitize operation is done all the same.
+    SanitizesAndWrites,
+    /// SANITIZE erases the first kibibyte only.
+    SanitizesLittle,
 }
+
+/// How long a sanitize operation takes.
+const SANITIZE: Duration = Duration::from_millis(5);
 
 /// Changes that a crash may take back.
 const UNDO: usize = 64;
@@ -46,6 +55,8 @@ struct Medium {
     /// The last changes, for the faults at a crash: unit, offset, what was there.
     undo: Vec<(usize, usize, Vec<u8>)>,
     writes: u64,
+    /// Until when each unit is sanitized.
+    sanitized: [Option<Instant>; UNITS],
 }
 
 struct Shared {
@@ -54,6 +65,8 @@ struct Shared {
     chap: bool,
     down: AtomicBool,
     tsih: AtomicU16,
+    /// With [`Fault::KeepsReservations`]: the connection that holds each unit.
+    holders: Mutex<[Option<SocketAddr>; UNITS]>,
 }
 
 pub(super) struct Array {
@@ -69,9 +82,20 @@ impl Array {
     }
 
     pub fn start_with(fault: Fault, chap: bool) -> Self {
-        let medium = Medium { units: vec![vec![0xEE; BLOCKS * 512]; UNITS], undo: Vec::new(), writes: 0 };
-        let shared =
-            Shared { medium: Mutex::new(medium), fault, chap, down: AtomicBool::new(false), tsih: AtomicU16::new(1) };
+        let medium = Medium {
+            units: vec![vec![0xEE; BLOCKS * 512]; UNITS],
+            undo: Vec::new(),
+            writes: 0,
+            sanitized: [None; UNITS],
+        };
+        let shared = Shared {
+            medium: Mutex::new(medium),
+            fault,
+            chap,
+            down: AtomicBool::new(false),
+            tsih: AtomicU16::new(1),
+            holders: Mutex::new([None; UNITS]),
+        };
         let shared = Arc::new(shared);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -155,6 +179,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     let mut input = BytesMut::new();
     let mut scratch = vec![0; 65_536];
     let mut attention = [true; UNITS];
+    let peer = stream.peer_addr().unwrap();
     loop {
         match stream.read(&mut scratch) {
             Ok(0) | Err(_) => return,
@@ -169,7 +194,12 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
                     Event::SessionOpening(_) => {
                         connection.accept_session(shared.tsih.fetch_add(1, Ordering::SeqCst));
                     }
-                    Event::Command(command) => execute(shared, &mut connection, &command, &mut attention),
+                    Event::Command(command) => match reserved(shared, peer, &command) {
+                        Some(status) => {
+                            connection.respond(command.task, Response { status, ..Response::default() });
+                        }
+                        None => execute(shared, &mut connection, &command, &mut attention),
+                    },
                     Event::TaskManagement(function) => {
                         connection.respond_task_management(function.handle, TaskManagementResponse::COMPLETE);
                     }
@@ -192,6 +222,30 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     }
 }
 
+/// With [`Fault::KeepsReservations`]: the status of RESERVE (6), RELEASE (6) and what a reservation stops.
+fn reserved(shared: &Shared, peer: SocketAddr, command: &Command) -> Option<u8> {
+    if shared.fault != Fault::KeepsReservations {
+        return None;
+    }
+    let mut holders = shared.holders.lock().unwrap();
+    let holder = holders.get_mut(usize::from(command.lun[1]))?;
+    let free = holder.is_none_or(|holder| holder == peer);
+    match command.cdb[0] {
+        0x16 if free => {
+            *holder = Some(peer);
+            Some(0)
+        }
+        0x17 => {
+            if free {
+                *holder = None;
+            }
+            Some(0)
+        }
+        0x83 => None,
+        _ => (!free).then_some(0x18),
+    }
+}
+
 enum Outcome {
     Good(Bytes),
     Sense(u8, u8, u8, Option<u32>),
@@ -210,6 +264,11 @@ fn execute(shared: &Shared, connection: &mut Connection, command: &Command, atte
         Outcome::Sense(6, 0x29, 0, None)
     } else if lies && !command.data_out.is_empty() && opcode != 0x89 {
         Outcome::Good(Bytes::new())
+    } else if opcode != 0x12 && sanitizing(shared, unit, command) {
+        if shared.fault == Fault::SanitizesAndWrites && matches!(opcode, 0x8A | 0x93) {
+            perform(shared, unit, &command.cdb, &command.data_out);
+        }
+        Outcome::Sense(2, 0x04, 0x1B, None)
     } else {
         perform(shared, unit, &command.cdb, &command.data_out)
     };
@@ -231,9 +290,20 @@ fn execute(shared: &Shared, connection: &mut Connection, command: &Command, atte
                 sense[0] |= 0x80;
                 sense[3..7].copy_from_slice(&information.to_be_bytes());
             }
+            if (key, code, qualifier) == (2, 0x04, 0x1B) {
+                sense[15] = 0x80;
+            }
             connection.respond(command.task, Response { status: 2, sense: &sense, ..Response::default() });
         }
     }
+}
+
+/// A sanitize operation is in progress on the unit, or on one that the command copies to.
+fn sanitizing(shared: &Shared, unit: usize, command: &Command) -> bool {
+    let medium = shared.medium.lock().unwrap();
+    let now = Instant::now();
+    let busy = |unit: usize| medium.sanitized[unit].is_some_and(|until| now < until);
+    busy(unit) || command.cdb[0] == 0x83 && (0..UNITS).any(busy)
 }
 
 fn naa(unit: usize) -> [u8; 16] {
@@ -283,6 +353,17 @@ fn perform(shared: &Shared, unit: usize, cdb: &[u8; 16], data_out: &Bytes) -> Ou
                 medium = shared.medium.lock().unwrap();
             }
             change(&mut medium, unit, lba, write);
+        }
+        0x48 => {
+            let little = shared.fault == Fault::SanitizesLittle;
+            let bytes = medium.units[unit].len() / if little { 8192 } else { 1 };
+            medium.units[unit][..bytes].fill(0);
+            medium.undo.clear();
+            medium.sanitized[unit] = Some(Instant::now() + SANITIZE);
+            if cdb[1] & 0x80 == 0 {
+                drop(medium);
+                std::thread::sleep(SANITIZE);
+            }
         }
         0x42 => {
             for descriptor in data_out[8..].chunks_exact(16) {

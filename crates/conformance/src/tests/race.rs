@@ -1,10 +1,16 @@
 use super::array::{Array, Fault};
-use crate::race::{RaceOptions, run};
+use crate::race::{RaceOptions, SanitizeOptions, Writers, run, run_sanitize};
+
+/// With everything that the small array of these tests has: it knows no tokens.
+fn options(array: &Array) -> RaceOptions {
+    let options = RaceOptions::new(vec![array.url(0); 4]);
+    RaceOptions { writers: Writers { tokens: false, ..options.writers }, ..options }
+}
 
 #[test]
 fn a_right_target_passes() {
     let array = Array::start(Fault::None);
-    let options = RaceOptions { rounds: 300, commands_each: 4, ..RaceOptions::new(vec![array.url(0); 4]) };
+    let options = RaceOptions { rounds: 300, commands_each: 4, ..options(&array) };
     let report = run(&options).unwrap();
     assert!(report.passed(), "{report}");
     assert_eq!(report.rounds, 300);
@@ -25,7 +31,7 @@ fn a_right_target_passes() {
 #[test]
 fn a_target_that_is_not_atomic_fails() {
     let array = Array::start(Fault::NotAtomic);
-    let options = RaceOptions { rounds: 500, ..RaceOptions::new(vec![array.url(0); 4]) };
+    let options = RaceOptions { rounds: 500, ..options(&array) };
     let report = run(&options).unwrap();
     assert!(report.violations > 0, "{report}");
     assert!(report.to_string().contains("UPDATES LOST"));
@@ -37,4 +43,38 @@ fn senseless_options() {
     let array = Array::start(Fault::None);
     assert!(run(&RaceOptions::new(vec![array.url(0)])).is_err());
     assert!(run(&RaceOptions { commands_each: 9, ..RaceOptions::new(vec![array.url(0); 2]) }).is_err());
+}
+
+/// What the small array of these tests has: two units, and no tokens.
+fn sanitize_options(array: &Array) -> SanitizeOptions {
+    let options = SanitizeOptions::new(vec![array.url(0); 3]);
+    SanitizeOptions { other: Some(array.url(1)), tokens: false, rounds: 8, ..options }
+}
+
+#[test]
+fn a_right_sanitize_is_the_end() {
+    let array = Array::start(Fault::None);
+    let report = run_sanitize(&sanitize_options(&array)).unwrap();
+    assert!(report.passed(), "{report}");
+    assert!(report.refused > 8, "{report}");
+    // Everything but tokens.
+    for (kind, count) in crate::race::KINDS.iter().zip(report.done) {
+        assert_eq!(count > 0, *kind != "WRITE USING TOKEN", "{kind}: {report}");
+    }
+}
+
+#[test]
+fn what_is_refused_during_a_sanitize_operation_must_not_land() {
+    let array = Array::start(Fault::SanitizesAndWrites);
+    let report = run_sanitize(&sanitize_options(&array)).unwrap();
+    assert!(!report.passed() && report.to_string().contains("from before SANITIZE"), "{report}");
+}
+
+#[test]
+fn what_was_acknowledged_before_a_sanitize_operation_must_be_gone() {
+    let array = Array::start(Fault::SanitizesLittle);
+    let report = run_sanitize(&SanitizeOptions { rounds: 2, ..sanitize_options(&array) }).unwrap();
+    assert!(!report.passed(), "{report}");
+    assert_eq!(report.descriptions.len(), 10);
+    assert!(run_sanitize(&SanitizeOptions::new(vec![array.url(0)])).is_err());
 }

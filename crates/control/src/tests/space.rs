@@ -23,7 +23,7 @@ fn set(name: &str) -> VolumeSet {
     VolumeSet { volume: name.to_owned(), ..VolumeSet::default() }
 }
 
-fn codes(array: &Array) -> Vec<String> {
+pub(super) fn codes(array: &Array) -> Vec<String> {
     let action = Action::EventList { since: None, limit: 100 };
     let Reply::Events(events) = array.run(action).unwrap() else { panic!() };
     events.into_iter().map(|event| event.code).collect()
@@ -114,6 +114,28 @@ fn over_commitment_has_a_limit() {
     again.run(limit(Commitment::Unlimited)).unwrap();
     again.run(Action::VolumeSet(grow)).unwrap();
     assert_eq!(again.code(limit(Commitment::Percent(0))), "invalid-setting");
+}
+
+#[test]
+fn hosts_hear_that_thresholds_were_set() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    let told = |object| {
+        let changed = Change::ThresholdsChanged { object };
+        array.live.published.borrow().iter().filter(|change| **change == changed).count()
+    };
+    let volume = |percent| Action::VolumeSet(VolumeSet { warn_percent: Some(Some(percent)), ..set("v1") });
+    for (percent, times) in [(50, 1), (50, 1), (60, 2)] {
+        array.run(volume(percent)).unwrap();
+        assert_eq!((told(Some(object)), told(None)), (times, 0));
+    }
+    let pool = |percent, commitment| {
+        let pool = PoolSet { pool: "p0".to_owned(), warn_percent: percent, commitment, ..PoolSet::default() };
+        array.run(Action::PoolSet(pool)).unwrap();
+        told(None)
+    };
+    assert_eq!(pool(Some(40), None), 1);
+    assert_eq!((pool(Some(40), None), pool(None, Some(Commitment::Unlimited))), (1, 1));
 }
 
 #[test]

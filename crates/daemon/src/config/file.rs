@@ -1,5 +1,6 @@
 //! The configuration file as it is written.
 
+use super::{AbortOfFinishedTask, portal_address};
 use crate::LogFormat;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -50,11 +51,15 @@ pub(super) struct Tls {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Iscsi {
-    pub(super) listen: Option<Vec<SocketAddr>>,
+    pub(super) listen: Option<Vec<PortalAddress>>,
     pub(super) advertise: Option<Vec<String>>,
     pub(super) iqn_base: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
+    pub(super) port_groups: Option<Vec<u16>>,
+    pub(super) explicit_asymmetric_access: Option<bool>,
+    pub(super) abort_of_finished_task: Option<AbortOfFinishedTask>,
+    pub(super) isns: Option<Vec<SocketAddr>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -88,6 +93,23 @@ pub(super) struct Limits {
     pub(super) critical: Option<u8>,
     /// 0: no limit.
     pub(super) commitment: Option<u32>,
+}
+
+/// Where a portal listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PortalAddress(pub(super) SocketAddr);
+
+impl Serialize for PortalAddress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PortalAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        portal_address::parse(&text).map(Self).map_err(D::Error::custom)
+    }
 }
 
 /// Bytes, written as `"200G"` or as a number.

@@ -12,7 +12,7 @@ pub struct ServeOptions {
     pub state_dir: Option<PathBuf>,
     /// iSCSI portals.
     #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
-    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',')]
+    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
     pub iscsi: Vec<SocketAddr>,
     /// Serve REST over TLS here too; makes DIR/admin.token at its first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]

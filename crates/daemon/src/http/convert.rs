@@ -1,15 +1,16 @@
 //! Views of `control` as types of `api`.
 
 use api::{
-    ANY_HOST, Access, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
-    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
-    OffloadTotal, Pool, PoolState, Portal, ReclaimReport, Reserve, ScrubReport, Session, Severity, Snapshot, Source,
-    SourceKind, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace,
+    ANY_HOST, Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun,
+    Job, JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
+    OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType, Reservations,
+    Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source, SourceKind, StateOrigin,
+    Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace,
 };
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, Histogram, HostView, JobReport, JobView, OffloadView, PoolView,
-    Primitive, RefusalCount, RefusalView, ScrubRecord, Secret, SessionView, SnapshotView, SpaceView, StatusView,
-    TreeView, VolumeView,
+    PortGroupView, PortalView, Primitive, RefusalCount, RefusalView, RegistrationView, ReservationsView, ScrubRecord,
+    Secret, SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
 };
 
 /// What stands for the name of a volume that is gone.
@@ -105,7 +106,7 @@ pub(super) fn job(view: JobView) -> Job {
         control::JobState::Failed(reason) => (JobState::Failed, Some(reason)),
         control::JobState::Cancelled => (JobState::Cancelled, None),
     };
-    let (mut reclaim, mut scrub, mut check) = (None, None, None);
+    let (mut reclaim, mut scrub, mut check, mut sanitize) = (None, None, None, None);
     match view.report {
         JobReport::Reclaim(report) => {
             reclaim = Some(ReclaimReport {
@@ -116,6 +117,10 @@ pub(super) fn job(view: JobView) -> Job {
         }
         JobReport::Scrub(record) => scrub = Some(scrub_report(record)),
         JobReport::Check(record) => check = record.map(check_report),
+        JobReport::Sanitize(report) => {
+            let method = if report.passes.is_some() { SanitizeMethod::Overwrite } else { SanitizeMethod::BlockErase };
+            sanitize = Some(SanitizeReport { method, passes: report.passes });
+        }
     }
     Job {
         id: view.id,
@@ -134,6 +139,7 @@ pub(super) fn job(view: JobView) -> Job {
         reclaim,
         scrub,
         check,
+        sanitize,
     }
 }
 
@@ -299,6 +305,45 @@ pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
     }
 }
 
+pub(super) fn reservations(view: ReservationsView) -> Reservations {
+    let ReservationsView { volume, reservations, registrations, reserved_by } = view;
+    let kind = reservations.reservation_type.map(reservation_type);
+    let row = |view: RegistrationView, kind: Option<ReservationType>, has_key: bool| {
+        let RegistrationView { registration, host, group } = view;
+        Registration {
+            volume: volume.clone(),
+            initiator: registration.initiator,
+            isid: format!("{:012x}", registration.isid),
+            host,
+            portal_id: registration.target_port,
+            group,
+            key: has_key.then(|| format!("{:#018x}", registration.key)),
+            holder: registration.holder,
+            reservation_type: kind.filter(|_| registration.holder),
+        }
+    };
+    let reserved = reserved_by.map(|view| row(view, Some(ReservationType::Reserve), false));
+    Reservations {
+        reservation_type: if reserved.is_some() { Some(ReservationType::Reserve) } else { kind },
+        generation: reservations.generation,
+        persistent: reservations.persistent,
+        conflicts: reservations.conflicts,
+        registrations: registrations.into_iter().map(|view| row(view, kind, true)).chain(reserved).collect(),
+        volume,
+    }
+}
+
+fn reservation_type(kind: control::ReservationType) -> ReservationType {
+    match kind {
+        control::ReservationType::WriteExclusive => ReservationType::WriteExclusive,
+        control::ReservationType::ExclusiveAccess => ReservationType::ExclusiveAccess,
+        control::ReservationType::WriteExclusiveRegistrantsOnly => ReservationType::WriteExclusiveRegistrantsOnly,
+        control::ReservationType::ExclusiveAccessRegistrantsOnly => ReservationType::ExclusiveAccessRegistrantsOnly,
+        control::ReservationType::WriteExclusiveAllRegistrants => ReservationType::WriteExclusiveAllRegistrants,
+        control::ReservationType::ExclusiveAccessAllRegistrants => ReservationType::ExclusiveAccessAllRegistrants,
+    }
+}
+
 pub(super) fn session(view: SessionView) -> Session {
     Session {
         id: view.session.id,
@@ -314,14 +359,53 @@ pub(super) fn session(view: SessionView) -> Session {
     }
 }
 
-pub(super) fn portals(portals: Vec<control::Portal>, target: &str) -> Vec<Portal> {
-    let portal = |portal: control::Portal| Portal {
+pub(super) fn portal(view: PortalView) -> Portal {
+    Portal {
+        id: view.identifier,
         protocol: "iscsi".to_owned(),
-        listen: portal.listen.to_string(),
-        advertised: portal.advertised,
-        target: target.to_owned(),
-    };
-    portals.into_iter().map(portal).collect()
+        listen: view.portal.listen.to_string(),
+        advertised: view.portal.advertised,
+        target: view.target,
+        group: view.group,
+        state: access_state(view.state),
+        redirect_permanently: view.redirect.as_ref().is_some_and(|redirect| redirect.permanently),
+        redirect: view.redirect.map(|redirect| redirect.address),
+    }
+}
+
+pub(super) fn port_group(view: PortGroupView) -> PortGroup {
+    PortGroup {
+        id: view.record.identifier,
+        state: access_state(view.record.state),
+        preferred: view.record.preferred,
+        origin: match view.record.origin {
+            control::StateOrigin::None => StateOrigin::None,
+            control::StateOrigin::Explicit => StateOrigin::Explicit,
+            control::StateOrigin::Implicit => StateOrigin::Implicit,
+        },
+        portals: view.portals,
+        sessions: view.sessions,
+    }
+}
+
+fn access_state(state: control::AccessState) -> AccessState {
+    match state {
+        control::AccessState::ActiveOptimized => AccessState::ActiveOptimized,
+        control::AccessState::ActiveNonOptimized => AccessState::ActiveNonOptimized,
+        control::AccessState::Standby => AccessState::Standby,
+        control::AccessState::Unavailable => AccessState::Unavailable,
+        control::AccessState::Transitioning => AccessState::Transitioning,
+    }
+}
+
+pub(super) fn wanted_access_state(state: AccessState) -> control::AccessState {
+    match state {
+        AccessState::ActiveOptimized => control::AccessState::ActiveOptimized,
+        AccessState::ActiveNonOptimized => control::AccessState::ActiveNonOptimized,
+        AccessState::Standby => control::AccessState::Standby,
+        AccessState::Unavailable => control::AccessState::Unavailable,
+        AccessState::Transitioning => control::AccessState::Transitioning,
+    }
 }
 
 pub(super) fn pool(view: PoolView) -> Pool {
@@ -347,6 +431,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         reclaimable_bytes: view.space.reclaimable_bytes,
         unique_bytes: view.unique_bytes,
         snapshot_bytes: view.snapshot_bytes,
+        token_bytes: view.token_bytes,
         shared_bytes: view.shared_bytes,
         commitment_percent: percent(view.provisioned_bytes, view.space.size_bytes),
         commitment_limit_percent: match view.limits.commitment {
@@ -387,7 +472,7 @@ pub(super) fn status(view: StatusView) -> Status {
         started: view.started,
         uptime_seconds: view.uptime_seconds,
         offload: Primitive::ALL.into_iter().map(total).collect(),
-        portals: portals(view.portals, &view.target),
+        portals: view.portals.into_iter().map(portal).collect(),
         target: view.target,
         volumes: view.pool.volumes,
         snapshots: view.pool.snapshots,

@@ -47,7 +47,7 @@ pub(super) async fn set(
     Ok(Json(one(array.call(Action::JobSet { job, share_percent }).await?)?.0))
 }
 
-/// Cancels a running job. It ends soon after, and keeps what it did.
+/// Cancels a running job. It ends soon after, and keeps what it did. 409 with code `sanitize-goes-on` for a sanitize operation, which nobody can end.
 #[utoipa::path(
     delete,
     path = "/api/v1/jobs/{job}",

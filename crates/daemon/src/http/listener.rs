@@ -1,9 +1,10 @@
 //! Sockets of the management plane: accept, bound, hand to hyper, stop gracefully.
 //!
-//! Each listener serves a bounded number of connections; more wait in its backlog. A connection that sends no request for half a
-//! minute is closed.
+//! Each listener serves a bounded number of connections, and few of one address ([`Places`]). A connection that sends no request for half a
+//! minute is closed, and so is one that takes nothing of its answer for as long.
 
 use crate::http::peer::{Peer, authenticate};
+use crate::http::places::Places;
 use crate::http::{metrics_router, router};
 use crate::token::TokenGate;
 use crate::{ArrayHandle, ServeError};
@@ -22,17 +23,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// Connections served at once by one listener.
-const MAX_CONNECTIONS: usize = 64;
 /// How long a TLS handshake may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may take to send a request's headers, or be idle between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a machine may leave an answer in our send buffer.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long requests in progress may take when the array stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait after accept(2) failed, typically for want of file descriptors.
@@ -84,10 +85,10 @@ impl Listener {
             Self::Metrics(_) => metrics_router(array),
         };
         let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let places = Places::default();
         loop {
             let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
+                place = places.free() => place,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             let accepted = tokio::select! {
@@ -96,6 +97,14 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, peer)) => {
+                    let place = match peer {
+                        Peer::Local => Some(place),
+                        Peer::Remote(address) => places.give(place, address.ip()),
+                    };
+                    let Some(place) = place else {
+                        tracing::debug!(%peer, "a connection too many of one address was closed");
+                        continue;
+                    };
                     let app = app.clone().layer(Extension(peer));
                     let watcher = graceful.watcher();
                     tokio::spawn(async move {
@@ -122,15 +131,23 @@ impl Listener {
                 Ok((Accepted::Unix(stream), Peer::Local))
             }
             Self::Https(listener, tls, _) => {
-                let (stream, address) = listener.accept().await?;
+                let (stream, address) = accept_tcp(listener).await?;
                 Ok((Accepted::Tls(stream, tls.clone()), Peer::Remote(address)))
             }
             Self::Metrics(listener) => {
-                let (stream, address) = listener.accept().await?;
+                let (stream, address) = accept_tcp(listener).await?;
                 Ok((Accepted::Tcp(stream), Peer::Remote(address)))
             }
         }
     }
+}
+
+/// A connection of a machine that ends when what was sent is not taken.
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, address) = listener.accept().await?;
+    let stall_ms = u32::try_from(STALL_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
+    rustix::net::sockopt::set_tcp_user_timeout(&stream, stall_ms)?;
+    Ok((stream, address))
 }
 
 /// A connection before its first byte.

@@ -57,6 +57,9 @@ fn control_status(error: &ControlError) -> StatusCode {
         | ControlError::CannotGrow { .. }
         | ControlError::PoolBusy { .. }
         | ControlError::JobEnded { .. }
+        | ControlError::SanitizeGoesOn { .. }
+        | ControlError::SanitizeFailed { .. }
+        | ControlError::LastPath { .. }
         | ControlError::LunTaken { .. }
         | ControlError::AlreadyGranted { .. }
         | ControlError::NoFreeLun { .. }

@@ -1,10 +1,10 @@
-//! `/api/v1/sessions` and `/api/v1/portals`.
+//! `/api/v1/sessions`.
 
 use crate::ArrayHandle;
 use crate::http::convert;
 use crate::http::extract::Path;
 use crate::http::problem::Fault;
-use api::{List, Portal, Session};
+use api::{List, Session};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -28,12 +28,4 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<S
 pub(super) async fn delete(State(array): State<ArrayHandle>, Path(session): Path<u64>) -> Result<StatusCode, Fault> {
     array.call(Action::SessionDrop { id: session }).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Where initiators connect.
-#[utoipa::path(get, path = "/api/v1/portals", tag = "sessions", responses((status = 200, body = List<Portal>)))]
-pub(super) async fn portals(State(array): State<ArrayHandle>) -> Result<Json<List<Portal>>, Fault> {
-    let reply = array.call(Action::PortalList).await?;
-    let Reply::Portals { portals, target } = reply else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(List { items: convert::portals(portals, &target) }))
 }

@@ -7,7 +7,10 @@ use crate::token::TokenGate;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::{Extension, Router};
-use control::{Bucket, Histogram, OffloadRow, Primitive, RefusalCount, SessionInfo, VolumeCounters};
+use control::{
+    Bucket, ConnectionCounters, Histogram, OffloadRow, Primitive, RefusalCount, Registration, ReservationType,
+    Reservations, SessionInfo, VolumeCounters,
+};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use pool::ObjectId;
@@ -228,9 +231,17 @@ async fn metrics_name_what_there_is() {
             read_latency: histogram(),
             write_latency: Histogram::default(),
         }]);
+        live.reservations.borrow_mut().insert(1, reservations());
+        live.connections.set(ConnectionCounters {
+            without_session: 3,
+            max_sessions: 768,
+            displaced: 4000,
+            ..ConnectionCounters::default()
+        });
         live.sessions.replace(vec![SessionInfo {
             id: 1,
             initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
+            target_port: 1,
             portal: "127.0.0.1:3260".parse().unwrap(),
             peer_address: "127.0.0.1:50000".parse().unwrap(),
             since: Timestamp::UNIX_EPOCH,
@@ -264,6 +275,15 @@ async fn metrics_name_what_there_is() {
         r#"windlass_alert_active{alert="pool-full",severity="critical"} 0"#,
         r#"windlass_volume_unique_bytes{volume="v1"} 0"#,
         r#"windlass_pool_shared_bytes{pool="p0"} 0"#,
+        r#"windlass_pool_token_bytes{pool="p0"} 0"#,
+        r#"windlass_volume_registrations{volume="v1"} 2"#,
+        r#"windlass_volume_reserved{volume="v1"} 1"#,
+        r#"windlass_lock_conflicts_total{volume="v1",kind="reservation"} 5"#,
+        r#"windlass_connections{session="no"} 3"#,
+        r#"windlass_connections_limit{session="yes"} 768"#,
+        r#"windlass_connections_closed_total{reason="displaced"} 4000"#,
+        r#"windlass_alert_active{alert="sanitize-failed",severity="critical"} 0"#,
+        r#"windlass_job_running{kind="sanitize"} 0"#,
         "# EOF",
     ] {
         assert!(text.lines().any(|found| found == line), "no line {line} in\n{text}");
@@ -375,4 +395,76 @@ async fn snapshots_are_taken_together_returned_to_and_shown_as_a_tree() {
     assert_eq!(send(&app, "GET", "/api/v1/snapshots/v1@before", None).await.0, 200);
     let (_, space) = send(&app, "GET", "/api/v1/volumes/v1/space", None).await;
     assert_eq!((&space["snapshot_bytes"], space["unmapped"]["kept"].as_array().unwrap().len()), (&json!(0), 2));
+}
+
+/// Two paths of one host are registered; one of them holds the reservation.
+fn reservations() -> Reservations {
+    let registration = |target_port, holder| Registration {
+        initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
+        isid: 0x8000_0000_0001,
+        target_port,
+        key: 0x1122,
+        holder,
+    };
+    Reservations {
+        registrations: vec![registration(1, true), registration(9, false)],
+        reservation_type: Some(ReservationType::WriteExclusiveRegistrantsOnly),
+        persistent: true,
+        generation: 7,
+        reserved_by: None,
+        conflicts: 5,
+    }
+}
+
+#[tokio::test]
+async fn registrations_say_who_and_with_which_key() {
+    let app = super::router(spawn(|_, live, _| {
+        live.reservations.borrow_mut().insert(1, reservations());
+        let reserved_by = Registration {
+            initiator: "iqn.2026-01.org.example:other".to_owned(),
+            isid: 1,
+            target_port: 1,
+            key: 0,
+            holder: true,
+        };
+        let reserved = Reservations { reserved_by: Some(reserved_by), ..Reservations::default() };
+        live.reservations.borrow_mut().insert(2, reserved);
+    }));
+    for name in ["v1", "v2", "v3"] {
+        post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 20 })).await;
+    }
+    post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
+    let (status, shown) = send(&app, "GET", "/api/v1/volumes/v1/reservations", None).await;
+    assert_eq!(status, 200);
+    let kind = "write-exclusive-registrants-only";
+    let row = |portal, group: Value, holder| {
+        json!({
+            "volume": "v1", "initiator": "iqn.1998-01.com.vmware:esx01", "isid": "800000000001", "host": "esx01",
+            "portal_id": portal, "group": group, "key": "0x0000000000001122", "holder": holder,
+            "reservation_type": if holder { json!(kind) } else { Value::Null },
+        })
+    };
+    // The second portal is not there any more.
+    let rows = json!([row(1, json!(1), true), row(9, Value::Null, false)]);
+    assert_eq!(
+        shown,
+        json!({
+            "volume": "v1", "reservation_type": kind, "generation": 7, "persistent": true, "conflicts": 5,
+            "registrations": rows,
+        })
+    );
+    let (_, all) = send(&app, "GET", "/api/v1/reservations", None).await;
+    assert_eq!(all["items"].as_array().unwrap().len(), 3, "v3 has none");
+    assert_eq!((&all["items"][0], &all["items"][1]), (&rows[0], &rows[1]));
+    let reserve = &all["items"][2];
+    assert_eq!(
+        (&reserve["reservation_type"], &reserve["key"], &reserve["host"]),
+        (&json!("reserve"), &Value::Null, &Value::Null)
+    );
+    let (_, none) = send(&app, "GET", "/api/v1/reservations?volume=v3", None).await;
+    assert_eq!(none["items"], json!([]));
+    let (_, empty) = send(&app, "GET", "/api/v1/volumes/v3/reservations", None).await;
+    assert_eq!((&empty["reservation_type"], &empty["registrations"]), (&Value::Null, &json!([])));
+    assert_eq!(send(&app, "GET", "/api/v1/volumes/v9/reservations", None).await.0, 404);
+    assert_eq!(send(&app, "GET", "/api/v1/reservations?volume=v9", None).await.0, 404);
 }

@@ -3,21 +3,23 @@
 //! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
-use super::directory::{PortalDirectory, portal_group_tag};
-use super::memory::{Account, SHARE_BYTES};
+use super::directory::PortalDirectory;
+use super::memory::Account;
+use super::movement::Movement;
 use super::registry::{Member, Order};
+use super::task_management::{Managed, manage};
 use super::{MAX_CONNECTION_DATA_BYTES, MAX_SESSIONS, Reactor};
 use block::VolumeId;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use iscsi::pdu::{LoginStatus, TaskManagementFunction, TaskManagementResponse};
+use iscsi::pdu::LoginStatus;
 use iscsi::target::{
     CloseReason, Command, Config, Connection, DataOutMemory, Event, Response, SessionIdentity, SessionType, TaskHandle,
     TaskManagement, TaskManagementHandle,
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use scsi_target::{NexusId, Request};
+use scsi_target::{NexusId, Request, TaskAttribute};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice};
@@ -41,8 +43,6 @@ const WRITE_AHEAD_BYTES: usize = 256 << 10;
 const LINGER: Duration = Duration::from_secs(5);
 /// Time for which a connection waits for memory before it asks the others to give way.
 const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
-/// Time after which a connection that holds memory others wait for and does not move its data is closed.
-const STALL: Duration = Duration::from_secs(15);
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
@@ -54,31 +54,6 @@ struct Waiter {
     tasks: Vec<TaskHandle>,
     any: bool,
     done: oneshot::Sender<bool>,
-}
-
-/// Whether an initiator that others wait for moves its data.
-#[derive(Default)]
-struct Movement {
-    /// Bytes moved, and when that was looked at.
-    since: Option<(u64, Instant)>,
-    looked: Option<Instant>,
-}
-
-impl Movement {
-    /// True when fewer than [`SHARE_BYTES`] moved in [`STALL`], looked at again and again.
-    fn is_stalled(&mut self, now: Instant, moved: u64) -> bool {
-        let fresh = self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < STALL);
-        self.looked = Some(now);
-        match self.since {
-            Some((before, at)) if fresh && moved.saturating_sub(before) < SHARE_BYTES as u64 => {
-                now.saturating_duration_since(at) >= STALL
-            }
-            _ => {
-                self.since = Some((moved, now));
-                false
-            }
-        }
-    }
 }
 
 struct ConnectionTask {
@@ -109,7 +84,7 @@ struct ConnectionTask {
     data_in_movement: Movement,
     data_out_movement: Movement,
     waiters: Vec<Waiter>,
-    functions: FuturesUnordered<Boxed<(TaskManagementHandle, TaskManagementResponse)>>,
+    functions: FuturesUnordered<Boxed<(TaskManagementHandle, Managed)>>,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
     closed: Option<CloseReason>,
@@ -141,6 +116,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
     let config = Config {
         max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
         max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
+        missing_task_response: reactor.missing_task_response,
         ..Config::default()
     };
     let max_transfer_bytes = config.max_transfer_bytes;
@@ -187,6 +163,9 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
     task.data_in.withdraw();
     if let Some(nexus) = member.nexus.get() {
         reactor.target.tasks_aborted(nexus);
+        for (lun, _) in task.running.values() {
+            reactor.target.sanitize_command_aborted(nexus, *lun);
+        }
     }
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
     while let Some((handle, _response)) = task.commands.next().await {
@@ -194,6 +173,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
         release(&mut task.waiters, handle);
     }
     if let Some(nexus) = member.nexus.take() {
+        reactor.target.stop_background_of(nexus).await;
         reactor.target.detach_nexus(nexus);
     }
     for order in member.orders.take() {
@@ -284,7 +264,7 @@ impl ConnectionTask {
     }
 
     /// Ends tasks for somebody else's reset.
-    fn abort(&mut self, volume: Option<VolumeId>, done: oneshot::Sender<bool>) {
+    fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
         let target = &self.directory.reactor.target;
         let nexus = self.directory.nexus;
         let waiting = self.waiting.iter().map(|command| (command.task, command.lun));
@@ -293,11 +273,7 @@ impl ConnectionTask {
             .iter()
             .map(|(task, (lun, _))| (*task, *lun))
             .chain(waiting)
-            .filter(|(_, lun)| match (volume, nexus) {
-                (None, _) => true,
-                (Some(volume), Some(nexus)) => target.volume_at(nexus, *lun) == Some(volume),
-                (Some(_), None) => false,
-            })
+            .filter(|(_, lun)| nexus.is_some_and(|nexus| target.volume_at(nexus, *lun) == Some(volume)))
             .map(|(task, _)| task)
             .collect();
         for task in &concerned {
@@ -305,9 +281,17 @@ impl ConnectionTask {
         }
         if let Some(nexus) = nexus {
             target.tasks_aborted(nexus);
+            self.sanitize_commands_aborted(nexus, &concerned);
         }
         self.waiting.retain(|command| !concerned.contains(&command.task));
         self.wait_for(concerned, done);
+    }
+
+    /// A SANITIZE command may wait for hours for its operation, which goes on without it.
+    fn sanitize_commands_aborted(&self, nexus: NexusId, tasks: &[TaskHandle]) {
+        for (lun, _) in tasks.iter().filter_map(|task| self.running.get(task)) {
+            self.directory.reactor.target.sanitize_command_aborted(nexus, *lun);
+        }
     }
 
     fn wait_for(&mut self, tasks: Vec<TaskHandle>, done: oneshot::Sender<bool>) {
@@ -363,7 +347,7 @@ impl ConnectionTask {
     fn finish_functions(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
         while let Poll::Ready(Some((handle, response))) = self.functions.poll_next_unpin(context) {
-            self.core.respond_task_management(handle, response);
+            self.core.respond_task_management_with(handle, response.response, response.additional);
             progress = true;
         }
         progress
@@ -381,8 +365,9 @@ impl ConnectionTask {
         if identity.session_type == SessionType::Normal {
             let isid: String = identity.isid.iter().map(|b| format!("{b:02x}")).collect();
             let port = format!("{},i,0x{isid}", identity.initiator_name);
-            let tag = portal_group_tag(self.directory.portal);
-            let nexus = reactor.target.attach_nexus(&port, &identity.initiator_name, tag);
+            let target_port = reactor.port_identifier(self.directory.portal);
+            let nexus = reactor.target.attach_nexus(&port, &identity.initiator_name, target_port);
+            reactor.target.set_query_functions(nexus, self.core.parameters().carries_query_functions());
             self.directory.nexus = Some(nexus);
             self.member.nexus.set(Some(nexus));
             self.member.normal.set(true);
@@ -449,8 +434,9 @@ impl ConnectionTask {
                     }
                 }
                 Event::Closed(reason) => {
-                    if let CloseReason::ProtocolError(what) = &reason {
-                        tracing::warn!(peer = %self.member.peer, what, "connection dropped: protocol error");
+                    let count = self.directory.reactor.registry.closed.count(&reason, Instant::now());
+                    if let (Some(count), CloseReason::ProtocolError(what)) = (count, &reason) {
+                        tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
                     }
                     self.closed = Some(reason);
                 }
@@ -474,8 +460,11 @@ impl ConnectionTask {
             SessionType::Discovery => Vec::new(),
         };
         let reinstated = old.iter().filter(|member| member.normal.get()).count();
-        if identity.session_type == SessionType::Normal && registry.sessions() - reinstated >= MAX_SESSIONS {
-            tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, "login refused: there are {MAX_SESSIONS} sessions");
+        let room = registry.has_room(self.member.peer.ip(), reinstated, MAX_SESSIONS);
+        if identity.session_type == SessionType::Normal && !room {
+            if let Some(count) = registry.closed.sessions_full.count(Instant::now()) {
+                tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, count, "login refused: of {MAX_SESSIONS} sessions too many are taken");
+            }
             self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
             return;
         }
@@ -562,6 +551,7 @@ impl ConnectionTask {
             cdb: command.cdb,
             data_out: command.data_out,
             expected_data_in: command.expected_data_in,
+            attribute: attribute(command.attribute),
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
         };
         self.running.insert(task, (lun, held));
@@ -574,14 +564,15 @@ impl ConnectionTask {
     fn task_management(&mut self, request: TaskManagement) {
         let Some(nexus) = self.directory.nexus else { return };
         let reactor = self.directory.reactor.clone();
+        self.sanitize_commands_aborted(nexus, &request.tasks);
         let (done, own) = oneshot::channel();
         self.wait_for(request.tasks.clone(), done);
         let member = self.member.id;
         self.waiting.retain(|command| !request.tasks.contains(&command.task));
-        let TaskManagement { handle, function, lun, .. } = request;
+        let TaskManagement { handle, function, lun, present, .. } = request;
         self.functions.push(Box::pin(async move {
             let _none_or_done = own.await;
-            (handle, manage(&reactor, member, nexus, function, lun).await)
+            (handle, manage(&reactor, member, nexus, function, lun, present).await)
         }));
     }
 
@@ -660,85 +651,12 @@ impl ConnectionTask {
     }
 }
 
-/// Executes a task management function whose tasks on its own connection are done.
-async fn manage(
-    reactor: &Reactor,
-    member: u64,
-    nexus: NexusId,
-    function: TaskManagementFunction,
-    lun: [u8; 8],
-) -> TaskManagementResponse {
-    let target = &reactor.target;
-    let missing = TaskManagementResponse::LUN_DOES_NOT_EXIST;
-    match function {
-        TaskManagementFunction::ABORT_TASK => TaskManagementResponse::COMPLETE,
-        TaskManagementFunction::ABORT_TASK_SET => match target.abort_task_set(nexus, lun) {
-            Ok(_) => TaskManagementResponse::COMPLETE,
-            Err(_) => missing,
-        },
-        TaskManagementFunction::CLEAR_TASK_SET => {
-            let Some(volume) = target.volume_at(nexus, lun) else { return missing };
-            let affected = abort_others(reactor, member, Some(volume)).await;
-            match target.clear_task_set(nexus, lun, &affected) {
-                Ok(_) => TaskManagementResponse::COMPLETE,
-                Err(_) => missing,
-            }
-        }
-        TaskManagementFunction::LOGICAL_UNIT_RESET => {
-            let Some(volume) = target.volume_at(nexus, lun) else { return missing };
-            abort_others(reactor, member, Some(volume)).await;
-            match target.logical_unit_reset(nexus, lun) {
-                Ok(_) => TaskManagementResponse::COMPLETE,
-                Err(_) => missing,
-            }
-        }
-        TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
-            abort_others(reactor, member, None).await;
-            target.target_reset();
-            TaskManagementResponse::COMPLETE
-        }
-        _ => TaskManagementResponse::NOT_SUPPORTED,
-    }
-}
-
-/// Ends the tasks of all other connections on a volume, or all of them. Returns the nexuses that lost tasks.
-async fn abort_others(reactor: &Reactor, but: u64, volume: Option<VolumeId>) -> Vec<NexusId> {
-    let mut asked = Vec::new();
-    for member in reactor.registry.members() {
-        if let Some(nexus) = member.nexus.get().filter(|_| member.id != but) {
-            let (done, answer) = oneshot::channel();
-            member.order(Order::Abort(volume, done));
-            asked.push((nexus, answer));
-        }
-    }
-    let mut affected = Vec::new();
-    for (nexus, answer) in asked {
-        if answer.await.unwrap_or(false) {
-            affected.push(nexus);
-        }
-    }
-    affected
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A connection is stalled when next to nothing moved for some time, and only then.
-    #[test]
-    fn stalled_means_that_next_to_nothing_moved() {
-        let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut movement = Movement::default();
-        assert!(!movement.is_stalled(at(0), 1000));
-        assert!(!movement.is_stalled(at(5), 1000));
-        assert!(!movement.is_stalled(at(10), 1001));
-        assert!(movement.is_stalled(at(15), 1002));
-        let much = 1002 + SHARE_BYTES as u64;
-        assert!(!movement.is_stalled(at(16), much));
-        assert!(!movement.is_stalled(at(30), much));
-        // Nobody looked for long: what was then says nothing about now.
-        assert!(!movement.is_stalled(at(100), much));
-        assert!(!movement.is_stalled(at(105), much));
+/// The task attribute of a command, RFC 7143 §11.3.1.
+fn attribute(attribute: iscsi::pdu::TaskAttribute) -> TaskAttribute {
+    match attribute {
+        iscsi::pdu::TaskAttribute::UNTAGGED | iscsi::pdu::TaskAttribute::SIMPLE => TaskAttribute::Simple,
+        iscsi::pdu::TaskAttribute::ORDERED => TaskAttribute::Ordered,
+        iscsi::pdu::TaskAttribute::HEAD_OF_QUEUE => TaskAttribute::HeadOfQueue,
+        _ => TaskAttribute::Invalid,
     }
 }

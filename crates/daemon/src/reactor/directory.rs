@@ -4,7 +4,7 @@ use super::Reactor;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::pdu::LoginStatus;
 use iscsi::target::{Admission, Authentication, Directory, Refusal, TargetRecord};
-use scsi_target::NexusId;
+use scsi_target::{LogicalUnitNumber, NexusId};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -19,9 +19,12 @@ pub(crate) struct PortalDirectory {
     pub nexus: Option<NexusId>,
 }
 
-/// Target portal group tag of a portal: each is a target port of its own.
-pub(crate) fn portal_group_tag(portal: usize) -> u16 {
-    u16::try_from(portal + 1).unwrap_or(u16::MAX)
+/// Zone of a link-local address.
+fn zone(address: SocketAddr) -> Option<u32> {
+    match address {
+        SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => Some(v6.scope_id()),
+        _ => None,
+    }
 }
 
 impl PortalDirectory {
@@ -51,7 +54,7 @@ impl Directory for PortalDirectory {
             .iter()
             .enumerate()
             .filter_map(|(index, portal)| {
-                let tag = portal_group_tag(index);
+                let tag = directory.port_identifiers().get(index)?;
                 let unspecified = portal.listen.ip().is_unspecified();
                 match self.local {
                     // A portal on every address is reached at the one this connection came to.
@@ -59,6 +62,8 @@ impl Directory for PortalDirectory {
                         let address = SocketAddr::new(local.ip().to_canonical(), portal.listen.port());
                         Some(format!("{address},{tag}"))
                     }
+                    // A link-local address means something on its own link only.
+                    Some(local) if zone(portal.listen).is_some() && zone(portal.listen) != zone(local) => None,
                     // A host that came from elsewhere cannot reach the loopback interface.
                     Some(local) if portal.listen.ip().is_loopback() && !local.ip().to_canonical().is_loopback() => None,
                     _ => Some(format!("{},{tag}", portal.advertised)),
@@ -72,6 +77,7 @@ impl Directory for PortalDirectory {
         let directory = self.reactor.directory.borrow();
         let Some(directory) = &*directory else { return Err(Refusal::Status(LoginStatus::SERVICE_UNAVAILABLE)) };
         let nexus = directory.nexus(initiator_name);
+        let port = self.reactor.port_identifier(self.portal);
         if let Some(target) = target_name {
             if !directory.target().eq_ignore_ascii_case(target) {
                 return Err(Refusal::Status(LoginStatus::TARGET_NOT_FOUND));
@@ -79,12 +85,16 @@ impl Directory for PortalDirectory {
             if nexus.host.is_none() && nexus.logical_units.is_empty() {
                 return Err(Refusal::Status(LoginStatus::AUTHORIZATION_FAILURE));
             }
+            if let Some(redirect) = directory.redirect(port) {
+                let address = redirect.address.clone();
+                return Err(Refusal::Moved { address, permanently: redirect.permanently });
+            }
         }
-        Ok(Admission {
-            authentication: self.authentication(&nexus),
-            target_portal_group_tag: portal_group_tag(self.portal),
-            target_alias: None,
-        })
+        Ok(Admission { authentication: self.authentication(&nexus), target_portal_group_tag: port, target_alias: None })
+    }
+
+    fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
+        LogicalUnitNumber::decode(lun).map_or(lun, LogicalUnitNumber::encode)
     }
 
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {

@@ -1,15 +1,19 @@
 //! The running target as `control` sees it: what was changed goes to the SCSI target, what is running comes back as plain numbers.
 
-use super::Reactor;
 use super::registry::Order;
+use super::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Reactor};
 use block::VolumeId;
 use control::{
-    Bucket, Change, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount, SessionInfo, VolumeCounters,
+    Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
+    Registration, Reservations, SessionInfo, VolumeCounters,
 };
 use iscsi::target::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
-use scsi_target::{Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile, Reason, ReasonCounts};
+use scsi_target::{
+    Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile, Reason, ReasonCounts, RegistrationInfo,
+    ReservationType,
+};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -31,6 +35,7 @@ impl LiveArray {
             self.add(directory, volume.object);
         }
         self.grant(directory);
+        self.set_port_groups(directory);
         *self.reactor.directory.borrow_mut() = Some(directory.clone());
     }
 
@@ -43,6 +48,11 @@ impl LiveArray {
             name: record.name.clone(),
             profile: self.profile,
         });
+    }
+
+    fn set_port_groups(&self, directory: &Directory) {
+        let (ports, groups) = super::port_groups::of(directory);
+        self.reactor.target.set_port_groups(ports, groups);
     }
 
     /// Makes the target's grants those of the directory.
@@ -98,7 +108,13 @@ impl Live for LiveArray {
             Change::ThresholdReached { object, .. } => {
                 target.soft_threshold_reached(object.map(|object| VolumeId(object.0)));
             }
+            Change::ThresholdsChanged { object } => {
+                target.thresholds_changed(object.map(|object| VolumeId(object.0)));
+            }
             Change::WriteCacheChanged { object, .. } => target.mode_parameters_changed(VolumeId(object.0)),
+            Change::PortGroupTransitionBegins { groups } => target.begin_port_group_transition(groups),
+            Change::PortGroupTransitionFailed => target.port_group_transition_failed(),
+            Change::PortGroupsChanged => self.set_port_groups(directory),
             Change::AccessGranted { .. }
             | Change::AccessRevoked { .. }
             | Change::HostChanged { .. }
@@ -120,6 +136,7 @@ impl Live for LiveArray {
                 id: member.id,
                 initiator: identity.initiator_name.to_string(),
                 portal: member.portal,
+                target_port: identity.target_portal_group_tag,
                 peer_address: member.peer,
                 since,
                 last_io: member.last_io.get().map(|last| now - last.elapsed()),
@@ -220,6 +237,42 @@ impl Live for LiveArray {
             .collect()
     }
 
+    fn connections(&self) -> ConnectionCounters {
+        let registry = &self.reactor.registry;
+        let (with_session, without_session) = registry.counts();
+        let closed = &registry.closed;
+        ConnectionCounters {
+            with_session: with_session as u64,
+            without_session: without_session as u64,
+            max_sessions: MAX_SESSIONS as u64,
+            max_without_session: MAX_CONNECTIONS_WITHOUT_SESSION as u64,
+            displaced: closed.displaced.total(),
+            logins_failed: closed.login_failed.total(),
+            sessions_full: closed.sessions_full.total(),
+            login_timeouts: closed.login_timeout.total(),
+            protocol_errors: closed.protocol_error.total(),
+        }
+    }
+
+    fn reservations(&self, volume: ObjectId) -> Reservations {
+        let report = self.reactor.target.reservation_report(VolumeId(volume.0)).unwrap_or_default();
+        let registration = |info: RegistrationInfo| Registration {
+            initiator: info.initiator,
+            isid: info.isid,
+            target_port: info.relative_target_port,
+            key: info.key,
+            holder: info.holder,
+        };
+        Reservations {
+            registrations: report.registrations.into_iter().map(registration).collect(),
+            reservation_type: report.reservation_type.map(reservation_type),
+            persistent: report.persists,
+            generation: report.generation,
+            reserved_by: report.reserved_by.map(registration),
+            conflicts: report.conflicts,
+        }
+    }
+
     fn commands(&self) -> u64 {
         let members = self.reactor.registry.members();
         members.iter().map(|member| member.commands.get()).fold(0, u64::saturating_add)
@@ -227,6 +280,17 @@ impl Live for LiveArray {
 
     fn pool_stopped(&self) -> Option<String> {
         self.reactor.pool.with_core(|core| core.stopped().map(str::to_owned))
+    }
+}
+
+fn reservation_type(kind: ReservationType) -> control::ReservationType {
+    match kind {
+        ReservationType::WriteExclusive => control::ReservationType::WriteExclusive,
+        ReservationType::ExclusiveAccess => control::ReservationType::ExclusiveAccess,
+        ReservationType::WriteExclusiveRegistrantsOnly => control::ReservationType::WriteExclusiveRegistrantsOnly,
+        ReservationType::ExclusiveAccessRegistrantsOnly => control::ReservationType::ExclusiveAccessRegistrantsOnly,
+        ReservationType::WriteExclusiveAllRegistrants => control::ReservationType::WriteExclusiveAllRegistrants,
+        ReservationType::ExclusiveAccessAllRegistrants => control::ReservationType::ExclusiveAccessAllRegistrants,
     }
 }
 

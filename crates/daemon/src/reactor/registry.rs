@@ -1,7 +1,8 @@
 //! Every connection of the array: who is logged in, and how one connection reaches another's tasks.
 
+use super::notice::Notice;
 use block::VolumeId;
-use iscsi::target::SessionIdentity;
+use iscsi::target::{CloseReason, SessionIdentity};
 use jiff::Timestamp;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};
@@ -20,9 +21,9 @@ pub(crate) enum Order {
     Leave(u16),
     /// Others wait for memory: close if the initiator holds some and does not move.
     GiveWay,
-    /// End all tasks on the volume (`None`: all tasks) without a response, and say when none can have an effect any more. The reply says
+    /// End all tasks on the volume without a response, and say when none can have an effect any more. The reply says
     /// whether there were any.
-    Abort(Option<VolumeId>, oneshot::Sender<bool>),
+    Abort(VolumeId, oneshot::Sender<bool>),
 }
 
 /// One connection, as others see it.
@@ -68,18 +69,62 @@ impl Member {
     }
 }
 
+/// Connections that ended otherwise than by a logout or because the initiator went away.
+#[derive(Debug, Default)]
+pub(crate) struct Closed {
+    /// To make room for others.
+    pub displaced: Notice,
+    /// The login was refused.
+    pub login_failed: Notice,
+    /// The login was refused because there are enough sessions.
+    pub sessions_full: Notice,
+    /// The login took too long.
+    pub login_timeout: Notice,
+    /// The initiator broke the protocol, or a digest was wrong.
+    pub protocol_error: Notice,
+}
+
+impl Closed {
+    /// Counts the end of a connection. When it is to be told: how many there were of its kind.
+    pub fn count(&self, reason: &CloseReason, now: Instant) -> Option<u64> {
+        match reason {
+            CloseReason::LoginFailed(..) => self.login_failed.count(now),
+            CloseReason::LoginTimeout => self.login_timeout.count(now),
+            CloseReason::ProtocolError(_) | CloseReason::DigestError => self.protocol_error.count(now),
+            CloseReason::LoggedOut
+            | CloseReason::KeepaliveTimeout
+            | CloseReason::LogoutTimeout
+            | CloseReason::Requested => None,
+        }
+    }
+}
+
 /// All connections.
 #[derive(Default)]
 pub(crate) struct Registry {
+    /// How connections ended.
+    pub closed: Closed,
     members: RefCell<BTreeMap<u64, Rc<Member>>>,
     next_id: Cell<u64>,
     next_tsih: Cell<u16>,
 }
 
 impl Registry {
-    /// Number of normal sessions.
-    pub fn sessions(&self) -> usize {
-        self.members.borrow().values().filter(|member| member.normal.get()).count()
+    /// True when one more normal session of `address` has room among `most`, after `ending` have ended. What is left when three quarters are
+    /// taken is for addresses that have less than a quarter: nobody takes all by himself.
+    pub fn has_room(&self, address: IpAddr, ending: usize, most: usize) -> bool {
+        let members = self.members.borrow();
+        let normal = || members.values().filter(|member| member.normal.get());
+        let all = normal().count().saturating_sub(ending);
+        let own = normal().filter(|member| member.peer.ip() == address).count().saturating_sub(ending);
+        all < most && (all < most - most / 4 || own < most / 4)
+    }
+
+    /// Connections with a normal session, and the others.
+    pub fn counts(&self) -> (usize, usize) {
+        let members = self.members.borrow();
+        let with_session = members.values().filter(|member| member.normal.get()).count();
+        (with_session, members.len() - with_session)
     }
 
     /// Makes room for one more connection without a normal session: while there are `most` or more, one is closed, the oldest from
@@ -226,6 +271,23 @@ mod tests {
         assert_eq!(registry.make_room(4), Some(session.peer.ip()));
         assert_eq!(silent.iter().map(|member| closed(member)).collect::<Vec<_>>(), [true, true, false]);
         assert!(!closed(&session) && !closed(&other) && !closed(&newest));
-        assert_eq!(registry.sessions(), 1);
+    }
+
+    /// One machine could open every session there is, under any number of names, and nobody else could log in.
+    #[test]
+    fn one_address_cannot_have_every_session() {
+        let registry = Registry::default();
+        let open = |peer: &str| join(&registry, peer).normal.set(true);
+        let room = |peer: &str, ending| registry.has_room(peer.parse().unwrap_or(IpAddr::from([0; 4])), ending, 16);
+        for _ in 0..12 {
+            assert!(room("10.0.0.1", 0));
+            open("10.0.0.1");
+        }
+        assert!(!room("10.0.0.1", 0) && room("10.0.0.1", 1), "one that is reinstated makes its own room");
+        for _ in 0..4 {
+            assert!(room("10.0.0.2", 0));
+            open("10.0.0.2");
+        }
+        assert!(!room("10.0.0.3", 0));
     }
 }

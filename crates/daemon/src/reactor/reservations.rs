@@ -72,12 +72,13 @@ impl ReservationStore for Store {
 
 impl TaskAborter for Aborter {
     fn abort(&self, volume: VolumeId, nexuses: Vec<NexusId>) -> Pin<Box<dyn Future<Output = ()>>> {
-        let members = self.0.upgrade().map(|reactor| reactor.registry.members()).unwrap_or_default();
+        let reactor = self.0.upgrade();
+        let members = reactor.as_ref().map(|reactor| reactor.registry.members()).unwrap_or_default();
         let concerned = members.into_iter().filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
         let asked: Vec<_> = concerned
             .map(|member| {
                 let (done, answer) = oneshot::channel();
-                member.order(Order::Abort(Some(volume), done));
+                member.order(Order::Abort(volume, done));
                 answer
             })
             .collect();
@@ -85,6 +86,12 @@ impl TaskAborter for Aborter {
             for answer in asked {
                 // A connection that is gone has no tasks.
                 let _any = answer.await;
+            }
+            // What they have begun and was answered at once must not write any more either.
+            for nexus in nexuses {
+                if let Some(reactor) = &reactor {
+                    reactor.target.stop_background_of(nexus).await;
+                }
             }
         })
     }

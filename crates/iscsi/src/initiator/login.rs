@@ -10,6 +10,8 @@ use crate::text;
 
 /// CID of the one connection.
 pub(super) const CID: u16 = 1;
+/// Most Login Responses of one login; a target that goes on for longer is not getting anywhere.
+const MAX_RESPONSES: u32 = 256;
 /// Initiator Task Tag of the login.
 const TAG: u32 = 0;
 
@@ -48,6 +50,7 @@ pub(super) struct Login {
     inbound: Vec<u8>,
     target_portal_group_tag: Option<u16>,
     exp_stat_sn: u32,
+    responses: u32,
 }
 
 impl Login {
@@ -58,6 +61,7 @@ impl Login {
             inbound: Vec::new(),
             target_portal_group_tag: None,
             exp_stat_sn: 0,
+            responses: 0,
         }
     }
 
@@ -101,6 +105,10 @@ impl Login {
     ) -> Step {
         let header = LoginResponse::from_wire(&pdu.header);
         let status = LoginStatus::new(header.status_class, header.status_detail);
+        self.responses += 1;
+        if self.responses > MAX_RESPONSES {
+            return Step::ProtocolError("too many login responses");
+        }
         if self.inbound.len() + pdu.data.len() > text::MAX_TEXT_BYTES {
             return Step::ProtocolError("login text too long");
         }

@@ -28,6 +28,9 @@ use transfer::Transfer;
 /// Most text of one SendTargets answer taken, in bytes.
 const MAX_TARGETS_TEXT_BYTES: usize = 4 << 20;
 
+/// Most Text Responses of one SendTargets answer taken: the text above in pieces of the least MaxRecvDataSegmentLength, twice.
+const MAX_TARGETS_RESPONSES: u32 = 16_384;
+
 /// CHAP as the initiator does it.
 #[derive(Clone, Debug)]
 pub struct Chap {
@@ -229,6 +232,7 @@ pub struct Initiator {
     transfers: BTreeMap<u32, Transfer>,
     waiting: VecDeque<Waiting>,
     targets_text: Vec<u8>,
+    targets_responses: u32,
 }
 
 impl Initiator {
@@ -247,6 +251,7 @@ impl Initiator {
             transfers: BTreeMap::new(),
             waiting: VecDeque::new(),
             targets_text: Vec::new(),
+            targets_responses: 0,
             config,
         };
         let mut login = Login::new(&initiator.config, seed);
@@ -345,6 +350,7 @@ impl Initiator {
         let mut request = Vec::new();
         text::push(&mut request, "SendTargets", value);
         self.targets_text.clear();
+        self.targets_responses = 0;
         self.waiting.push_back(Waiting::Text {
             initiator_task_tag: tag,
             target_transfer_tag: RESERVED_TAG,
@@ -558,7 +564,10 @@ impl Initiator {
     fn handle_text(&mut self, pdu: &Pdu) {
         self.take_numbers(&pdu.header, true);
         let header = TextResponse::from_wire(&pdu.header);
-        if self.targets_text.len() + pdu.data.len() > MAX_TARGETS_TEXT_BYTES {
+        self.targets_responses += 1;
+        if self.targets_text.len() + pdu.data.len() > MAX_TARGETS_TEXT_BYTES
+            || self.targets_responses > MAX_TARGETS_RESPONSES
+        {
             return self.protocol_error("the list of targets is too long");
         }
         self.targets_text.extend_from_slice(&pdu.data);

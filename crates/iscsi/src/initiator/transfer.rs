@@ -14,6 +14,8 @@ pub(super) struct Transfer {
     /// `None` until sent.
     pub cmd_sn: Option<u32>,
     next_data_sn: u32,
+    /// Bytes of Data-Out that R2Ts asked for so far.
+    solicited_bytes: u64,
     data_in: DataInBuffer,
 }
 
@@ -33,11 +35,12 @@ impl DataInBuffer {
         }
     }
 
-    fn append(&mut self, piece: &Bytes) {
+    /// `room` is what the whole transfer may have: so much is allocated once, when there is more than one piece.
+    fn append(&mut self, piece: &Bytes, room: usize) {
         *self = match std::mem::replace(self, Self::Empty) {
             Self::Empty => Self::Whole(piece.clone()),
             Self::Whole(first) => {
-                let mut both = BytesMut::with_capacity(first.len() + piece.len());
+                let mut both = BytesMut::with_capacity(room.max(first.len() + piece.len()));
                 both.extend_from_slice(&first);
                 both.extend_from_slice(piece);
                 Self::Partial(both)
@@ -60,7 +63,7 @@ impl DataInBuffer {
 
 impl Transfer {
     pub fn new(request: Request) -> Self {
-        Self { request, cmd_sn: None, next_data_sn: 0, data_in: DataInBuffer::Empty }
+        Self { request, cmd_sn: None, next_data_sn: 0, solicited_bytes: 0, data_in: DataInBuffer::Empty }
     }
 
     fn expected(&self) -> u32 {
@@ -145,7 +148,7 @@ impl Initiator {
         self.take_numbers(&pdu.header, false);
         let header = R2t::from_wire(&pdu.header);
         let tag = header.initiator_task_tag.get();
-        let Some(transfer) = self.transfers.get(&tag) else {
+        let Some(transfer) = self.transfers.get_mut(&tag) else {
             return; // answered or aborted meanwhile
         };
         let TransferRequest::Out(data) = &transfer.request.transfer else {
@@ -159,6 +162,11 @@ impl Initiator {
         };
         if length == 0 || length > self.parameters.max_burst_length {
             return self.protocol_error("R2T for nothing or for more than MaxBurstLength");
+        }
+        // At ErrorRecoveryLevel 0 nothing is asked for twice; a target that does could make us send without end.
+        transfer.solicited_bytes += u64::from(length);
+        if transfer.solicited_bytes > data.len() as u64 {
+            return self.protocol_error("R2Ts for more than the transfer");
         }
         let piece = data.slice(start..end);
         self.send_data_out(tag, header.lun, header.target_transfer_tag.get(), offset, piece);
@@ -183,7 +191,7 @@ impl Initiator {
             return self.protocol_error("Data-In beyond the transfer");
         }
         transfer.next_data_sn = transfer.next_data_sn.wrapping_add(1);
-        transfer.data_in.append(&pdu.data);
+        transfer.data_in.append(&pdu.data, room as usize);
         if has_status {
             let residual = residual(header.flags, header.residual_count.get());
             self.complete(tag, 0, header.status, Bytes::new(), residual);

@@ -38,10 +38,17 @@ fn every_key() {
         ("DataSequenceInOrder", "No", "Yes"),
         ("ErrorRecoveryLevel", "2", "0"),
         ("ErrorRecoveryLevel", "3", "Reject"),
-        ("TaskReporting", "ResponseFence,RFC3720", "RFC3720"),
+        ("TaskReporting", "ResponseFence,RFC3720", "ResponseFence"),
+        ("TaskReporting", "FastAbort,ResponseFence", "ResponseFence"),
+        ("TaskReporting", "RFC3720", "RFC3720"),
         ("TaskReporting", "FastAbort", "Reject"),
-        ("iSCSIProtocolLevel", "2", "1"),
+        ("TaskReporting", "", "Reject"),
+        ("iSCSIProtocolLevel", "31", "2"),
+        ("iSCSIProtocolLevel", "2", "2"),
+        ("iSCSIProtocolLevel", "1", "1"),
         ("iSCSIProtocolLevel", "0", "0"),
+        ("iSCSIProtocolLevel", "32", "Reject"),
+        ("iSCSIProtocolLevel", "-1", "Reject"),
         ("IFMarker", "No", "No"),
         ("IFMarker", "Yes", "No"),
         ("OFMarker", "No", "No"),
@@ -74,6 +81,100 @@ fn first_burst_never_exceeds_max_burst_whatever_the_order() {
     parameters.answer_all(&Limits::default(), &[("FirstBurstLength", "262144")], &mut Vec::new());
     parameters.answer_all(&Limits::default(), &[("MaxBurstLength", "16384")], &mut Vec::new());
     assert_eq!(parameters.first_burst_length, 16_384);
+}
+
+/// Every numerical key at its ends, beyond them, and as what is no number (RFC 7143 §6.1, §13).
+#[test]
+fn numbers_have_their_ranges() {
+    let ranges: &[(&str, u64, u64)] = &[
+        ("MaxConnections", 1, 65_535),
+        ("MaxRecvDataSegmentLength", 512, 16_777_215),
+        ("MaxBurstLength", 512, 16_777_215),
+        ("FirstBurstLength", 512, 16_777_215),
+        ("DefaultTime2Wait", 0, 3600),
+        ("DefaultTime2Retain", 0, 3600),
+        ("MaxOutstandingR2T", 1, 65_535),
+        ("ErrorRecoveryLevel", 0, 2),
+        ("iSCSIProtocolLevel", 0, 31),
+    ];
+    let answer = |key: &str, value: &str| Parameters::default().answer(&Limits::default(), key, value);
+    for (key, low, high) in ranges {
+        for value in [low.to_string(), high.to_string(), format!("0x{low:x}"), format!("0X{high:X}")] {
+            assert!(!matches!(answer(key, &value), Answer::Reject | Answer::NotUnderstood), "{key}={value}");
+        }
+        let outside = [(high + 1).to_string(), low.checked_sub(1).map_or_else(|| "-1".into(), |low| low.to_string())];
+        for value in outside.iter().map(String::as_str).chain([
+            "",
+            " 1",
+            "1 ",
+            "+1",
+            "1.0",
+            "1,2",
+            "0x",
+            "0xg",
+            "Yes",
+            "None",
+            "18446744073709551616",
+            "0x10000000000000000",
+        ]) {
+            assert_eq!(answer(key, value), Answer::Reject, "{key}={value}");
+        }
+    }
+}
+
+/// `Yes` and `No` and nothing else, and lists with the first that is known.
+#[test]
+fn booleans_and_lists_are_spelt_exactly() {
+    let answer = |key: &str, value: &str| Parameters::default().answer(&Limits::default(), key, value);
+    let booleans = ["InitialR2T", "ImmediateData", "DataPDUInOrder", "DataSequenceInOrder", "IFMarker", "OFMarker"];
+    for key in booleans {
+        for value in ["Yes", "No"] {
+            assert!(matches!(answer(key, value), Answer::Value(_)), "{key}={value}");
+        }
+        for value in ["yes", "NO", "1", "0", "", "Yes,No", "True"] {
+            assert_eq!(answer(key, value), Answer::Reject, "{key}={value}");
+        }
+    }
+    for key in ["HeaderDigest", "DataDigest"] {
+        for value in ["", "crc32c", "none", "CRC32C ", ","] {
+            assert_eq!(answer(key, value), Answer::Reject, "{key}={value}");
+        }
+    }
+    // Keys are told apart by case.
+    for key in ["initialr2t", "INITIALR2T", "MaxBurstlength", "X#FOO", "Irrelevant"] {
+        assert_eq!(answer(key, "Yes"), Answer::NotUnderstood, "{key}");
+    }
+}
+
+/// What an initiator says to keys that it was offered is none of ours to answer: the target offers nothing but its own declaration.
+#[test]
+fn words_of_negotiation_are_no_values() {
+    for key in ["InitialR2T", "MaxBurstLength", "HeaderDigest", "TaskReporting", "MaxConnections"] {
+        for word in ["Reject", "Irrelevant", "NotUnderstood"] {
+            let mut parameters = Parameters::default();
+            assert_eq!(parameters.answer(&Limits::default(), key, word), Answer::Reject, "{key}={word}");
+            assert_eq!(parameters, Parameters::default());
+        }
+    }
+}
+
+/// Each pair of both sides' words, as RFC 7143 §13 combines them.
+#[test]
+fn both_sides_words_are_combined() {
+    for (target, offer, or, and) in
+        [(false, "No", "No", "No"), (false, "Yes", "Yes", "No"), (true, "No", "Yes", "No"), (true, "Yes", "Yes", "Yes")]
+    {
+        let limits = Limits { initial_r2t: target, immediate_data: target, ..Limits::default() };
+        let answer = |key: &str| Parameters::default().answer(&limits, key, offer);
+        assert_eq!(answer("InitialR2T"), Answer::Value(or.into()), "{target} {offer}");
+        assert_eq!(answer("ImmediateData"), Answer::Value(and.into()), "{target} {offer}");
+    }
+    for (offer, wait, retain) in [("0", "30", "0"), ("30", "30", "30"), ("60", "60", "40")] {
+        let limits = Limits { default_time2wait: 30, default_time2retain: 40, ..Limits::default() };
+        let answer = |key: &str| Parameters::default().answer(&limits, key, offer);
+        assert_eq!(answer("DefaultTime2Wait"), Answer::Value(wait.into()));
+        assert_eq!(answer("DefaultTime2Retain"), Answer::Value(retain.into()));
+    }
 }
 
 /// K.6 check 150: the key set of ESXi.

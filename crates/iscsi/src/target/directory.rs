@@ -62,6 +62,11 @@ pub trait Directory {
     /// ([`names::normalize`](crate::names::normalize)). Called once for each login, before authentication.
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal>;
 
+    /// The one form of a LUN by which tasks are compared: LUNs that name the same logical unit in different formats have the same.
+    fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
+        lun
+    }
+
     /// Bytes of Data-Out the device server wants for `cdb`, of the `expected` bytes the initiator is ready to send.
     ///
     /// Only that much is asked for and stored; what the initiator sends beyond it is taken and dropped. An answer above `expected`

@@ -108,6 +108,16 @@ impl Connection {
 
     /// Answers a task management function; the tasks it names are gone from here on.
     pub fn respond_task_management(&mut self, handle: TaskManagementHandle, response: TaskManagementResponse) {
+        self.respond_task_management_with(handle, response, [0; 3]);
+    }
+
+    /// The same with additional response information, which QUERY ASYNCHRONOUS EVENT has.
+    pub fn respond_task_management_with(
+        &mut self,
+        handle: TaskManagementHandle,
+        response: TaskManagementResponse,
+        additional: [u8; 3],
+    ) {
         let Some(position) = self.functions.iter().position(|function| function.handle == handle) else {
             return;
         };
@@ -116,7 +126,7 @@ impl Connection {
             self.remove_task(task);
         }
         self.open_window();
-        self.send_task_management_response(function.initiator_task_tag, response);
+        self.send_task_management_response(function.initiator_task_tag, response, additional);
     }
 
     pub(super) fn handle_full_feature(&mut self, pdu: Pdu, directory: &dyn Directory) {
@@ -235,7 +245,7 @@ impl Connection {
     fn execute(&mut self, pdu: Pdu, directory: &dyn Directory) {
         match BasicHeader::from_wire(&pdu.header).opcode() {
             Opcode::NOP_OUT => self.handle_nop_out(&pdu),
-            Opcode::TASK_MANAGEMENT_REQUEST => self.handle_task_management(&pdu),
+            Opcode::TASK_MANAGEMENT_REQUEST => self.handle_task_management(&pdu, directory),
             Opcode::TEXT_REQUEST => self.handle_text(&TextRequest::from_wire(&pdu.header), &pdu, directory),
             _ => {
                 let header = LogoutRequest::from_wire(&pdu.header);
@@ -349,7 +359,7 @@ impl Connection {
         self.counters.data_out_bytes += u64::from(data_bytes);
         let mut task = Task {
             initiator_task_tag,
-            lun: header.lun,
+            lun: directory.canonical_lun(header.lun),
             cdb: header.cdb,
             attribute: TaskAttribute(header.flags & 7),
             immediate,
@@ -566,13 +576,19 @@ impl Connection {
         self.output.push_slice(header.to_wire(), &data[..used], self.digests);
     }
 
-    fn send_task_management_response(&mut self, initiator_task_tag: u32, response: TaskManagementResponse) {
+    fn send_task_management_response(
+        &mut self,
+        initiator_task_tag: u32,
+        response: TaskManagementResponse,
+        additional: [u8; 3],
+    ) {
         let mut header = TaskManagementResponseHeader::from_wire(&pdu::blank(
             Opcode::TASK_MANAGEMENT_RESPONSE.0,
             pdu::FINAL,
             initiator_task_tag,
         ));
         header.response = response.0;
+        header.additional_response_information = additional;
         header.stat_sn = self.advance_stat_sn().into();
         header.exp_cmd_sn = self.exp_cmd_sn.into();
         header.max_cmd_sn = self.max_cmd_sn.into();
@@ -581,42 +597,57 @@ impl Connection {
 
     // Task management, RFC 7143 §11.5.
 
-    fn handle_task_management(&mut self, pdu: &Pdu) {
+    fn handle_task_management(&mut self, pdu: &Pdu, directory: &dyn Directory) {
         let header = TaskManagementRequest::from_wire(&pdu.header);
         let function = TaskManagementFunction(header.flags & 0x7F);
         let initiator_task_tag = header.initiator_task_tag.get();
         if self.functions.len() >= self.config.max_tasks as usize {
             return self.reject(RejectReason::IMMEDIATE_COMMAND_REJECT, &pdu.header);
         }
+        let lun = directory.canonical_lun(header.lun);
+        let answer =
+            |this: &mut Self, response| this.send_task_management_response(initiator_task_tag, response, [0; 3]);
+        let query_functions = self.parameters.carries_query_functions();
         let affected = match function {
             TaskManagementFunction::ABORT_TASK => match self.tasks.find(header.referenced_task_tag.get()) {
                 Some(task) => vec![task],
                 None => {
                     let response = self.abort_missing_task(header.ref_cmd_sn.get());
-                    return self.send_task_management_response(initiator_task_tag, response);
+                    return answer(self, response);
                 }
             },
             TaskManagementFunction::ABORT_TASK_SET
             | TaskManagementFunction::CLEAR_TASK_SET
-            | TaskManagementFunction::LOGICAL_UNIT_RESET => self.tasks_of(Some(header.lun)),
+            | TaskManagementFunction::LOGICAL_UNIT_RESET => self.tasks_of(Some(lun)),
             TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
                 self.tasks_of(None)
             }
+            TaskManagementFunction::I_T_NEXUS_RESET if query_functions => self.tasks_of(None),
             TaskManagementFunction::CLEAR_ACA => Vec::new(),
+            TaskManagementFunction::QUERY_TASK if query_functions => {
+                let present = self.tasks.find(header.referenced_task_tag.get()).is_some_and(|task| {
+                    self.tasks.get(task).is_some_and(|task| task.state != TaskState::Held && !task.aborted)
+                });
+                let response =
+                    if present { TaskManagementResponse::SUCCEEDED } else { TaskManagementResponse::COMPLETE };
+                return answer(self, response);
+            }
+            TaskManagementFunction::QUERY_TASK_SET | TaskManagementFunction::QUERY_ASYNCHRONOUS_EVENT
+                if query_functions =>
+            {
+                Vec::new()
+            }
             TaskManagementFunction::TASK_REASSIGN => {
-                let response = TaskManagementResponse::REASSIGN_NOT_SUPPORTED;
-                return self.send_task_management_response(initiator_task_tag, response);
+                return answer(self, TaskManagementResponse::REASSIGN_NOT_SUPPORTED);
             }
-            _ => {
-                let response = TaskManagementResponse::NOT_SUPPORTED;
-                return self.send_task_management_response(initiator_task_tag, response);
-            }
+            _ => return answer(self, TaskManagementResponse::NOT_SUPPORTED),
         };
+        let present = !self.tasks_of(Some(lun)).is_empty();
         let tasks = self.abort_tasks(&affected);
         let handle = TaskManagementHandle(self.next_function);
         self.next_function += 1;
         self.functions.push(PendingFunction { handle, initiator_task_tag, tasks: tasks.clone() });
-        let event = TaskManagement { handle, function, lun: header.lun, tasks };
+        let event = TaskManagement { handle, function, lun, present, tasks };
         self.events.push_back(Event::TaskManagement(event));
     }
 

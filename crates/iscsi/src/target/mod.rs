@@ -154,7 +154,7 @@ pub struct SessionIdentity {
 pub struct Command {
     /// To answer with [`Connection::respond`].
     pub task: TaskHandle,
-    /// LUN.
+    /// LUN in its canonical form ([`Directory::canonical_lun`]).
     pub lun: [u8; 8],
     /// CDB, or its first 16 bytes.
     pub cdb: [u8; 16],
@@ -193,10 +193,12 @@ pub struct Response<'a> {
 pub struct TaskManagement {
     /// To answer with [`Connection::respond_task_management`].
     pub handle: TaskManagementHandle,
-    /// The function; never TASK REASSIGN or an unknown one, which are answered here.
+    /// The function; never QUERY TASK, TASK REASSIGN or one that the session does not carry, which are answered here.
     pub function: TaskManagementFunction,
-    /// LUN; without meaning for target resets.
+    /// LUN in its canonical form; without meaning for resets of target and nexus.
     pub lun: [u8; 8],
+    /// Whether the task set has tasks of this connection at the LUN: what QUERY TASK SET asks for.
+    pub present: bool,
     /// Tasks of this connection that the function ends and that the shell has seen, in CmdSN order. No response will be sent for
     /// them. Answer when they can have no effect any more.
     pub tasks: Vec<TaskHandle>,

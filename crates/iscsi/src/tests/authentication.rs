@@ -158,3 +158,35 @@ fn out_of_turn() {
     challenged(&mut raw, "5");
     assert_eq!(raw.login(0x83, "").1, LoginStatus::INITIATOR_ERROR);
 }
+
+/// What an initiator may not ask of the target in mutual CHAP: its own challenge back, in whatever notation, and what is no challenge.
+#[test]
+fn mutual_challenges_that_are_refused() {
+    let ours = |challenge: &[u8]| text::binary_text(challenge);
+    type Answer = fn(&[u8]) -> String;
+    let cases: [(&str, Answer, LoginStatus); 8] = [
+        ("CHAP_I=7 CHAP_C=", |challenge| text::binary_text(challenge), LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_I=7 CHAP_C=", base64, LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_I=7 CHAP_C=", |_| "0x".into(), LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_I=7 CHAP_C=", |_| format!("0x{}", "ab".repeat(1025)), LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_I=256 CHAP_C=", |_| "0x0123456789abcdef".into(), LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_I=7 CHAP_C=", |_| "0123456789abcdef".into(), LoginStatus::AUTHENTICATION_FAILURE),
+        ("CHAP_C=", |_| "0x0123456789abcdef".into(), LoginStatus::INITIATOR_ERROR),
+        ("CHAP_I=7 CHAP_C=", |_| "0x0123456789abcdef".into(), LoginStatus::SUCCESS),
+    ];
+    for (keys, challenge, expected) in cases {
+        let mut raw = Raw::new(TestDirectory::chap(&[USER], Some(ARRAY)));
+        let (_, identifier, sent) = challenged(&mut raw, "7");
+        let response = ours(&Algorithm::Sha256.response(identifier, USER.1.as_bytes(), &sent));
+        let (_, status, answer) =
+            raw.login(0x81, &format!("CHAP_N=esx01 CHAP_R={response} {keys}{} ", challenge(&sent)));
+        assert_eq!(status, expected, "{keys}{}", challenge(&sent));
+        // Nothing that depends on the target's secret leaves it before the initiator is known, or for such a challenge.
+        assert_eq!(answer.contains("CHAP_R="), expected == LoginStatus::SUCCESS);
+    }
+    let mut raw = Raw::new(TestDirectory::chap(&[USER], Some(ARRAY)));
+    challenged(&mut raw, "7");
+    let (_, status, answer) = raw.login(0x81, "CHAP_N=esx01 CHAP_R=0x00 CHAP_I=7 CHAP_C=0x0123456789abcdef ");
+    assert_eq!(status, LoginStatus::AUTHENTICATION_FAILURE);
+    assert!(!answer.contains("CHAP_R="));
+}

@@ -6,6 +6,7 @@ mod data;
 mod discovery;
 mod garbage;
 mod login;
+mod lying_target;
 mod numbering;
 mod pair;
 mod session;

@@ -73,6 +73,13 @@ impl Directory for TestDirectory {
         })
     }
 
+    fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
+        // Flat space addressing as peripheral addressing.
+        let [first, rest @ ..] = lun;
+        let [a, b, c, d, e, f, g] = rest;
+        [first & 0x3f, a, b, c, d, e, f, g]
+    }
+
     fn data_out_bytes(&self, _lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         if cdb[0] == 0x2A { transfer_bytes(cdb).min(expected) } else { 0 }
     }

@@ -170,3 +170,92 @@ fn tasks_of_another_connections_reset() {
     pair.drive();
     assert!(pair.sent.is_empty());
 }
+
+// RFC 7144: QUERY TASK and its kin.
+
+fn with_query_functions() -> Pair {
+    let mut config = Config::new(INITIATOR, TARGET);
+    config.more_keys.push(("iSCSIProtocolLevel".into(), "2".into()));
+    Pair::logged_in_with(config, target::Config::default())
+}
+
+#[test]
+fn query_functions_need_their_protocol_level() {
+    let functions =
+        [Function::QUERY_TASK, Function::QUERY_TASK_SET, Function::I_T_NEXUS_RESET, Function::QUERY_ASYNCHRONOUS_EVENT];
+    let mut pair = Pair::logged_in();
+    for function in functions {
+        pair.initiator.task_management(function, LUN, Some(1));
+    }
+    assert_eq!(answers(&mut pair), [Answer::NOT_SUPPORTED; 4]);
+    assert!(pair.functions.is_empty());
+}
+
+#[test]
+fn query_task_tells_whether_it_is_there() {
+    let mut pair = with_query_functions();
+    pair.serve = false;
+    let tag = pair.command(&write10(0, 8), TransferRequest::Out(pattern(4096)));
+    pair.drive();
+    pair.initiator.task_management(Function::QUERY_TASK, LUN, Some(tag));
+    pair.initiator.task_management(Function::QUERY_TASK, LUN, Some(tag + 1000));
+    assert_eq!(answers(&mut pair), [Answer::SUCCEEDED, Answer::COMPLETE]);
+    // Nothing happened to it.
+    let command = pair.commands.pop().unwrap();
+    assert!(pair.answer(&command));
+    pair.drive();
+    assert_eq!(pair.completion(tag).unwrap().status, 0);
+    pair.events.clear();
+    pair.initiator.task_management(Function::QUERY_TASK, LUN, Some(tag));
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+}
+
+#[test]
+fn query_task_set_and_asynchronous_event_ask_the_task_manager() {
+    let mut pair = with_query_functions();
+    pair.serve = false;
+    pair.command(&read10(0, 1), TransferRequest::In(512));
+    pair.drive();
+    pair.initiator.task_management(Function::QUERY_TASK_SET, LUN, None);
+    pair.initiator.task_management(Function::QUERY_TASK_SET, [0, 1, 0, 0, 0, 0, 0, 0], None);
+    pair.initiator.task_management(Function::QUERY_ASYNCHRONOUS_EVENT, LUN, None);
+    pair.drive();
+    let asked: Vec<_> = pair.functions.iter().map(|function| (function.present, function.tasks.len())).collect();
+    assert_eq!(asked, [(true, 0), (false, 0), (true, 0)]);
+    let handle = pair.functions[2].handle;
+    pair.target.respond_task_management_with(handle, Answer::SUCCEEDED, [0x06, 0x2a, 0x06]);
+    assert_eq!(answers(&mut pair), [Answer::SUCCEEDED]);
+    let response = pair.sent.last().unwrap();
+    assert_eq!((response.header[2], &response.header[8..11]), (7, &[0x06, 0x2a, 0x06][..]));
+    // No task is touched.
+    assert_eq!(pair.target.outstanding_tasks().len(), 1);
+}
+
+#[test]
+fn nexus_reset_ends_every_task_of_the_session() {
+    let mut pair = with_query_functions();
+    pair.serve = false;
+    for _ in 0..3 {
+        pair.command(&read10(0, 1), TransferRequest::In(512));
+    }
+    pair.drive();
+    pair.initiator.task_management(Function::I_T_NEXUS_RESET, LUN, None);
+    pair.drive();
+    assert_eq!(pair.functions[0].tasks.len(), 3);
+    pair.target.respond_task_management(pair.functions[0].handle, Answer::COMPLETE);
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
+}
+
+/// A reset by a LUN in one format ends tasks that were sent with it in another.
+#[test]
+fn formats_of_a_lun_are_told_to_be_the_same() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    pair.command(&read10(0, 1), TransferRequest::In(512));
+    pair.drive();
+    pair.initiator.task_management(Function::ABORT_TASK_SET, [0x40, 0, 0, 0, 0, 0, 0, 0], None);
+    pair.drive();
+    assert_eq!((pair.functions[0].lun, pair.functions[0].tasks.len()), (LUN, 1));
+    assert!(pair.functions[0].present);
+}

@@ -36,6 +36,11 @@ impl InitiatorPort {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// ISID, six bytes.
+    pub fn isid(&self) -> u64 {
+        self.isid
+    }
 }
 
 impl fmt::Display for InitiatorPort {

@@ -4,7 +4,8 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::offload::{OffloadWork, Primitive};
 use crate::sense::Fault;
-use block::{BlockDevice, CompareOutcome, Durability};
+use crate::task_set::AccessClass;
+use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
 use scsi::FieldPointer;
 
@@ -24,7 +25,8 @@ pub(super) const COMMAND: Command = Command {
 /// Compares the medium with the first half of Data-Out and, if equal, writes the second half.
 ///
 /// * Data-Out: 2 × NUMBER OF LOGICAL BLOCKS blocks, the verify half first; the transport has to announce exactly as many.
-/// * Atomic against every other access to the blocks: the device does it at one instant.
+/// * Atomic against every other access to the blocks: the device does it at one instant, and not between the steps of a command that has
+///   several.
 /// * `Fault::Miscompare`: offset in bytes of the first difference; nothing was written.
 /// * `Fault::AboveLimit`: above MAXIMUM COMPARE AND WRITE LENGTH (VPD page B0h).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
@@ -41,7 +43,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         return Ok(Reply::good());
     }
     let half = data.len() / 2;
-    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let durability = call.durability();
+    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
     let device = call.unit.device();
     match device.compare_and_write(extent, data.slice(..half), data.slice(half..), durability).await? {
         CompareOutcome::Written => {

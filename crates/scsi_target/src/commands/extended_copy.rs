@@ -1,26 +1,33 @@
-//! EXTENDED COPY (LID1) (83h/00h), SPC-4 §6.4. VMware's XCOPY, the primitive behind clone and Storage vMotion.
+//! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind clone and Storage vMotion.
 //!
 //! The parameter list is checked whole before the first segment starts; such faults are ILLEGAL REQUEST. What goes wrong with a
 //! segment is COPY ABORTED, and what earlier segments copied stays. The copy manager resolves copy sources and destinations among the
 //! logical units that the asking nexus sees, and nowhere else (CVE-2020-28374).
 
 mod parameter_list;
+pub(crate) mod segments;
 
-use self::parameter_list::{Endpoint, ParameterList, Segment};
+pub(crate) use self::parameter_list::ParameterList;
+use self::parameter_list::{Endpoint, HEADER_BYTES, HEADER_BYTES_LID4};
+use self::segments::{CopySegment, Segment};
+use crate::background::Work;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::Limits;
+use crate::logical_unit::LogicalUnit;
 use crate::nexus::ItlNexus;
 use crate::offload::{OffloadWork, Primitive, Reason};
-use crate::sense::{self, CopyCause, Fault};
-use block::{BlockDevice, BlockError, CopyOutcome, Lba};
+use crate::sense::{CopyCause, Fault};
+use crate::task_set::{AccessClass, ExtentGuard};
+use block::{BlockDevice, BlockError, CopyOutcome, Durability, Extent, Lba};
 use hex_literal::hex;
-use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, LIST_ID_HELD, LIST_ID_NONE};
+use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, TransferCountUnits};
+use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey};
 use std::rc::Rc;
 
-pub(super) const COMMAND: Command = Command {
+pub(super) const LID1: Command = Command {
     name: "EXTENDED COPY (LID1)",
     operation: Operation::ExtendedCopy,
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
@@ -33,54 +40,90 @@ pub(super) const COMMAND: Command = Command {
     offload: Some(Primitive::Xcopy),
 };
 
-/// Header, and the longest descriptor lists.
-pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
-    16 + u64::from(limits.copy.maximum_descriptor_list_length)
+pub(super) const LID4: Command = Command {
+    name: "EXTENDED COPY (LID4)",
+    service_action: Some(service_action::EXTENDED_COPY_LID4),
+    cdb_usage: &hex!("83 01 0000000000000000 ffffffff 00 00"),
+    ..LID1
+};
+
+fn is_lid4(command: &Command) -> bool {
+    command.service_action == Some(service_action::EXTENDED_COPY_LID4)
 }
 
-/// Copies the segments in order. GOOD means that all of them are done and visible on all paths.
+/// Header, and the longest descriptor lists.
+pub(super) fn longest_parameter_list(command: &Command, limits: &Limits) -> u64 {
+    let header = if is_lid4(command) { HEADER_BYTES_LID4 } else { HEADER_BYTES };
+    header as u64 + u64::from(limits.copy.maximum_descriptor_list_length)
+}
+
+/// Copies the segments in order. GOOD means that all of them are done and visible on all paths, or with IMMED that they will be tried.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = u64::from(call.cdb.be32::<10>());
     if length == 0 {
         return Ok(Reply::good());
     }
-    let longest = longest_parameter_list(&call.target.limits);
+    let limits = &call.target.limits;
+    let longest = longest_parameter_list(call.command, limits);
     if length > longest {
         return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: longest });
     }
     let bytes = call.parameter_list(length)?;
-    let list = ParameterList::parse(&bytes, &call.target.limits.copy)?;
-    let running = match list.list_id_usage {
-        LIST_ID_NONE => None,
-        _ => Some(call.nexus.copies.start(list.list_id)?),
+    let list = match is_lid4(call.command) {
+        true => ParameterList::parse_lid4(&bytes, &limits.copy)?,
+        false => ParameterList::parse_lid1(&bytes, &limits.copy)?,
     };
-    let mut work = OffloadWork::default();
-    let mut result = Ok(());
-    for (index, segment) in list.segments.iter().enumerate() {
-        let copied = copy_segment(call, &list, segment, &mut work).await;
-        if let Err(cause) = copied {
-            let index = u16::try_from(index).unwrap_or(u16::MAX);
-            result = Err(copy_fault(index, cause));
-            break;
-        }
-        if let Some(running) = &running {
-            running.advance(segment.block_count * BLOCK);
-        }
+    let start = |list_id| {
+        let service_action = call.command.service_action.unwrap_or_default();
+        let limit = usize::from(limits.copy.maximum_concurrent_copies);
+        call.nexus.copies.start(list_id, service_action, TransferCountUnits::Bytes, limit)
+    };
+    let running = list.list_id.map(start).transpose()?;
+    if list.immediate
+        && let Some(running) = running
+    {
+        call.target.leave_to_background(call, running, Work::ExtendedCopy(list))?;
+        return Ok(Reply::took(length));
     }
+    let result = copy(call, &list, running.as_ref()).await;
     if let Some(running) = running {
-        let failure = result.as_ref().err().map(|fault| {
-            let outcome = sense::outcome(fault);
-            (outcome.status.0, outcome.sense_bytes())
-        });
-        running.finish(list.list_id_usage == LIST_ID_HELD, failure);
+        running.finish(list.keeps_results(), result.as_ref().map(|_| ()));
     }
-    result?;
+    let mut reply = Reply::took(length).offloaded(result?);
+    if list.good_with_sense {
+        reply.sense = Some(FixedSense::new(SenseKey::COMPLETED, AdditionalSense::EXTENDED_COPY_INFORMATION_AVAILABLE));
+    }
+    Ok(reply)
+}
+
+/// Carries out the segments of a list.
+pub(crate) async fn copy<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    list: &ParameterList,
+    running: Option<&Running>,
+) -> Result<OffloadWork, Fault> {
+    let mut work = OffloadWork::default();
+    for (index, segment) in list.segments.iter().enumerate() {
+        running.map_or(Ok(()), Running::check_abort)?;
+        let done = match segment {
+            Segment::Copy { copy, hold } => {
+                let hold = running.filter(|_| *hold && list.keeps_results());
+                copy_segment(call, list, copy, hold, &mut work).await.map(|()| copy.block_count * BLOCK)
+            }
+            Segment::Verify { source, ready } => verify_segment(call, list, *source, *ready).map(|()| 0),
+        };
+        let bytes = done.map_err(|cause| copy_fault(u16::try_from(index).unwrap_or(u16::MAX), cause))?;
+        if let Some(running) = running {
+            running.transferred(bytes);
+            running.segment_done();
+        }
+    }
     if work.copied_bytes > 0 && work.cloned_bytes == 0 {
         let detail =
             format!("{} bytes copied: source and destination differ in their place within 4 KiB", work.copied_bytes);
         work.not_offloaded = Some((Reason::Misaligned, detail));
     }
-    Ok(Reply::took(length).offloaded(work))
+    Ok(work)
 }
 
 /// A full pool and a protected destination are reported as for a WRITE: the host's reaction to them (pausing the virtual machine)
@@ -102,7 +145,8 @@ fn copy_fault(segment: u16, cause: CopyCause) -> Fault {
 async fn copy_segment<D: BlockDevice>(
     call: &Invocation<'_, D>,
     list: &ParameterList,
-    segment: &Segment,
+    segment: &CopySegment,
+    hold: Option<&Running>,
     work: &mut OffloadWork,
 ) -> Result<(), CopyCause> {
     if segment.block_count == 0 {
@@ -124,19 +168,84 @@ async fn copy_segment<D: BlockDevice>(
 
     // A RESERVE on the destination waits for this segment, as for a write.
     let _in_flight = destination.writes.enter();
+    let held_blocks = hold.map_or(0, |running| room_to_hold(call, running)).min(extent.count);
+    let written = Extent::new(segment.destination_lba, segment.block_count);
+    let _blocks = lock_both(source, extent, destination, written, held_blocks == 0).await;
     let from = source.device();
     let to = destination.device();
-    let copied = to.copy_from(&from, extent, Lba(segment.destination_lba)).await;
-    let CopyOutcome { cloned_bytes, copied_bytes } = copied.map_err(|error| match error {
+    let held = match held_blocks {
+        0 => None,
+        count => Some(from.read(Extent { count, ..extent }).await.map_err(|error| at_source(Fault::from(error)))?),
+    };
+    let rest = Extent::new(extent.lba.0 + held_blocks, extent.count - held_blocks);
+    let copied = to.copy_from(&from, rest, Lba(segment.destination_lba + held_blocks)).await;
+    let CopyOutcome { cloned_bytes, mut copied_bytes } = copied.map_err(|error| match error {
         BlockError::ReadFailed { .. } => at_source(Fault::from(error)),
         error => at_destination(Fault::from(error)),
     })?;
+    if let (Some(held), Some(running)) = (held, hold) {
+        // What is held is what was written. The rest came first: where the ranges overlap, this could have changed its source.
+        let head = Extent::new(segment.destination_lba, held_blocks);
+        let written = to.write(head, held.clone(), Durability::AsConfigured).await;
+        written.map_err(|error| at_destination(Fault::from(error)))?;
+        copied_bytes += held_blocks * BLOCK;
+        running.hold(&held);
+    }
     let bytes = segment.block_count * BLOCK;
     work.volume = Some(destination.volume);
     work.bytes += bytes;
     work.host_bytes_avoided += 2 * bytes;
     work.cloned_bytes += cloned_bytes;
     work.copied_bytes += copied_bytes;
+    Ok(())
+}
+
+/// The blocks of both ends, of the volume with the lower number first: two copies that go opposite ways do not wait for each other.
+/// `at_once`: one call of the device makes the copy.
+async fn lock_both<'a, D: BlockDevice>(
+    source: &'a LogicalUnit<D>,
+    from: Extent,
+    destination: &'a LogicalUnit<D>,
+    to: Extent,
+    at_once: bool,
+) -> [Option<ExtentGuard<'a>>; 2] {
+    let (reading, writing) =
+        if at_once { (AccessClass::Read, AccessClass::Write) } else { (AccessClass::Scan, AccessClass::Update) };
+    if source.volume == destination.volume {
+        return [Some(source.extents.lock(writing, &[from, to]).await), None];
+    }
+    let read = || source.extents.lock(reading, std::slice::from_ref(&from));
+    let write = || destination.extents.lock(writing, std::slice::from_ref(&to));
+    if source.volume < destination.volume {
+        let first = read().await;
+        [Some(first), Some(write().await)]
+    } else {
+        let first = write().await;
+        [Some(first), Some(read().await)]
+    }
+}
+
+/// Blocks that still fit into what is held of an operation.
+fn room_to_hold<D>(call: &Invocation<'_, D>, running: &Running) -> u64 {
+    let limit = u64::from(call.target.limits.copy.held_data_limit);
+    limit.saturating_sub(running.held_bytes() as u64) / BLOCK
+}
+
+/// Verify CSCD operation (SPC-4 §6.4.6.9): the logical unit has to be reachable, and with `ready` to have its medium and no reservation
+/// of another nexus.
+fn verify_segment<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    list: &ParameterList,
+    source: u16,
+    ready: bool,
+) -> Result<(), CopyCause> {
+    let path = resolve(call, list, source, 4)?;
+    if ready {
+        let unit: &LogicalUnit<D> = path.as_ref().map_or(call.unit, |path| &path.unit);
+        let at_source = |fault| CopyCause::Source(Box::new(fault));
+        unit.check_access(call.nexus, Access::Condition).map_err(at_source)?;
+        unit.check_present().map_err(at_source)?;
+    }
     Ok(())
 }
 

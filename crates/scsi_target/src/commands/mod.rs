@@ -1,7 +1,9 @@
 //! The commands, one file each: their rows, and what executes them. A command that is not listed does not exist.
 
+mod block_ranges;
 mod compare_and_write;
-mod extended_copy;
+mod copy_operation_abort;
+pub(crate) mod extended_copy;
 mod get_lba_status;
 mod inquiry;
 mod log_sense;
@@ -10,12 +12,14 @@ mod mode_sense;
 mod orwrite;
 mod persistent_reserve_in;
 mod persistent_reserve_out;
+pub(crate) mod populate_token;
 mod pre_fetch;
 mod prevent_allow_medium_removal;
 mod read;
 mod read_capacity;
 mod read_defect_data;
 mod receive_copy_results;
+mod receive_rod_token_information;
 mod release;
 mod report_luns;
 mod report_supported_operation_codes;
@@ -23,6 +27,8 @@ mod report_supported_task_management_functions;
 mod report_target_port_groups;
 mod request_sense;
 mod reserve;
+mod sanitize;
+mod set_target_port_groups;
 mod start_stop_unit;
 mod synchronize_cache;
 mod test_unit_ready;
@@ -32,6 +38,7 @@ mod write;
 mod write_and_verify;
 mod write_atomic;
 mod write_same;
+pub(crate) mod write_using_token;
 
 use crate::command::{Command, Operation};
 use crate::invocation::{BLOCK, Invocation, Reply};
@@ -45,7 +52,9 @@ use scsi::{Cdb, LogicalUnitNumber};
 /// The command table, by name.
 pub(crate) const COMMANDS: &[&Command] = &[
     &compare_and_write::COMMAND,
-    &extended_copy::COMMAND,
+    &copy_operation_abort::COMMAND,
+    &extended_copy::LID1,
+    &extended_copy::LID4,
     &get_lba_status::COMMAND,
     &inquiry::COMMAND,
     &log_sense::COMMAND,
@@ -66,6 +75,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &persistent_reserve_out::register_and_move::COMMAND,
     &persistent_reserve_out::release::COMMAND,
     &persistent_reserve_out::reserve::COMMAND,
+    &populate_token::COMMAND,
     &pre_fetch::PRE_FETCH_10,
     &pre_fetch::PRE_FETCH_16,
     &prevent_allow_medium_removal::COMMAND,
@@ -77,16 +87,25 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &read_capacity::READ_CAPACITY_16,
     &read_defect_data::READ_DEFECT_DATA_10,
     &read_defect_data::READ_DEFECT_DATA_12,
+    &receive_copy_results::DATA_LID1,
+    &receive_copy_results::DATA_LID4,
     &receive_copy_results::FAILURE_DETAILS,
     &receive_copy_results::OPERATING_PARAMETERS,
-    &receive_copy_results::STATUS,
+    &receive_copy_results::STATUS_LID1,
+    &receive_copy_results::STATUS_LID4,
+    &receive_rod_token_information::COMMAND,
     &release::COMMAND,
+    &receive_rod_token_information::ALL,
     &report_luns::COMMAND,
     &report_supported_operation_codes::COMMAND,
     &report_supported_task_management_functions::COMMAND,
     &report_target_port_groups::COMMAND,
     &request_sense::COMMAND,
     &reserve::COMMAND,
+    &sanitize::BLOCK_ERASE,
+    &sanitize::EXIT_FAILURE_MODE,
+    &sanitize::OVERWRITE,
+    &set_target_port_groups::COMMAND,
     &start_stop_unit::COMMAND,
     &synchronize_cache::SYNCHRONIZE_CACHE_10,
     &synchronize_cache::SYNCHRONIZE_CACHE_16,
@@ -105,6 +124,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &write_atomic::COMMAND,
     &write_same::WRITE_SAME_10,
     &write_same::WRITE_SAME_16,
+    &write_using_token::COMMAND,
 ];
 
 /// Executes an admitted command. Rare ones with large state are boxed, so that a READ or WRITE costs no more than its own.
@@ -112,10 +132,13 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     match call.command.operation {
         Operation::Read => read::execute(call).await,
         Operation::Write => write::execute(call).await,
-        Operation::CompareAndWrite => compare_and_write::execute(call).await,
+        Operation::CompareAndWrite => Box::pin(compare_and_write::execute(call)).await,
         Operation::WriteSame => Box::pin(write_same::execute(call)).await,
         Operation::Unmap => Box::pin(unmap::execute(call)).await,
+        Operation::CopyOperationAbort => Box::pin(copy_operation_abort::execute(call)).await,
         Operation::ExtendedCopy => Box::pin(extended_copy::execute(call)).await,
+        Operation::PopulateToken => Box::pin(populate_token::execute(call)).await,
+        Operation::WriteUsingToken => Box::pin(write_using_token::execute(call)).await,
         Operation::GetLbaStatus => Box::pin(get_lba_status::execute(call)).await,
         Operation::Inquiry => inquiry::execute(call),
         Operation::LogSense => log_sense::execute(call),
@@ -137,9 +160,13 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::ReadCapacity10 => read_capacity::execute_10(call),
         Operation::ReadCapacity16 => read_capacity::execute_16(call),
         Operation::ReadDefectData => read_defect_data::execute(call),
+        Operation::ReceiveCopyDataLid1 | Operation::ReceiveCopyDataLid4 => receive_copy_results::data(call),
         Operation::ReceiveCopyFailureDetails => receive_copy_results::failure_details(call),
         Operation::ReceiveCopyOperatingParameters => receive_copy_results::operating_parameters(call),
-        Operation::ReceiveCopyStatus => receive_copy_results::status(call),
+        Operation::ReceiveCopyStatusLid1 => receive_copy_results::status_lid1(call),
+        Operation::ReceiveCopyStatusLid4 => receive_copy_results::status_lid4(call),
+        Operation::ReceiveRodTokenInformation => receive_rod_token_information::execute(call),
+        Operation::ReportAllRodTokens => receive_rod_token_information::all(call),
         Operation::Release => release::execute(call),
         Operation::ReportLuns => report_luns::execute(call.nexus, &call.cdb),
         Operation::ReportSupportedOperationCodes => report_supported_operation_codes::execute(call),
@@ -147,6 +174,8 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::ReportTargetPortGroups => report_target_port_groups::execute(call),
         Operation::RequestSense => request_sense::execute(call),
         Operation::Reserve => Box::pin(reserve::execute(call)).await,
+        Operation::Sanitize => Box::pin(sanitize::execute(call)).await,
+        Operation::SetTargetPortGroups => Box::pin(set_target_port_groups::execute(call)).await,
         Operation::StartStopUnit => Box::pin(start_stop_unit::execute(call)).await,
         Operation::SynchronizeCache => Box::pin(synchronize_cache::execute(call)).await,
         Operation::TestUnitReady => test_unit_ready::execute(call),
@@ -214,9 +243,19 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         }
         Operation::Unmap => u64::from(cdb.be16::<7>()),
         Operation::ModeSelect => mode_select::parameter_list_length(command, cdb),
+        Operation::Sanitize => sanitize::parameter_list_length(command, cdb),
+        Operation::SetTargetPortGroups => set_target_port_groups::parameter_list_length(cdb),
         Operation::ExtendedCopy => {
             let length = u64::from(cdb.be32::<10>());
-            if length <= extended_copy::longest_parameter_list(limits) { length } else { 0 }
+            if length <= extended_copy::longest_parameter_list(command, limits) { length } else { 0 }
+        }
+        Operation::PopulateToken | Operation::WriteUsingToken => {
+            let longest = match command.operation {
+                Operation::PopulateToken => populate_token::longest_parameter_list(limits),
+                _ => write_using_token::longest_parameter_list(limits),
+            };
+            let length = u64::from(cdb.be32::<10>());
+            if length <= longest { length } else { 0 }
         }
         Operation::PersistentReserveOutClear
         | Operation::PersistentReserveOutPreempt
@@ -227,7 +266,8 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
             let length = persistent_reserve_out::parameter_list_length(cdb);
             if length <= u64::from(limits.persistent_reserve_out_bytes) { length } else { 0 }
         }
-        Operation::GetLbaStatus
+        Operation::CopyOperationAbort
+        | Operation::GetLbaStatus
         | Operation::Inquiry
         | Operation::LogSense
         | Operation::ModeSense
@@ -241,10 +281,15 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         | Operation::ReadCapacity10
         | Operation::ReadCapacity16
         | Operation::ReadDefectData
+        | Operation::ReceiveCopyDataLid1
+        | Operation::ReceiveCopyDataLid4
         | Operation::ReceiveCopyFailureDetails
         | Operation::ReceiveCopyOperatingParameters
-        | Operation::ReceiveCopyStatus
+        | Operation::ReceiveCopyStatusLid1
+        | Operation::ReceiveCopyStatusLid4
+        | Operation::ReceiveRodTokenInformation
         | Operation::Release
+        | Operation::ReportAllRodTokens
         | Operation::ReportLuns
         | Operation::ReportSupportedOperationCodes
         | Operation::ReportSupportedTaskManagementFunctions

@@ -1,6 +1,7 @@
-//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. One bit can be changed: SWP of the control page. WCE of the
-//! caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
+//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. Two bits can be changed: SWP of the control page, and SITUA of the logical block provisioning page,
+//! whose thresholds are the administrator's. WCE of the caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
 
+use super::mode_sense;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
@@ -38,6 +39,7 @@ pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
 #[derive(Default)]
 struct Changes {
     software_write_protect: Option<bool>,
+    single_initiator_threshold: Option<bool>,
 }
 
 /// Changes mode parameters. The whole list is checked first; every other nexus learns of a change.
@@ -49,8 +51,14 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     let list = call.parameter_list(length)?;
     let changes = parse(call, &list)?;
     let protect = changes.software_write_protect.filter(|protect| *protect != call.unit.software_write_protect());
+    let single = changes.single_initiator_threshold.filter(|single| *single != call.unit.single_initiator_threshold());
     if let Some(protect) = protect {
         call.unit.set_software_write_protect(protect);
+    }
+    if let Some(single) = single {
+        call.unit.set_single_initiator_threshold(single);
+    }
+    if protect.is_some() || single.is_some() {
         let this = call.nexus.id;
         call.target.raise_where(call.volume(), AdditionalSense::MODE_PARAMETERS_CHANGED, |nexus| nexus != this);
     }
@@ -84,20 +92,23 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Change
     let mut changes = Changes::default();
     while at < list.len() {
         let page = list.get(at..).unwrap_or_default();
-        let [page_code, page_length, ..] = page else { return Err(short(at + 2)) };
-        const SPF: u8 = 0x40;
-        if page_code & SPF != 0 {
-            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
-        }
+        let [page_code, second, ..] = page else { return Err(short(at + 2)) };
         let code = page_code & 0x3f;
-        let current = call.unit.mode_page(code, PageControl::Current);
-        let changeable = call.unit.mode_page(code, PageControl::Changeable);
+        // Page and subpage, where the length stands, and bytes before and with the parameters.
+        let (code, length_at, length) = if page_code & mode::SPF == 0 {
+            ((code, 0), 1, 2 + usize::from(*second))
+        } else {
+            let [_, _, high, low, ..] = page else { return Err(short(at + 4)) };
+            ((code, *second), 2, 4 + usize::from(u16::from_be_bytes([*high, *low])))
+        };
+        let exists = page_code & mode::SPF == 0 || code.1 != 0;
+        let current = mode_sense::page(call, code, PageControl::Current).filter(|_| exists);
+        let changeable = mode_sense::page(call, code, PageControl::Changeable);
         let (Some(current), Some(changeable)) = (current, changeable) else {
             return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
         };
-        let length = 2 + usize::from(*page_length);
         if length != current.len() {
-            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + 1)));
+            return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + length_at)));
         }
         let new = page.get(..length).ok_or(short(at + length))?;
         for (offset, ((new, current), changeable)) in new.iter().zip(&current).zip(&changeable).enumerate().skip(2) {
@@ -105,8 +116,14 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Change
                 return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + offset)));
             }
         }
-        if code == mode::CONTROL {
-            changes.software_write_protect = new.get(4).map(|flags| flags & mode::SWP != 0);
+        match code {
+            (mode::CONTROL, 0) => {
+                changes.software_write_protect = new.get(4).map(|flags| flags & mode::SWP != 0);
+            }
+            (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, mode::LOGICAL_BLOCK_PROVISIONING_SUBPAGE) => {
+                changes.single_initiator_threshold = new.get(4).map(|flags| flags & mode::SITUA != 0);
+            }
+            _ => {}
         }
         at += length;
     }

@@ -30,8 +30,13 @@ pub(super) const MODE_SENSE_10: Command = Command {
     ..MODE_SENSE_6
 };
 
-/// The pages of this logical unit, ascending. None has subpages.
-const PAGES: [u8; 3] = [mode::CACHING, mode::CONTROL, mode::INFORMATIONAL_EXCEPTIONS_CONTROL];
+/// The pages of this logical unit with their subpages, ascending.
+const PAGES: [(u8, u8); 4] = [
+    (mode::CACHING, 0),
+    (mode::CONTROL, 0),
+    (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, 0),
+    (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, mode::LOGICAL_BLOCK_PROVISIONING_SUBPAGE),
+];
 
 /// Returns header, block descriptor (unless DBD) and pages. LLBAA allows a long block descriptor, but the short one is returned.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
@@ -64,14 +69,35 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 }
 
 fn pages<D: BlockDevice>(call: &Invocation<'_, D>, control: PageControl) -> Result<Vec<u8>, Fault> {
-    let page_code = call.cdb.byte::<2>() & 0x3f;
-    if !matches!(call.cdb.byte::<3>(), 0 | mode::ALL_SUBPAGES) {
+    let (page_code, subpage_code) = (call.cdb.byte::<2>() & 0x3f, call.cdb.byte::<3>());
+    let of_page = |page: &(u8, u8)| page_code == mode::ALL_PAGES || page.0 == page_code;
+    let of_subpage = |page: &(u8, u8)| subpage_code == mode::ALL_SUBPAGES || page.1 == subpage_code;
+    if !PAGES.iter().any(of_page) {
+        return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 5)));
+    }
+    // All pages with one subpage code do not exist.
+    let all_of_one = page_code == mode::ALL_PAGES && !matches!(subpage_code, 0 | mode::ALL_SUBPAGES);
+    if all_of_one || !PAGES.iter().filter(|page| of_page(page)).any(of_subpage) {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(3)));
     }
-    if page_code == mode::ALL_PAGES {
-        return Ok(PAGES.into_iter().filter_map(|page| call.unit.mode_page(page, control)).flatten().collect());
+    let wanted = PAGES.iter().filter(|page| of_page(page) && of_subpage(page));
+    Ok(wanted.filter_map(|wanted| page(call, *wanted, control)).flatten().collect())
+}
+
+/// The bytes of a page and subpage; `None` when it does not exist.
+pub(super) fn page<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    (page_code, subpage_code): (u8, u8),
+    control: PageControl,
+) -> Option<Vec<u8>> {
+    match (page_code, subpage_code) {
+        (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, mode::LOGICAL_BLOCK_PROVISIONING_SUBPAGE) => {
+            let thresholds = call.target.threshold_descriptors(call.volume());
+            Some(call.unit.provisioning_mode_page(control, &thresholds))
+        }
+        (_, 0) => call.unit.mode_page(page_code, control),
+        _ => None,
     }
-    call.unit.mode_page(page_code, control).ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 5)))
 }
 
 /// Short LBA block descriptor: ESXi compares its block length with that of READ CAPACITY.

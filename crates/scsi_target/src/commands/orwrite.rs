@@ -4,6 +4,7 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
@@ -27,25 +28,23 @@ const STEP_BLOCKS: u64 = 128;
 
 /// Stores, for each bit, whether it was set on the medium or in Data-Out.
 ///
-/// A step writes only if the medium still holds what was read, and begins anew otherwise: no other write to a block is lost, and of two ORWRITE
-/// commands both take effect. An initiator that fails halfway sends the command again, which does no harm.
+/// No other command has an effect on the blocks meanwhile. A step writes only if the medium still holds what was read, and begins anew
+/// otherwise: not even what does not come through a command here (a return to a snapshot) is lost. An initiator that fails halfway sends the command again, which does no harm.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
     let range = call.range();
     let extent = call.unit.checked_extent(range, limit)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
-    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let durability = call.durability();
+    let _blocks = call.unit.extents.lock(AccessClass::Update, &[extent]).await;
     let step_bytes = usize::try_from(STEP_BLOCKS * BLOCK).unwrap_or(usize::MAX);
     for (step, given) in (0..).zip(data.chunks(step_bytes)) {
         let count = given.len() as u64 / BLOCK;
         combine(call, Extent::new(extent.lba.0 + step * STEP_BLOCKS, count), given, durability).await?;
     }
     let stored_bytes = data.len() as u64;
-    call.unit.count(|io| {
-        io.writes += 1;
-        io.written_bytes += stored_bytes;
-    });
+    call.unit.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }
 

@@ -99,6 +99,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         preempted
     };
     if call.cdb.service_action() == service_action::PREEMPT_AND_ABORT {
+        call.leave_task_set();
         abort(call, &preempted).await;
     }
     // What was admitted before the change, and may not be any more, is done before the answer.

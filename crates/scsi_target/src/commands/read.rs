@@ -4,6 +4,7 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 
@@ -47,6 +48,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let receivable = u64::from(call.request.expected_data_in).div_ceil(BLOCK);
     let wanted = Extent { count: extent.count.min(receivable), ..extent };
+    let _blocks = call.unit.extents.lock(AccessClass::Read, &[wanted]).await;
     let device = call.unit.device();
     if call.force_unit_access() && device.write_cache() {
         device.flush().await?;

@@ -1,7 +1,9 @@
-//! RECEIVE COPY STATUS (LID1), RECEIVE COPY OPERATING PARAMETERS and RECEIVE COPY FAILURE DETAILS (LID1) (84h/00h, /03h, /04h),
-//! SPC-4 §6.17 to §6.20; SPC-3 called them RECEIVE COPY RESULTS.
+//! RECEIVE COPY STATUS, RECEIVE COPY DATA, RECEIVE COPY OPERATING PARAMETERS and RECEIVE COPY FAILURE DETAILS (84h/00h to /06h), SPC-4 §6.17
+//! to §6.22; SPC-3 called them RECEIVE COPY RESULTS. Status and data come in two forms, for list identifiers of one byte (LID1) and of
+//! four (LID4).
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::copies::CopyRecord;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -9,10 +11,11 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::third_party_copy;
+use std::rc::Rc;
 
-pub(super) const STATUS: Command = Command {
+pub(super) const STATUS_LID1: Command = Command {
     name: "RECEIVE COPY STATUS (LID1)",
-    operation: Operation::ReceiveCopyStatus,
+    operation: Operation::ReceiveCopyStatusLid1,
     opcode: scsi::opcode::THIRD_PARTY_COPY_IN,
     service_action: Some(service_action::RECEIVE_COPY_STATUS_LID1),
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
@@ -23,12 +26,20 @@ pub(super) const STATUS: Command = Command {
     offload: None,
 };
 
+pub(super) const DATA_LID1: Command = Command {
+    name: "RECEIVE COPY DATA (LID1)",
+    operation: Operation::ReceiveCopyDataLid1,
+    service_action: Some(service_action::RECEIVE_COPY_DATA_LID1),
+    cdb_usage: &hex!("84 01 ff 00000000000000 ffffffff 00 00"),
+    ..STATUS_LID1
+};
+
 pub(super) const OPERATING_PARAMETERS: Command = Command {
     name: "RECEIVE COPY OPERATING PARAMETERS",
     operation: Operation::ReceiveCopyOperatingParameters,
     service_action: Some(service_action::RECEIVE_COPY_OPERATING_PARAMETERS),
     cdb_usage: &hex!("84 03 ff 00000000000000 ffffffff 00 00"),
-    ..STATUS
+    ..STATUS_LID1
 };
 
 pub(super) const FAILURE_DETAILS: Command = Command {
@@ -36,15 +47,55 @@ pub(super) const FAILURE_DETAILS: Command = Command {
     operation: Operation::ReceiveCopyFailureDetails,
     service_action: Some(service_action::RECEIVE_COPY_FAILURE_DETAILS_LID1),
     cdb_usage: &hex!("84 04 ff 00000000000000 ffffffff 00 00"),
-    ..STATUS
+    ..STATUS_LID1
+};
+
+pub(super) const STATUS_LID4: Command = Command {
+    name: "RECEIVE COPY STATUS (LID4)",
+    operation: Operation::ReceiveCopyStatusLid4,
+    service_action: Some(service_action::RECEIVE_COPY_STATUS_LID4),
+    cdb_usage: &hex!("84 05 ffffffff 00000000 ffffffff 00 00"),
+    ..STATUS_LID1
+};
+
+pub(super) const DATA_LID4: Command = Command {
+    name: "RECEIVE COPY DATA (LID4)",
+    operation: Operation::ReceiveCopyDataLid4,
+    service_action: Some(service_action::RECEIVE_COPY_DATA_LID4),
+    cdb_usage: &hex!("84 06 ffffffff 00000000 ffffffff 00 00"),
+    ..STATUS_LID4
 };
 
 const LIST_ID_AT: FieldPointer = FieldPointer::cdb(2);
 
+fn record<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<(u32, Rc<CopyRecord>), Fault> {
+    let list_id = match call.command.operation {
+        Operation::ReceiveCopyStatusLid4 | Operation::ReceiveCopyDataLid4 => call.cdb.be32::<2>(),
+        _ => u32::from(call.cdb.byte::<2>()),
+    };
+    let record = call.nexus.copies.get(list_id).ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
+    Ok((list_id, record))
+}
+
 /// How far the copy with this list identifier is, or how it ended.
-pub(super) fn status<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let record = call.nexus.copies.get(call.cdb.byte::<2>()).ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
-    let data = third_party_copy::copy_status(record.status.get(), record.segments.get(), record.bytes.get());
+pub(super) fn status_lid1<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    Ok(Reply::parameter_data(record(call)?.1.status_lid1(), call.cdb.be32::<10>()))
+}
+
+/// The same with the sense data of a copy that failed.
+pub(super) fn status_lid4<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    Ok(Reply::parameter_data(record(call)?.1.information(&[]), call.cdb.be32::<10>()))
+}
+
+/// What segments of the ended copy were told to hold; once returned it is gone.
+pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let (_, record) = record(call)?;
+    let held = record.take_held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
+    let data = third_party_copy::copy_data(&held);
+    let data = match call.command.operation {
+        Operation::ReceiveCopyDataLid4 => record.information(&data),
+        _ => data,
+    };
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }
 
@@ -55,12 +106,9 @@ pub(super) fn operating_parameters<D: BlockDevice>(call: &Invocation<'_, D>) -> 
 
 /// Sense data of a copy that failed; once returned it is discarded.
 pub(super) fn failure_details<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let list_id = call.cdb.byte::<2>();
-    let record = call.nexus.copies.get(list_id).ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
-    let data = match &*record.failure.borrow() {
-        Some((status, sense)) => third_party_copy::failure_details(*status, sense),
-        None => return Err(Fault::InvalidFieldInCdb(LIST_ID_AT)),
-    };
+    let (list_id, record) = record(call)?;
+    let (status, sense) = record.failure().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
     call.nexus.copies.discard(list_id);
+    let data = third_party_copy::failure_details(status, &sense);
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }

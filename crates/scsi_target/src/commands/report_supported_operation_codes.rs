@@ -29,15 +29,18 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     let timeouts = call.cdb.bit::<2>(0x80);
     let opcode = call.cdb.byte::<3>();
     let wanted = call.cdb.be16::<4>();
-    let has_service_actions = COMMANDS.iter().any(|row| row.opcode == opcode && row.service_action.is_some());
-    let plain = || COMMANDS.iter().copied().find(|row| row.opcode == opcode && row.service_action.is_none());
-    let by_service_action = || Command::with_service_action(opcode, u8::try_from(wanted).ok()?);
+    let rows = || COMMANDS.iter().copied().filter(|row| call.target.implements(row.operation));
+    let has_service_actions = rows().any(|row| row.opcode == opcode && row.service_action.is_some());
+    let plain = || rows().find(|row| row.opcode == opcode && row.service_action.is_none());
+    let by_service_action = || {
+        let row = Command::with_service_action(opcode, u8::try_from(wanted).ok()?)?;
+        call.target.implements(row.operation).then_some(row)
+    };
     let opcode_at = FieldPointer::cdb(3);
     let service_action_at = FieldPointer::cdb(4);
     let one = match call.cdb.byte::<2>() & 0b111 {
         0b000 => {
-            let rows = COMMANDS
-                .iter()
+            let rows = rows()
                 .map(|row| (row.opcode, row.service_action, u16::try_from(row.cdb_usage.len()).unwrap_or(u16::MAX)));
             let data = report::all_commands(rows, timeouts);
             return Ok(Reply::parameter_data(data, call.cdb.be32::<6>()));

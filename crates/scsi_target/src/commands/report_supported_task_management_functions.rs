@@ -21,13 +21,22 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// The functions that the transport and [`crate::task_management`] carry out. REPD asks for the extended form.
+/// The functions that the transport and [`crate::task_management`] carry out: those of SAM-3 and later only where the session carries them
+/// (RFC 7144). REPD asks for the extended form.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let functions = report::ABORT_TASK
+    let always = report::ABORT_TASK
         | report::ABORT_TASK_SET
         | report::CLEAR_TASK_SET
         | report::LOGICAL_UNIT_RESET
         | report::TARGET_RESET;
+    let functions = if call.nexus.query_functions.get() {
+        [
+            always | report::QUERY_TASK,
+            report::QUERY_ASYNCHRONOUS_EVENT | report::QUERY_TASK_SET | report::I_T_NEXUS_RESET,
+        ]
+    } else {
+        [always, 0]
+    };
     let data = report::task_management_functions(functions, call.cdb.bit::<2>(0x80));
     Ok(Reply::parameter_data(data, call.cdb.be32::<6>()))
 }

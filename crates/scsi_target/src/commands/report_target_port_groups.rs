@@ -1,4 +1,5 @@
-//! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. One group with every port, active/optimized: all paths lead to the same thread.
+//! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. All paths lead to the same thread; which of them hosts are to use, the
+//! administrator says.
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
@@ -21,6 +22,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
+/// IMPLICIT TRANSITION TIME: a transition takes one commit of the pool's log, however long the medium takes for it.
+const IMPLICIT_TRANSITION_SECONDS: u8 = 60;
+
 /// Returns the same data through every port: ESXi takes the whole answer from any port as current. PARAMETER DATA FORMAT 001b adds a
 /// header extension.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
@@ -29,8 +33,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
         0b001 => true,
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 7))),
     };
-    let identity = call.target.identity.borrow();
-    let ports: Vec<u16> = identity.ports.iter().map(|port| port.relative_identifier).collect();
-    let data = scsi::report::target_port_group(identity.target_port_group, &ports, extended);
+    let extended = extended.then_some(IMPLICIT_TRANSITION_SECONDS);
+    let data = scsi::target_port_groups::report(&call.target.port_groups(), extended);
     Ok(Reply::parameter_data(data, call.cdb.be32::<6>()))
 }

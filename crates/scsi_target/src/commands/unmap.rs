@@ -5,6 +5,7 @@ use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::MAPPING_UNIT_BLOCKS;
 use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::FieldPointer;
@@ -63,6 +64,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
     }
     if !extents.is_empty() {
+        let _blocks = call.unit.extents.lock(AccessClass::Write, &extents).await;
         call.unit.device().unmap(&extents).await?;
     }
     let not_offloaded = (blocks > 0 && whole_units == 0)

@@ -5,6 +5,7 @@ use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
@@ -61,6 +62,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 2))),
     };
     let every_block_same = byte_check(&call.cdb) == 0b11;
+    let class = if blocks <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Read } else { AccessClass::Scan };
+    let _blocks = call.unit.extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
     let device = call.unit.device();
     let mut done = 0;
     while done < blocks {

@@ -4,7 +4,8 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use block::{BlockDevice, Durability, Extent};
+use crate::task_set::AccessClass;
+use block::{BlockDevice, Extent};
 use hex_literal::hex;
 
 const WRITE: Command = Command {
@@ -49,13 +50,11 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;
-    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let durability = call.durability();
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
+    let _blocks = call.unit.extents.lock(AccessClass::Write, &[stored]).await;
     call.unit.device().write(stored, data, durability).await?;
-    call.unit.count(|io| {
-        io.writes += 1;
-        io.written_bytes += stored_bytes;
-    });
+    call.unit.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

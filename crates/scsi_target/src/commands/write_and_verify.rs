@@ -4,6 +4,7 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
 
@@ -43,15 +44,13 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let data = call.block_data_out(needed_bytes)?;
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
+    let _blocks = call.unit.extents.lock(AccessClass::Update, &[stored]).await;
     let device = call.unit.device();
     device.write(stored, data.clone(), Durability::Forced).await?;
     let medium = device.read(stored).await?;
     if call.cdb.bit::<1>(0x02) {
         super::verify::compare(&medium, &data)?;
     }
-    call.unit.count(|io| {
-        io.writes += 1;
-        io.written_bytes += stored_bytes;
-    });
+    call.unit.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

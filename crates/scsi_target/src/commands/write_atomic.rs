@@ -3,7 +3,8 @@
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
-use block::{BlockDevice, Durability};
+use crate::task_set::AccessClass;
+use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
 
@@ -40,11 +41,9 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
     let needed_bytes = count * BLOCK;
     let data = call.exact_data_out(needed_bytes, COUNT_AT)?;
-    let durability = if call.force_unit_access() { Durability::Forced } else { Durability::AsConfigured };
+    let durability = call.durability();
+    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
     call.unit.device().write(extent, data, durability).await?;
-    call.unit.count(|io| {
-        io.writes += 1;
-        io.written_bytes += needed_bytes;
-    });
+    call.unit.count_write(needed_bytes);
     Ok(Reply::took(needed_bytes))
 }

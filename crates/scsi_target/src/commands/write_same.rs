@@ -5,6 +5,7 @@ use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::offload::{OffloadWork, Primitive};
 use crate::sense::Fault;
+use crate::task_set::AccessClass;
 use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
@@ -63,7 +64,11 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let no_data_out = no_data_out(call.command, &call.cdb);
     let payload_bytes = if no_data_out { 0 } else { BLOCK };
     let payload = call.exact_data_out(payload_bytes, FieldPointer::cdb(1))?;
-    if payload.iter().all(|byte| *byte == 0) {
+    let zeros = payload.iter().all(|byte| *byte == 0);
+    let class =
+        if zeros || count <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Write } else { AccessClass::Update };
+    let _blocks = call.unit.extents.lock(class, &[extent]).await;
+    if zeros {
         call.unit.device().zero(extent, Durability::AsConfigured).await?;
     } else {
         write_pattern(call, extent, &payload).await?;

@@ -74,7 +74,34 @@ fn designators_name_the_unit_equally_on_every_port() {
 fn third_party_copy_page_lists_the_commands_that_exist() {
     let array = Array::new();
     let data = inquiry(&array.lun0(), Some(0x8f), 1024).data_in;
-    assert_eq!(data[4..18], hex!("0001 000c 08 83 01 00 84 03 00 03 04 00"));
+    // Each descriptor is a type, a length, and what is of a multiple of four bytes.
+    let mut descriptors = std::collections::BTreeMap::new();
+    let mut rest = &data[4..];
+    while let [a, b, c, d, ..] = *rest {
+        let length = usize::from(u16::from_be_bytes([c, d]));
+        assert_eq!(length % 4, 0);
+        descriptors.insert(u16::from_be_bytes([a, b]), &rest[4..4 + length]);
+        rest = &rest[4 + length..];
+    }
+    assert_eq!(
+        descriptors.keys().copied().collect::<Vec<_>>(),
+        [0x0000, 0x0001, 0x0004, 0x0008, 0x000c, 0x0106, 0x0108, 0x8001, 0xc001]
+    );
+    let commands = hex!("11 83 05 00 01 10 11 1c 84 08 00 01 03 04 05 06 07 08 00 00");
+    assert_eq!(descriptors[&0x0001][..18], commands[..18]);
+    assert_eq!(descriptors[&0x0008][..6], hex!("05 02 07 0a 0d e4"));
+    let limits = Limits::default().tokens;
+    let block_limits = hex!("000000000000 0020 00000258 0000003c 0000000002000000 0000000002000000");
+    assert_eq!(descriptors[&0x0000][..32], block_limits);
+    assert_eq!(limits.blocks, 0x200_0000);
+    let features = descriptors[&0x0106];
+    assert_eq!((features.len(), &features[..12]), (0x5c, &[0; 12][..]));
+    assert_eq!(features[12..24], hex!("00000000 00000e10 00000258"));
+    assert_eq!(features[42..60], hex!("0030 00 00 002c 0000 0008 0000000400000000"));
+    let types = descriptors[&0x0108];
+    assert_eq!((types.len(), &types[..8], types[8]), (132, &hex!("0000 0080 00800000")[..], 0x03));
+    assert_eq!((&types[68..72], types[72]), (&hex!("ffff0001")[..], 0x02));
+    assert_eq!(descriptors[&0xc001][..5], hex!("00004000 09"));
 }
 
 #[test]
@@ -135,7 +162,7 @@ fn one_port_group_holds_every_port() {
     let one = array.on(array.a, 0).command(&report);
     let two = array.on(array.a2, 0).command(&report);
     assert_eq!(one.data_in, two.data_in);
-    assert_eq!(one.data_in.as_ref(), hex!("00000010 00 01 0001 00 00 00 02 00000001 00000002"));
+    assert_eq!(one.data_in.as_ref(), hex!("00000010 00 8f 0001 00 00 00 02 00000001 00000002"));
     let cut = array.lun0().command(&hex!("a3 0a 00000000 00000004 00 00"));
     assert_eq!(cut.data_in.as_ref(), hex!("00000010"));
     assert_check(&array.lun0().command(&hex!("a4 0a 00000000 00000000 00 00")), 0x05, 0x20, 0x00);
@@ -143,7 +170,7 @@ fn one_port_group_holds_every_port() {
 
 #[test]
 fn operation_codes_are_reported_from_the_table() {
-    let array = Array::new();
+    let array = Array::explicit();
     for (opcode, service_action, length) in
         [(0x89, None, 16u8), (0x83, Some(0u8), 16), (0x84, Some(3), 16), (0x93, None, 16), (0x42, None, 10)]
     {
@@ -178,13 +205,13 @@ fn commands_that_do_not_exist_are_refused_as_such() {
     for opcode in [0xe7, 0x85, 0x4c] {
         assert_check(&array.lun0().command(&[opcode]), 0x05, 0x20, 0x00);
     }
-    assert_field(&array.lun0().command(&[0x83, 0x01]), true, 1);
+    assert_field(&array.lun0().command(&[0x83, 0x1f]), true, 1);
     assert_field(&array.lun0().command(&[0x84, 0x1f]), true, 1);
 }
 
 #[test]
 fn every_row_of_the_table_is_dispatched() {
-    let array = Array::new();
+    let array = Array::explicit();
     for row in crate::commands::COMMANDS {
         let mut cdb = [0; 16];
         cdb[0] = row.opcode;

@@ -5,6 +5,9 @@ use hex_literal::hex;
 use scsi::third_party_copy::{BlockToBlockOffsetSegment, BlockToBlockSegment, IdentificationCscd, ParameterListHeader};
 use zerocopy::IntoBytes;
 
+pub(super) mod lid4;
+mod segments;
+
 /// A parameter list of CSCD descriptors for volumes and of segments.
 struct List {
     id: u8,
@@ -35,6 +38,11 @@ impl List {
         let header = ParameterListHeader::new(self.id, self.usage, lengths.0, lengths.1);
         [header.as_bytes(), cscds, &segments].concat()
     }
+}
+
+/// A parameter list that copies between two volumes.
+pub(super) fn list_between(volumes: [u64; 2], blocks: u16, from: u64, to: u64) -> Vec<u8> {
+    List::of(&volumes, &[segment(blocks, from, to)]).bytes()
 }
 
 fn send(path: &Path<'_>, list: &[u8]) -> Response {
@@ -137,7 +145,7 @@ fn results_are_kept_as_the_usage_says() {
     assert_eq!(details[56], CHECK_CONDITION);
     assert_eq!(details[60..], response.sense);
     assert_field(&receive(&path, 4, 1), true, 2);
-    array.target.target_reset();
+    array.target.target_reset(array.a);
 }
 
 #[test]
@@ -426,10 +434,10 @@ fn operating_parameters_are_those_enforced() {
     assert_eq!(
         data.as_ref(),
         hex!(
-            "0000002b 01000000 0040 0040 00000f00 01e00000 00000000 00000000 00000000
-             0000 00ff ff 09 00 00 000000 03 02 0a e4"
+            "0000002d 01000000 0040 0040 00000f00 01e00000 00000000 00004000 00000000
+             0000 00ff ff 09 00 09 000000 05 02 07 0a 0d e4"
         )
     );
     let cut = array.lun0().command(&cdb16(0x84, 3, 0, 8)).data_in;
-    assert_eq!(cut.as_ref(), hex!("0000002b 01000000"));
+    assert_eq!(cut.as_ref(), hex!("0000002d 01000000"));
 }

@@ -56,3 +56,19 @@ fn a_soft_threshold_is_a_unit_attention() {
     array.target.soft_threshold_reached(None);
     assert_check(&array.on(array.a, 1).command(&[0; 6]), 0x06, 0x38, 0x07);
 }
+
+/// Other thresholds are other mode parameters, on the volume's LUN or, when they are the pool's, on all.
+#[test]
+fn thresholds_that_were_set_are_a_unit_attention() {
+    let array = Array::new();
+    array.target.thresholds_changed(Some(VolumeId(10)));
+    for nexus in [array.a, array.a2, array.b] {
+        assert_good(&array.on(nexus, 1).command(&[0; 6]));
+        assert_check(&array.on(nexus, 0).command(&[0; 6]), 0x06, 0x2a, 0x01);
+        assert_good(&array.on(nexus, 0).command(&[0; 6]));
+    }
+    array.target.thresholds_changed(None);
+    for lun in [0, 1] {
+        assert_check(&array.on(array.a, lun).command(&[0; 6]), 0x06, 0x2a, 0x01);
+    }
+}

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 /// Mapped blocks.
 type Blocks = BTreeMap<u64, [u8; 512]>;
@@ -24,6 +24,13 @@ struct Inner {
     full: Cell<bool>,
     bad_block: Cell<Option<u64>>,
     held: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
+    /// What this is a capture of.
+    captures: RefCell<Option<Rc<Inner>>>,
+    /// Captures of this that were not discarded.
+    captured: Cell<u64>,
+    captures_full: Cell<bool>,
+    stutters: Cell<bool>,
     flushes: Cell<u64>,
     forced: Cell<u64>,
     calls: Cell<u64>,
@@ -44,6 +51,11 @@ impl MemoryDevice {
             full: Cell::new(false),
             bad_block: Cell::new(None),
             held: Cell::new(false),
+            waiting: RefCell::default(),
+            captures: RefCell::default(),
+            captured: Cell::new(0),
+            captures_full: Cell::new(false),
+            stutters: Cell::new(false),
             flushes: Cell::new(0),
             forced: Cell::new(0),
             calls: Cell::new(0),
@@ -78,6 +90,29 @@ impl MemoryDevice {
     /// Mutating calls wait until the gate opens again.
     pub fn hold(&self, held: bool) {
         self.0.held.set(held);
+        for waker in self.0.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// No space is left for what captures of this device hold.
+    pub fn set_captures_full(&self, full: bool) {
+        self.0.captures_full.set(full);
+    }
+
+    /// Captures of this device that are there.
+    pub fn captures(&self) -> u64 {
+        self.0.captured.get()
+    }
+
+    /// Every call lets others go first, once.
+    pub fn stutter(&self) {
+        self.0.stutters.set(true);
+    }
+
+    async fn let_others_go_first(&self) {
+        let mut first = self.0.stutters.get();
+        poll_fn(|_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 
     pub fn mapped_blocks(&self) -> usize {
@@ -105,12 +140,25 @@ impl MemoryDevice {
         }
     }
 
+    /// Waits until the gate is open.
+    async fn gate(&self) {
+        poll_fn(|context| {
+            if !self.0.held.get() {
+                return Poll::Ready(());
+            }
+            self.0.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
     async fn enter(&self, extent: Extent, durability: Durability) -> Result<(), BlockError> {
         self.check(extent)?;
         if self.0.read_only.get() {
             return Err(BlockError::ReadOnly);
         }
-        poll_fn(|_| if self.0.held.get() { Poll::Pending } else { Poll::Ready(()) }).await;
+        self.let_others_go_first().await;
+        self.gate().await;
         if durability == Durability::Forced {
             self.0.forced.set(self.0.forced.get() + 1);
         }
@@ -165,11 +213,13 @@ impl BlockDevice for MemoryDevice {
     }
 
     fn mapping_resources(&self) -> MappingResources {
-        let available_bytes = if self.0.full.get() { 0 } else { 5 << 30 };
+        let source_full = self.0.captures.borrow().as_ref().is_some_and(|source| source.captures_full.get());
+        let available_bytes = if self.0.full.get() || source_full { 0 } else { 5 << 30 };
         MappingResources { available_bytes, used_bytes: self.mapped_blocks() as u64 * 512 }
     }
 
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {
+        self.let_others_go_first().await;
         self.check(extent)?;
         Ok(Bytes::from(self.content(extent)?))
     }
@@ -241,6 +291,30 @@ impl BlockDevice for MemoryDevice {
         } else {
             CopyOutcome { cloned_bytes: 0, copied_bytes: bytes }
         })
+    }
+
+    async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
+        let held = Self::new(self.0.id.0 + 1000, self.0.block_count.get());
+        self.gate().await;
+        for extent in extents {
+            self.check(*extent)?;
+            let blocks = self.0.blocks.borrow();
+            let range = blocks.range(extent.lba.0..extent.lba.0 + extent.count);
+            held.0.blocks.borrow_mut().extend(range.map(|(lba, block)| (*lba, *block)));
+        }
+        if self.0.full.get() {
+            return Err(BlockError::PoolFull);
+        }
+        held.0.read_only.set(true);
+        held.0.captures.replace(Some(Rc::clone(&self.0)));
+        self.0.captured.set(self.0.captured.get() + 1);
+        Ok(held)
+    }
+
+    fn discard(&self) {
+        let source = self.0.captures.take().expect("only captures are discarded, once");
+        source.captured.set(source.captured.get() - 1);
+        self.0.block_count.set(0);
     }
 
     async fn flush(&self) -> Result<(), BlockError> {

@@ -8,8 +8,10 @@ fn all_pages_come_with_a_block_descriptor() {
     assert_eq!(data[..12], hex!("37 00 10 08 00020000 00000200"));
     assert_eq!(data.len(), 0x38);
     assert_eq!((data[12], data[32], data[44]), (0x08, 0x0a, 0x1c));
+    // With subpages, one more: logical block provisioning, without thresholds.
     let without = array.lun0().command(&hex!("5a 08 3f ff 000000 00ff 00")).data_in;
-    assert_eq!(without[..8], hex!("0032 00 10 00 00 0000"));
+    assert_eq!(without[..8], hex!("0042 00 10 00 00 0000"));
+    assert_eq!(without[without.len() - 16..], hex!("5c 02 000c 00 0000000000000000000000"));
     array.volumes[0].resize(1 << 33);
     let data = array.lun0().command(&hex!("1a 00 08 00 ff 00")).data_in;
     assert_eq!(data[4..12], hex!("ffffffff 00000200"));
@@ -22,7 +24,9 @@ fn pages_have_their_lengths() {
         let data = array.lun0().command(&[0x1a, 0x08, page, 0, 0xff, 0]).data_in;
         assert_eq!((data[4], data[5], data.len()), (page, length, usize::from(length) + 6));
     }
-    for cdb in [hex!("1a 08 2b 00 ff 00"), hex!("1a 08 1c 02 ff 00"), hex!("1a 08 3f 01 ff 00")] {
+    for cdb in
+        [hex!("1a 08 2b 00 ff 00"), hex!("1a 08 1c 03 ff 00"), hex!("1a 08 3f 01 ff 00"), hex!("1a 08 08 02 ff 00")]
+    {
         assert_eq!(array.lun0().command(&cdb).sense[12], 0x24);
     }
 }

@@ -5,6 +5,7 @@ mod durable;
 mod fencing;
 mod model;
 mod out;
+mod report;
 
 use super::*;
 use hex_literal::hex;

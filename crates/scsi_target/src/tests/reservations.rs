@@ -102,11 +102,27 @@ fn a_target_reset_resets_every_unit() {
     let array = Array::new();
     assert_good(&array.lun0().command(&RESERVE));
     assert_good(&array.on(array.a, 1).command(&RESERVE));
-    array.target.target_reset();
+    array.target.target_reset(array.a);
     for lun in [0, 1] {
         assert_check(&array.on(array.b, lun).command(&RESERVE), 0x06, 0x29, 0x03);
         assert_good(&array.on(array.b, lun).command(&RESERVE));
     }
+}
+
+/// A target reset used to reach every logical unit, so that one host could end the commands and drop the reservation of another with which it
+/// shares nothing.
+#[test]
+fn a_target_reset_leaves_alone_what_the_initiator_may_not_see() {
+    let array = Array::new();
+    array.target.set_access(VolumeId(12), Grant { initiator: Some("iqn.b".into()), lun: 2 }).unwrap();
+    let other = array.on(array.b, 2);
+    while other.command(&[0; 6]).status != GOOD {}
+    assert_good(&other.command(&RESERVE));
+    array.target.target_reset(array.a);
+    assert_eq!(array.target.reservation_holder(VolumeId(12)), Some(array.b));
+    assert_good(&other.command(&[0; 6]));
+    assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x29, 0x03);
+    assert_eq!(array.target.volumes_of(array.a), [VolumeId(10), VolumeId(11)]);
 }
 
 #[test]

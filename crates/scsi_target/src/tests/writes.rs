@@ -1,6 +1,7 @@
 //! The rarer writes: ORWRITE and WRITE ATOMIC; and READ DEFECT DATA.
 
 use super::*;
+use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
 
 fn atomic(lba: u64, count: u16) -> [u8; 16] {
@@ -28,10 +29,16 @@ fn orwrite_loses_no_write_in_between() {
     let mut request = pin!(request);
     // It has read zeros and waits to write.
     assert!(request.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let mut write = pin!(array.on(array.b, 0).request(&cdb16(0x8a, 0, 0, 1), Bytes::from(pattern(0x20, 1)), 0, 512));
     array.volumes[0].hold(false);
-    array.on(array.b, 0).write(0, &pattern(0x10, 1));
+    assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending(), "ORWRITE is under way");
+    // What does not come through a command waits for nobody.
+    let (extent, data) = (Extent::new(0, 1), Bytes::from(pattern(0x10, 1)));
+    run(array.volumes[0].write(extent, data, Durability::AsConfigured)).unwrap();
     assert_good(&run(request));
     assert_eq!(array.lun0().read(0, 1), pattern(0x11, 1));
+    assert_good(&run(write));
+    assert_eq!(array.lun0().read(0, 1), pattern(0x20, 1));
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Run {
         let mapped = if counted { info.mapped_bytes / 4096 } else { object.mapped };
         let size = info.size_bytes / 512;
         let parent = info.parent.map_or(0, |parent| parent.0);
-        let snapshot = info.kind == ObjectKind::Snapshot;
+        let snapshot = info.kind != ObjectKind::Volume;
         let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
         let found = (size, mapped, info.write_cache, snapshot, parent, reserved);
         let expected =

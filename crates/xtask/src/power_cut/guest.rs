@@ -4,7 +4,7 @@
 //! Kernel and busybox are downloaded with apt-get, unpacked and not installed, and kept in `target/power-cut/guest`; remove that directory to
 //! get newer ones. The root file system is made anew for every run, since windlass is another one each time.
 
-mod initramfs;
+pub(crate) mod initramfs;
 
 use anyhow::{Context, Result, bail, ensure};
 use harness::program;
@@ -26,16 +26,26 @@ const MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "virtio_net", "crc32c_ge
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What QEMU boots.
-pub(super) struct Guest {
+pub(crate) struct Guest {
     /// The kernel.
-    pub(super) kernel: PathBuf,
+    pub(crate) kernel: PathBuf,
     /// The root file system.
-    pub(super) initramfs: PathBuf,
+    pub(crate) initramfs: PathBuf,
 }
 
 impl Guest {
     /// Makes the guest that runs `windlass`: what it is made of goes to `cache` unless it is there, the root file system to `directory`.
-    pub(super) fn make(windlass: &Path, cache: &Path, directory: &Path) -> Result<Self> {
+    pub(crate) fn make(windlass: &Path, cache: &Path, directory: &Path) -> Result<Self> {
+        // Without its line tables the program is a quarter as large, and every boot unpacks it.
+        let stripped = directory.join("windlass");
+        let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;
+        program::require(&strip, &[Path::new("-o"), &stripped, windlass], LIMIT)?;
+        let mke2fs = program::find("mke2fs").context("mke2fs is not installed; it is in the package e2fsprogs")?;
+        Self::of(INIT, &[("windlass", &stripped), ("mke2fs", &mke2fs)], cache, directory)
+    }
+
+    /// Makes a guest of a first process and programs, which it finds in `/programs`.
+    pub(crate) fn of(init: &str, programs: &[(&str, &Path)], cache: &Path, directory: &Path) -> Result<Self> {
         ensure!(
             cfg!(target_arch = "x86_64"),
             "the guest's kernel is one for x86-64, and this machine has another processor"
@@ -48,12 +58,7 @@ impl Guest {
             std::fs::rename(unfinished.path().join("parts"), &parts)?;
         }
         let initramfs = directory.join("initramfs");
-        // Without its line tables the program is a quarter as large, and every boot unpacks it.
-        let stripped = directory.join("windlass");
-        let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;
-        program::require(&strip, &[Path::new("-o"), &stripped, windlass], LIMIT)?;
-        let mke2fs = program::find("mke2fs").context("mke2fs is not installed; it is in the package e2fsprogs")?;
-        write_initramfs(&parts, &[("windlass", &stripped), ("mke2fs", &mke2fs)], &initramfs)?;
+        write_initramfs(init, &parts, programs, &initramfs)?;
         Ok(Self { kernel: parts.join("kernel"), initramfs })
     }
 }
@@ -104,16 +109,17 @@ fn fetch(directory: &Path) -> Result<()> {
 }
 
 /// Name of a module from its path: `virtio_rng` for `kernel/drivers/…/virtio-rng.ko`.
-fn module_name(path: &str) -> String {
+pub(crate) fn module_name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default();
     file.trim_end_matches(".ko").replace('-', "_")
 }
 
 /// Paths of modules and of those each needs, as `depmod` writes them.
-struct Dependencies(BTreeMap<String, (String, Vec<String>)>);
+pub(crate) struct Dependencies(BTreeMap<String, (String, Vec<String>)>);
 
 impl Dependencies {
-    fn parse(text: &str) -> Self {
+    /// Reads `modules.dep`.
+    pub(crate) fn parse(text: &str) -> Self {
         let entries = text.lines().filter_map(|line| {
             let (path, needed) = line.split_once(':')?;
             let needed = needed.split_ascii_whitespace().map(module_name).collect();
@@ -123,7 +129,7 @@ impl Dependencies {
     }
 
     /// Adds the paths of the module and of all it needs to `order`, each once and after what it needs; `None` when one is not there.
-    fn collect(&self, name: &str, order: &mut Vec<String>) -> Option<()> {
+    pub(crate) fn collect(&self, name: &str, order: &mut Vec<String>) -> Option<()> {
         let (path, needed) = self.0.get(name)?;
         if order.contains(path) {
             return Some(());
@@ -139,11 +145,11 @@ impl Dependencies {
 }
 
 /// Writes the root file system: init, busybox, modules, and the programs with the shared libraries that they need.
-fn write_initramfs(parts: &Path, programs: &[(&str, &Path)], path: &Path) -> Result<()> {
+fn write_initramfs(init: &str, parts: &Path, programs: &[(&str, &Path)], path: &Path) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut archive = Archive::new(BufWriter::new(file));
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    archive.file("init", INIT.as_bytes())?;
+    archive.file("init", init.as_bytes())?;
     archive.file("bin/busybox", &read(&parts.join("busybox"))?)?;
     let order = read(&parts.join("modules/order"))?;
     for name in String::from_utf8_lossy(&order).lines() {

@@ -1,7 +1,6 @@
 //! The guest as a QEMU process: started, listened to on its serial console, and cut off.
 
-use super::Interruption;
-use super::guest::Guest;
+use super::{Guest, Interruption};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use harness::program;
@@ -26,7 +25,7 @@ const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
 /// How the guest's processor is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Accelerator {
+pub(crate) enum Accelerator {
     /// KVM where it boots the guest, else TCG.
     Auto,
     /// This machine's own processor.
@@ -37,27 +36,31 @@ pub(super) enum Accelerator {
 
 /// The disk as QEMU sees it.
 #[derive(Clone, Debug)]
-pub(super) enum DiskSource {
+pub(crate) enum DiskSource {
     /// A file of the host, past its page cache.
     File(PathBuf),
     /// The Unix socket of an NBD server.
     Nbd(PathBuf),
+    /// The URL of a logical unit, which QEMU reaches itself. A write for which it has no space pauses the guest.
+    Iscsi(String),
 }
 
 /// What stays the same from boot to boot.
-pub(super) struct Rack {
-    pub(super) guest: Guest,
-    pub(super) accelerator: Accelerator,
-    pub(super) disk: DiskSource,
+pub(crate) struct Rack {
+    pub(crate) guest: Guest,
+    pub(crate) accelerator: Accelerator,
+    pub(crate) disk: DiskSource,
     /// Ports of 127.0.0.1 that lead to ports of the guest.
-    pub(super) forwards: Vec<(u16, u16)>,
+    pub(crate) forwards: Vec<(u16, u16)>,
+    /// A Unix socket for QEMU's monitor.
+    pub(crate) monitor: Option<PathBuf>,
     /// For the console and QEMU's own words.
-    pub(super) directory: PathBuf,
-    pub(super) interruption: Interruption,
+    pub(crate) directory: PathBuf,
+    pub(crate) interruption: Interruption,
 }
 
 /// A running guest. Dropping it kills it.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     process: Child,
     console: Receiver<String>,
     interruption: Interruption,
@@ -66,12 +69,12 @@ pub(super) struct Machine {
 
 impl Rack {
     /// The console of all boots.
-    pub(super) fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.directory.join("console.log")
     }
 
     /// Chooses how the guest runs when that is left to us: KVM is no use on every machine that has it.
-    pub(super) fn choose_accelerator(&mut self) -> Result<()> {
+    pub(crate) fn choose_accelerator(&mut self) -> Result<()> {
         if self.accelerator != Accelerator::Auto {
             return Ok(());
         }
@@ -91,7 +94,7 @@ impl Rack {
     }
 
     /// Starts the guest; `parameters` are variables of its first process.
-    pub(super) fn boot(&self, parameters: &str) -> Result<Machine> {
+    pub(crate) fn boot(&self, parameters: &str) -> Result<Machine> {
         let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
         // The kernel kills QEMU when this process is killed itself, and nothing of us is left to do it.
         let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
@@ -111,7 +114,11 @@ impl Rack {
         let network = format!("user,id=network,ipv6=off,restrict=on{}", forwards.collect::<String>());
         command.args(["-netdev", &network, "-device", "virtio-net-pci,netdev=network,romfile="]);
         command.args(["-blockdev", &self.disk.option()?]);
-        command.args(["-device", "virtio-blk-pci,drive=disk,write-cache=on,config-wce=off,logical_block_size=512"]);
+        command.args(["-device", &self.disk.device()]);
+        if let Some(socket) = &self.monitor {
+            let socket = socket.to_str().context("the path of the target directory is not UTF-8")?.replace(',', ",,");
+            command.args(["-qmp", &format!("unix:{socket},server=on,wait=off")]);
+        }
 
         let log = self.log();
         let open = |path: &Path| File::options().create(true).append(true).open(path);
@@ -144,6 +151,17 @@ impl DiskSource {
             Ok::<_, anyhow::Error>(text.replace(',', ",,"))
         };
         Ok(match self {
+            Self::Iscsi(url) => {
+                let parsed = url.strip_prefix("iscsi://").and_then(|rest| {
+                    let (portal, rest) = rest.split_once('/')?;
+                    let (target, lun) = rest.rsplit_once('/')?;
+                    Some((portal, target, lun))
+                });
+                let (portal, target, lun) = parsed.with_context(|| format!("{url} names no logical unit"))?;
+                format!(
+                    "driver=raw,node-name=disk,file.driver=iscsi,file.transport=tcp,file.portal={portal},file.target={target},file.lun={lun},file.initiator-name=iqn.2026-01.org.example:guest"
+                )
+            }
             Self::File(path) => {
                 let path = quoted(path)?;
                 format!(
@@ -160,9 +178,31 @@ impl DiskSource {
     }
 }
 
+impl DiskSource {
+    /// The value of `-device` for the disk.
+    fn device(&self) -> String {
+        const DEVICE: &str = "virtio-blk-pci,drive=disk,write-cache=on,config-wce=off,logical_block_size=512";
+        match self {
+            Self::File(_) | Self::Nbd(_) => DEVICE.to_owned(),
+            Self::Iscsi(_) => format!("{DEVICE},werror=enospc,rerror=stop"),
+        }
+    }
+}
+
+impl Accelerator {
+    /// The word for it.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Kvm => "KVM",
+            Self::Tcg => "emulated: there is no KVM that boots it",
+        }
+    }
+}
+
 impl Machine {
     /// Waits until the guest says something that starts with `words`; the rest of it. An error when the guest ends or fails before.
-    pub(super) fn wait_for(&mut self, words: &str, limit: Duration) -> Result<String> {
+    pub(crate) fn wait_for(&mut self, words: &str, limit: Duration) -> Result<String> {
         let started = Instant::now();
         loop {
             self.interruption.check()?;
@@ -183,7 +223,7 @@ impl Machine {
     }
 
     /// An error when the guest has ended or failed.
-    pub(super) fn check(&mut self) -> Result<()> {
+    pub(crate) fn check(&mut self) -> Result<()> {
         self.interruption.check()?;
         while let Ok(line) = self.console.try_recv() {
             self.complain(&line)?;
@@ -205,7 +245,7 @@ impl Machine {
     }
 
     /// Cuts the power.
-    pub(super) fn cut(mut self) -> Result<()> {
+    pub(crate) fn cut(mut self) -> Result<()> {
         self.kill().context("cannot kill QEMU")
     }
 
@@ -215,7 +255,7 @@ impl Machine {
     }
 
     /// The last lines of the console.
-    pub(super) fn log_end(&self) -> String {
+    pub(crate) fn log_end(&self) -> String {
         let text = std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let text = text.unwrap_or_default();
         let lines: Vec<_> = text.lines().collect();
@@ -244,6 +284,15 @@ mod tests {
     fn paths_with_commas_are_one_value() {
         let option = DiskSource::File("/a,b/disk".into()).option().unwrap();
         assert!(option.contains("filename=/a,,b/disk,file.cache.direct=on"), "{option}");
+    }
+
+    #[test]
+    fn a_logical_unit_is_reached_by_qemu_itself() {
+        let source = DiskSource::Iscsi("iscsi://127.0.0.1:3260/iqn.2026-01.org.example:t/7".into());
+        let option = source.option().unwrap();
+        assert!(option.contains("portal=127.0.0.1:3260,file.target=iqn.2026-01.org.example:t,file.lun=7,"), "{option}");
+        assert!(source.device().ends_with(",werror=enospc,rerror=stop"));
+        assert!(DiskSource::Iscsi("iscsi://127.0.0.1".into()).option().is_err());
     }
 
     #[test]

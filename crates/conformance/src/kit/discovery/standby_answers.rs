@@ -13,6 +13,8 @@ pub(super) const CHECK: Check = Check {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_standby(bench, |bench| {
+        // A session from before would hear of the change first.
+        bench.cut(A2);
         for cdb in [cdb::test_unit_ready(), cdb::padded(&[0x16]), cdb::padded(&[0x17])] {
             bench.ask(A2, cdb)?.good()?;
         }

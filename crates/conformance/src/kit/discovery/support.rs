@@ -40,16 +40,22 @@ pub fn port_groups(bench: &mut Bench<'_>, path: Path) -> Result<Vec<u8>, Trouble
     Ok(answer.data().to_vec())
 }
 
-/// Relative target port identifiers of all groups.
-pub fn ports_of(groups: &[u8]) -> Vec<[u8; 2]> {
+/// Each group with the relative target port identifiers of its ports.
+pub fn groups_of(groups: &[u8]) -> Vec<([u8; 2], Vec<[u8; 2]>)> {
     let mut rest = groups.get(4..).unwrap_or_default();
-    let mut ports = Vec::new();
-    while let [_, _, _, _, _, _, _, count, tail @ ..] = rest {
+    let mut all = Vec::new();
+    while let [_, _, high, low, _, _, _, count, tail @ ..] = rest {
         let (list, next) = tail.split_at_checked(usize::from(*count) * 4).unwrap_or((tail, &[]));
-        ports.extend(list.chunks_exact(4).filter_map(|port| <[u8; 2]>::try_from(port.get(2..4)?).ok()));
+        let ports = list.chunks_exact(4).filter_map(|port| <[u8; 2]>::try_from(port.get(2..4)?).ok());
+        all.push(([*high, *low], ports.collect()));
         rest = next;
     }
-    ports
+    all
+}
+
+/// Relative target port identifiers of all groups.
+pub fn ports_of(groups: &[u8]) -> Vec<[u8; 2]> {
+    groups_of(groups).into_iter().flat_map(|(_, ports)| ports).collect()
 }
 
 /// Runs `ask` while the second portal is in standby.

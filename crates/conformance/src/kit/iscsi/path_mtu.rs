@@ -1,17 +1,38 @@
 //! Paths with an MTU of 9000 and of 1500 both work.
+//!
+//! The MTU itself is set on hosts and switches; what TCP makes of it, the size of its segments, a session can ask for. Every transfer below takes many
+//! segments, and none of them ends where one does.
 
 use super::super::prelude::*;
+use crate::initiator::SessionOptions;
 
 pub(super) const CHECK: Check = Check {
     number: 173,
     name: "iscsi/path_mtu",
     section: "RFC 7143 §4.2",
     asks: "Paths with an MTU of 9000 and of 1500 both work.",
-    needs: &[],
+    needs: &[Need::Writes],
     run,
 };
 
-fn run(_: &mut Bench<'_>) -> Verdict {
-    skipped::<()>("the MTU is set on the hosts and switches: run the kit once over each path")?;
+/// Bytes of the IP and TCP headers, with timestamps.
+const HEADERS: u16 = 52;
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let url = bench.url(A)?;
+    for mtu in [9000, 1500] {
+        let base = bench.session_options(A);
+        let initiator_name = format!("{}-mtu{mtu}", base.initiator_name);
+        let options = SessionOptions { initiator_name, maximum_segment: Some(mtu - HEADERS), ..base };
+        let mut session = Session::connect(&url, &options)?;
+        session.clear_unit_attentions()?;
+        let (lba, data) = (bench.scratch(2048)?, bench.pattern(2048));
+        session.write16(lba, data.clone().into())?;
+        let read = session.read16(lba, 2048)?;
+        expect(read[..] == data[..], || {
+            format!("1 MiB with an MTU of {mtu}: expected what was written, found other data")
+        })?;
+        session.logout()?;
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! PERSISTENT RESERVE OUT with its parameter list (SPC-4 §6.16), and leaving no reservation behind.
 
 use super::super::prelude::*;
+use crate::commands::RESERVATION_CONFLICT;
 
 /// PERSISTENT RESERVE OUT: service action, type, reservation key, service action key.
 pub fn out(
@@ -58,4 +59,27 @@ pub fn release_everything(bench: &mut Bench<'_>) {
         }
         Ok::<(), Trouble>(())
     })();
+    release_units(bench);
+}
+
+/// Takes SPC-2 reservations off, which some targets keep when the session of their holder ends: each initiator releases what it may
+/// have, and a logical unit that is still reserved is reset.
+fn release_units(bench: &mut Bench<'_>) {
+    bench.settle();
+    let mut units = vec![[A, B, C]];
+    if bench.options().second_lun.is_some() {
+        units.push([A.second(), B.second(), C.second()]);
+    }
+    for paths in units {
+        for path in paths {
+            // RELEASE (6) of a nexus that holds nothing changes nothing (SPC-2 §7.18).
+            let _nothing_to_release = bench.ask(path, cdb::padded(&[0x17]));
+        }
+        let [first, ..] = paths;
+        let reserved =
+            bench.ask(first, cdb::test_unit_ready()).is_ok_and(|answer| answer.status() == RESERVATION_CONFLICT);
+        if reserved {
+            let _not_supported = bench.manage(first, TaskManagementFunction::LOGICAL_UNIT_RESET, None);
+        }
+    }
 }

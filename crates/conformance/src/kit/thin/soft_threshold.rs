@@ -24,11 +24,15 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     }
     bench.hook(&["threshold"])?;
     let verdict = (|| {
-        let mut heard = [0; 2];
+        let (mut heard, mut told) = ([0; 2], [false; 2]);
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(4) {
-            for (path, heard) in [A, B].into_iter().zip(&mut heard) {
+            for ((path, heard), told) in [A, B].into_iter().zip(&mut heard).zip(&mut told) {
                 let answer = bench.give(path, cdb::write16(lba, 1, false), data.clone())?;
+                // A threshold that was set is another mode parameter (mode page 1Ch/02h): a nexus may hear of that, too.
+                if answer.is(0x06, 0x2A, 0x01) && !std::mem::replace(told, true) {
+                    continue;
+                }
                 if answer.status() != GOOD {
                     answer.check_condition(0x06, 0x38, 0x07)?;
                     *heard += 1;
@@ -41,6 +45,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         expect(fine, || format!("06/38/07 on nexuses A and B: expected once each, or once on one, found {heard:?}"))
     })();
     bench.hook(&["no-threshold"])?;
+    bench.settle();
     verdict?;
     Ok(())
 }

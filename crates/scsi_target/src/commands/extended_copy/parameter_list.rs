@@ -1,31 +1,38 @@
-//! The parameter list of EXTENDED COPY (LID1), from bytes to checked values. Everything that SPC-4 §6.4.3 lets a copy manager refuse
-//! before it starts is refused here.
+//! The parameter lists of EXTENDED COPY, with list identifiers of one byte (LID1) and of four (LID4), from bytes to checked values. Everything
+//! that SPC-4 §6.4.3 and §6.5.3 let a copy manager refuse before it starts is refused here.
 
-use crate::invocation::BLOCK;
+use super::segments::{self, Segment};
 use crate::sense::Fault;
 use block::LOGICAL_BLOCK_BYTES;
 use scsi::FieldPointer;
 use scsi::inquiry::{Association, CodeSet, DesignatorType};
 use scsi::third_party_copy::{
-    BlockToBlockOffsetSegment, BlockToBlockSegment, CSCD_IDENTIFICATION, IdentificationCscd, LIST_ID_DISCARDED,
-    LIST_ID_HELD, LIST_ID_NONE, OperatingParameters, ParameterListHeader, SEGMENT_BLOCK_TO_BLOCK,
-    SEGMENT_BLOCK_TO_BLOCK_OFFSET, SegmentHeader,
+    CSCD_IDENTIFICATION, IdentificationCscd, LIST_ID_DISCARDED, LIST_ID_HELD, LIST_ID_NONE, OperatingParameters,
+    ParameterListHeader, ParameterListHeaderLid4,
 };
 use zerocopy::FromBytes;
 
-const HEADER_BYTES: usize = size_of::<ParameterListHeader>();
+/// Bytes before the descriptors, LID1.
+pub(super) const HEADER_BYTES: usize = size_of::<ParameterListHeader>();
+/// The same, LID4.
+pub(super) const HEADER_BYTES_LID4: usize = size_of::<ParameterListHeaderLid4>();
 const CSCD_BYTES: usize = size_of::<IdentificationCscd>();
 
 /// A checked parameter list.
-pub(super) struct ParameterList {
-    pub list_id: u8,
-    pub list_id_usage: u8,
+pub(crate) struct ParameterList {
+    /// `None`: no list identifier.
+    pub list_id: Option<u32>,
+    list_id_usage: u8,
+    /// Status is returned before the copy begins.
+    pub immediate: bool,
+    /// GOOD status comes with sense data.
+    pub good_with_sense: bool,
     pub endpoints: Vec<Endpoint>,
     pub segments: Vec<Segment>,
 }
 
 /// A copy source or destination, by its logical-unit designator.
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub code_set: CodeSet,
     pub kind: DesignatorType,
     /// Device type and block length are those of every logical unit here.
@@ -40,40 +47,96 @@ impl Endpoint {
     }
 }
 
-/// Blocks to copy.
-pub(super) struct Segment {
-    pub source: u16,
-    pub destination: u16,
-    pub source_lba: u64,
-    pub destination_lba: u64,
-    pub block_count: u64,
+/// What the two forms of header have in common.
+struct Header {
+    bytes: usize,
+    list_id: u32,
+    list_id_at: usize,
+    list_id_usage: u8,
+    cscd_bytes: u64,
+    segment_bytes: u64,
+    inline_bytes: u32,
+    flags: u8,
 }
 
 impl ParameterList {
-    pub fn parse(list: &[u8], limits: &OperatingParameters) -> Result<Self, Fault> {
-        let given_bytes = list.len() as u64;
-        let too_short = |needed_bytes: u64| Fault::ParameterListLength { given_bytes, needed_bytes };
-        let (header, _) = ParameterListHeader::read_from_prefix(list).map_err(|_| too_short(HEADER_BYTES as u64))?;
-        let list_id_usage = header.list_id_usage();
-        match list_id_usage {
-            LIST_ID_HELD | LIST_ID_DISCARDED => {}
-            LIST_ID_NONE if header.list_identifier == 0 => {}
-            LIST_ID_NONE => return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(0))),
+    /// Results are kept for RECEIVE COPY RESULTS.
+    pub fn keeps_results(&self) -> bool {
+        self.list_id_usage == LIST_ID_HELD
+    }
+
+    /// A list of EXTENDED COPY (LID1).
+    pub fn parse_lid1(list: &[u8], limits: &OperatingParameters) -> Result<Self, Fault> {
+        let too_short = |needed_bytes: usize| length_error(list, needed_bytes as u64);
+        let (raw, _) = ParameterListHeader::read_from_prefix(list).map_err(|_| too_short(HEADER_BYTES))?;
+        let header = Header {
+            bytes: HEADER_BYTES,
+            list_id: u32::from(raw.list_identifier),
+            list_id_at: 0,
+            list_id_usage: raw.list_id_usage(),
+            cscd_bytes: u64::from(raw.cscd_descriptor_list_length.get()),
+            segment_bytes: u64::from(raw.segment_descriptor_list_length.get()),
+            inline_bytes: raw.inline_data_length.get(),
+            flags: 0,
+        };
+        Self::parse(list, &header, limits)
+    }
+
+    /// A list of EXTENDED COPY (LID4).
+    pub fn parse_lid4(list: &[u8], limits: &OperatingParameters) -> Result<Self, Fault> {
+        type Raw = ParameterListHeaderLid4;
+        let invalid = |at: usize| Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
+        let too_short = |needed_bytes: usize| length_error(list, needed_bytes as u64);
+        let (raw, _) = Raw::read_from_prefix(list).map_err(|_| too_short(HEADER_BYTES_LID4))?;
+        if raw.format != Raw::FORMAT {
+            return invalid(0);
+        }
+        if raw.header_cscd_length.get() != Raw::HEADER_CSCD_LENGTH {
+            return invalid(2);
+        }
+        if raw.flags & !(Raw::IMMED | Raw::G_SENSE) != 0 {
+            return invalid(15);
+        }
+        if raw.header_cscd_type != Raw::HEADER_CSCD_TYPE {
+            return invalid(16);
+        }
+        let header = Header {
+            bytes: HEADER_BYTES_LID4,
+            list_id: raw.list_identifier.get(),
+            list_id_at: 20,
+            list_id_usage: raw.list_id_usage(),
+            cscd_bytes: u64::from(raw.cscd_descriptor_list_length.get()),
+            segment_bytes: u64::from(raw.segment_descriptor_list_length.get()),
+            inline_bytes: u32::from(raw.inline_data_length.get()),
+            flags: raw.flags,
+        };
+        // Nobody could ask how an operation without list identifier ended.
+        if raw.flags & Raw::IMMED != 0 && header.list_id_usage == LIST_ID_NONE {
+            return invalid(1);
+        }
+        Self::parse(list, &header, limits)
+    }
+
+    fn parse(list: &[u8], header: &Header, limits: &OperatingParameters) -> Result<Self, Fault> {
+        let too_short = |needed_bytes: u64| length_error(list, needed_bytes);
+        let list_id = match header.list_id_usage {
+            LIST_ID_HELD | LIST_ID_DISCARDED => Some(header.list_id),
+            LIST_ID_NONE if header.list_id == 0 => None,
+            LIST_ID_NONE => {
+                return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(header.list_id_at)));
+            }
             _ => return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(1))),
-        }
-        let cscd_bytes = u64::from(header.cscd_descriptor_list_length.get());
-        let segment_bytes = u64::from(header.segment_descriptor_list_length.get());
-        let inline_bytes = header.inline_data_length.get();
-        let descriptor_bytes = cscd_bytes + segment_bytes;
+        };
+        let descriptor_bytes = header.cscd_bytes + header.segment_bytes;
         if descriptor_bytes > u64::from(limits.maximum_descriptor_list_length) {
-            return Err(too_short(HEADER_BYTES as u64 + descriptor_bytes));
+            return Err(too_short(header.bytes as u64 + descriptor_bytes));
         }
-        if inline_bytes > 0 {
-            return Err(Fault::InlineData { bytes: inline_bytes });
+        if header.inline_bytes > 0 {
+            return Err(Fault::InlineData { bytes: header.inline_bytes });
         }
-        let segments_at = HEADER_BYTES + usize::try_from(cscd_bytes).unwrap_or(usize::MAX);
-        let end = segments_at + usize::try_from(segment_bytes).unwrap_or(usize::MAX);
-        let cscds = list.get(HEADER_BYTES..segments_at).ok_or(too_short(end as u64))?;
+        let segments_at = header.bytes + usize::try_from(header.cscd_bytes).unwrap_or(usize::MAX);
+        let end = segments_at + usize::try_from(header.segment_bytes).unwrap_or(usize::MAX);
+        let cscds = list.get(header.bytes..segments_at).ok_or(too_short(end as u64))?;
         let segments = list.get(segments_at..end).ok_or(too_short(end as u64))?;
 
         let count = (cscds.len() / CSCD_BYTES) as u64;
@@ -83,11 +146,21 @@ impl ParameterList {
         }
         let mut endpoints = Vec::with_capacity(cscds.len() / CSCD_BYTES);
         for (index, bytes) in cscds.chunks(CSCD_BYTES).enumerate() {
-            endpoints.push(parse_cscd(bytes, HEADER_BYTES + index * CSCD_BYTES, too_short)?);
+            endpoints.push(parse_cscd(bytes, header.bytes + index * CSCD_BYTES, too_short)?);
         }
-        let segments = parse_segments(segments, segments_at, limits, too_short)?;
-        Ok(Self { list_id: header.list_identifier, list_id_usage, endpoints, segments })
+        Ok(Self {
+            list_id,
+            list_id_usage: header.list_id_usage,
+            immediate: header.flags & ParameterListHeaderLid4::IMMED != 0,
+            good_with_sense: header.flags & ParameterListHeaderLid4::G_SENSE != 0,
+            endpoints,
+            segments: segments::parse(segments, segments_at, limits, too_short)?,
+        })
     }
+}
+
+fn length_error(list: &[u8], needed_bytes: u64) -> Fault {
+    Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes }
 }
 
 fn parse_cscd(bytes: &[u8], at: usize, too_short: impl Fn(u64) -> Fault) -> Result<Endpoint, Fault> {
@@ -121,91 +194,5 @@ fn parse_cscd(bytes: &[u8], at: usize, too_short: impl Fn(u64) -> Fault) -> Resu
             && cscd.block_length_bytes() == LOGICAL_BLOCK_BYTES,
         designator: cscd.designator,
         designator_length,
-    })
-}
-
-fn parse_segments(
-    mut rest: &[u8],
-    mut at: usize,
-    limits: &OperatingParameters,
-    too_short: impl Fn(u64) -> Fault,
-) -> Result<Vec<Segment>, Fault> {
-    let mut segments = Vec::new();
-    let limit = u64::from(limits.maximum_segment_count);
-    while let Some(&descriptor_type) = rest.first() {
-        let type_at = FieldPointer::parameter_list(at);
-        let (segment, bytes, length_at) = match descriptor_type {
-            SEGMENT_BLOCK_TO_BLOCK => {
-                const BYTES: usize = size_of::<BlockToBlockSegment>();
-                let (raw, _) =
-                    BlockToBlockSegment::read_from_prefix(rest).map_err(|_| too_short((at + BYTES) as u64))?;
-                check_length(&raw.header, BYTES, at)?;
-                (block_to_block(&raw), BYTES, at + 10)
-            }
-            SEGMENT_BLOCK_TO_BLOCK_OFFSET => {
-                const BYTES: usize = size_of::<BlockToBlockOffsetSegment>();
-                let (raw, _) =
-                    BlockToBlockOffsetSegment::read_from_prefix(rest).map_err(|_| too_short((at + BYTES) as u64))?;
-                check_length(&raw.header, BYTES, at)?;
-                (block_to_block_offset(&raw, at)?, BYTES, at + 8)
-            }
-            _ => return Err(Fault::UnsupportedSegment { descriptor_type, at: type_at }),
-        };
-        let longest = u64::from(limits.maximum_segment_length);
-        let segment_bytes = segment.block_count * BLOCK;
-        if segment_bytes > longest {
-            let at = FieldPointer::parameter_list(length_at);
-            return Err(Fault::AboveLimit { requested: segment_bytes, limit: longest, at });
-        }
-        segments.push(segment);
-        rest = rest.get(bytes..).unwrap_or_default();
-        at += bytes;
-    }
-    let count = segments.len() as u64;
-    if count > limit {
-        return Err(Fault::TooManySegments { count, limit });
-    }
-    Ok(segments)
-}
-
-fn check_length(header: &SegmentHeader, bytes: usize, at: usize) -> Result<(), Fault> {
-    if usize::from(header.descriptor_length.get()) == bytes - size_of::<SegmentHeader>() {
-        Ok(())
-    } else {
-        Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at + 2)))
-    }
-}
-
-/// DC only says whether the count is in source or destination blocks, which have the same length here; CAT would join a rest that
-/// whole blocks do not leave.
-fn block_to_block(raw: &BlockToBlockSegment) -> Segment {
-    Segment {
-        source: raw.source.get(),
-        destination: raw.destination.get(),
-        source_lba: raw.source_lba.get(),
-        destination_lba: raw.destination_lba.get(),
-        block_count: u64::from(raw.block_count.get()),
-    }
-}
-
-/// Byte offsets and count have to be whole blocks: the data segment granularity is 512 bytes.
-fn block_to_block_offset(raw: &BlockToBlockOffsetSegment, at: usize) -> Result<Segment, Fault> {
-    let whole_blocks = |bytes: u32, offset: usize| {
-        if bytes.is_multiple_of(LOGICAL_BLOCK_BYTES) {
-            Ok(u64::from(bytes / LOGICAL_BLOCK_BYTES))
-        } else {
-            Err(Fault::SegmentGranularity { at: FieldPointer::parameter_list(at + offset) })
-        }
-    };
-    let block_count = whole_blocks(raw.byte_count.get(), 8)?;
-    let source_skip = whole_blocks(u32::from(raw.source_offset.get()), 28)?;
-    let destination_skip = whole_blocks(u32::from(raw.destination_offset.get()), 30)?;
-    Ok(Segment {
-        source: raw.source.get(),
-        destination: raw.destination.get(),
-        // An LBA that saturates is beyond every logical unit and is refused as such.
-        source_lba: raw.source_lba.get().saturating_add(source_skip),
-        destination_lba: raw.destination_lba.get().saturating_add(destination_skip),
-        block_count,
     })
 }

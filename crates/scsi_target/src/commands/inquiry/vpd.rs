@@ -1,14 +1,15 @@
 //! Vital product data pages: SPC-4 §7.8, SBC-3 §6.6. Limits come from the same place that enforces them; the third-party copy page
 //! lists the rows of the command table.
 
-use crate::commands::COMMANDS;
-use crate::invocation::Invocation;
-use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
+use crate::commands::{COMMANDS, populate_token};
+use crate::invocation::{BLOCK, Invocation};
+use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
 use crate::sense::Fault;
 use block::BlockDevice;
 use scsi::FieldPointer;
 use scsi::inquiry::{self, Association, BlockLimitsPage, CodeSet, DesignatorType};
 use scsi::opcode::{THIRD_PARTY_COPY_IN, THIRD_PARTY_COPY_OUT};
+use scsi::rod_token::RodType;
 use scsi::third_party_copy::CSCD_RECEIVING_LOGICAL_UNIT;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
@@ -45,7 +46,6 @@ fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     let identity = call.target.identity.borrow();
     let relative = call.nexus.relative_target_port;
     let [relative_high, relative_low] = relative.to_be_bytes();
-    let [group_high, group_low] = identity.target_port_group.to_be_bytes();
     let mut designators = call.unit.designators().to_vec();
     designators.push(inquiry::designator(
         CodeSet::BINARY,
@@ -53,13 +53,10 @@ fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
         DesignatorType::RELATIVE_TARGET_PORT,
         &[0, 0, relative_high, relative_low],
     ));
-    designators.push(inquiry::designator(
-        CodeSet::BINARY,
-        port,
-        DesignatorType::TARGET_PORT_GROUP,
-        &[0, 0, group_high, group_low],
-    ));
     if let Some(this) = identity.ports.iter().find(|port| port.relative_identifier == relative) {
+        let [group_high, group_low] = this.group.to_be_bytes();
+        let group = [0, 0, group_high, group_low];
+        designators.push(inquiry::designator(CodeSet::BINARY, port, DesignatorType::TARGET_PORT_GROUP, &group));
         let name = format!("{},t,0x{:04x}", identity.name, this.portal_group_tag);
         let value = inquiry::scsi_name_string(&name);
         designators.push(inquiry::designator(CodeSet::UTF_8, port, DesignatorType::SCSI_NAME_STRING, &value));
@@ -110,7 +107,7 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     parameters.extend_from_slice(&copy.maximum_cscd_count.to_be_bytes());
     parameters.extend_from_slice(&copy.maximum_segment_count.to_be_bytes());
     parameters.extend_from_slice(&copy.maximum_descriptor_list_length.to_be_bytes());
-    parameters.resize(0x1c, 0);
+    parameters.resize(0x1c, 0); // no inline data
 
     let [high, low] = CSCD_RECEIVING_LOGICAL_UNIT.to_be_bytes();
     let cscd_ids = [0, 2, high, low];
@@ -121,13 +118,65 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     general.push(copy.data_segment_granularity);
     general.resize(0x20, 0);
 
+    let tokens = &call.target.limits.tokens;
+    let mut rod_limits = vec![0; 6];
+    rod_limits.extend_from_slice(&tokens.ranges.to_be_bytes());
+    rod_limits.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());
+    rod_limits.extend_from_slice(&tokens.default_inactivity_s.to_be_bytes());
+    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes());
+    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes()); // the more at once, the better
+
+    let mut held = copy.held_data_limit.to_be_bytes().to_vec();
+    held.push(copy.held_data_granularity);
+    held.resize(0x1c, 0);
+
     inquiry::third_party_copy(&[
+        inquiry::third_party_copy_descriptor(0x0000, &rod_limits),
         inquiry::third_party_copy_descriptor(0x0001, &supported_commands),
         inquiry::third_party_copy_descriptor(0x0004, &parameters),
         inquiry::third_party_copy_descriptor(0x0008, &with_length(copy.implemented_descriptors)),
         inquiry::third_party_copy_descriptor(0x000c, &cscd_ids),
+        inquiry::third_party_copy_descriptor(0x0106, &rod_token_features(tokens)),
+        inquiry::third_party_copy_descriptor(0x0108, &supported_rod_types()),
         inquiry::third_party_copy_descriptor(0x8001, &general),
+        inquiry::third_party_copy_descriptor(0xc001, &held),
     ])
+}
+
+/// ROD Token Features (SPC-4 §7.8.17.8): tokens of this copy manager only, their lives, and what a ROD of blocks may be.
+fn rod_token_features(tokens: &TokenLimits) -> Vec<u8> {
+    let bytes = (tokens.blocks * BLOCK).to_be_bytes();
+    let granularity = u16::try_from(MAPPING_UNIT_BLOCKS).unwrap_or(u16::MAX);
+    let mut features = vec![0; 12];
+    features.extend_from_slice(&0u32.to_be_bytes()); // no least lifetime
+    features.extend_from_slice(&tokens.lifetime_s.to_be_bytes());
+    features.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());
+    features.resize(42, 0);
+    features.extend_from_slice(&0x30u16.to_be_bytes());
+    // Block ROD device type specific features: device type 00h.
+    features.extend_from_slice(&[0, 0, 0, 0x2c, 0, 0]);
+    features.extend_from_slice(&granularity.to_be_bytes());
+    // At most in a ROD; best in a transfer, to a token and from a token.
+    for _ in 0..4 {
+        features.extend_from_slice(&bytes);
+    }
+    features.resize(44 + 0x30, 0);
+    features
+}
+
+/// Supported ROD Types (SPC-4 §7.8.17.9): tokens of points in time go out and come in, that of zeros comes in.
+fn supported_rod_types() -> Vec<u8> {
+    const TOKEN_OUT: u8 = 0x01;
+    const TOKEN_IN: u8 = 0x02;
+    let rows = [(populate_token::ROD_TYPE, TOKEN_OUT | TOKEN_IN), (RodType::BLOCK_ZERO, TOKEN_IN)];
+    let mut types = vec![0; 2];
+    types.extend_from_slice(&u16::try_from(rows.len() * 64).unwrap_or(u16::MAX).to_be_bytes());
+    for (rod_type, flags) in rows {
+        types.extend_from_slice(&rod_type.0.to_be_bytes());
+        types.extend_from_slice(&[flags, 0, 0, 0]);
+        types.resize(types.len() + 56, 0);
+    }
+    types
 }
 
 /// A list after its one-byte length.

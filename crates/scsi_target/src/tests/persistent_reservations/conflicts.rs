@@ -11,7 +11,8 @@ fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_i
         (0x12 | 0x03 | 0xa0 | 0x4d | 0x25 | 0x00, _) | (0x9e, Some(0x10)) | (0xa3, Some(0x0a)) => true,
         // Their own rules: PERSISTENT RESERVE IN and OUT, RESERVE (6), RELEASE (6).
         (0x5e | 0x5f | 0x16 | 0x17, _) => true,
-        // READ, VERIFY, PRE-FETCH, READ DEFECT DATA, GET LBA STATUS.
+        // READ, VERIFY, PRE-FETCH, READ DEFECT DATA, GET LBA STATUS, POPULATE TOKEN, RECEIVE ROD TOKEN INFORMATION.
+        (0x83, Some(0x10)) | (0x84, Some(0x07)) => let_in || write_exclusive,
         (0x37 | 0xb7 | 0x08 | 0x28 | 0xa8 | 0x88 | 0x2f | 0xaf | 0x8f | 0x34 | 0x90, _) | (0x9e, Some(0x12)) => {
             let_in || write_exclusive
         }
@@ -23,7 +24,7 @@ fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_i
 fn every_row_is_let_in_as_the_tables_say() {
     for row in COMMANDS {
         for kind in TYPES {
-            let array = Array::new();
+            let array = Array::explicit();
             let (a, a2, b) = (array.lun0(), array.on(array.a2, 0), array.on(array.b, 0));
             register(&a, 1);
             register(&a2, 2);

@@ -358,7 +358,7 @@ fn registrations_outlive_sessions_and_resets() {
     let array = reserved(3);
     array.target.detach_nexus(array.a);
     assert_eq!(array.target.logical_unit_reset(array.b, [0; 8]), Ok(VolumeId(10)));
-    array.target.target_reset();
+    array.target.target_reset(array.a);
     array.settle(array.b);
     assert_conflict(&array.on(array.b, 0).command(&cdb16(0x88, 0, 0, 1)));
     let again = array.target.attach_nexus("IQN.a,i,0x000000000001", "iqn.a", 1);

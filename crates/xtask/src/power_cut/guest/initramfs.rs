@@ -10,7 +10,7 @@ const DIRECTORY_MODE: u32 = 0o040_755;
 const FILE_MODE: u32 = 0o100_755;
 
 /// The archive while it is written.
-pub(super) struct Archive<W> {
+pub(crate) struct Archive<W> {
     output: W,
     entries: u32,
     directories: BTreeSet<String>,
@@ -18,12 +18,12 @@ pub(super) struct Archive<W> {
 
 impl<W: Write> Archive<W> {
     /// An empty archive.
-    pub(super) fn new(output: W) -> Self {
+    pub(crate) fn new(output: W) -> Self {
         Self { output, entries: 0, directories: BTreeSet::new() }
     }
 
     /// Adds a file, and before it the directories on its way; `path` has no `/` at its start.
-    pub(super) fn file(&mut self, path: &str, content: &[u8]) -> Result<()> {
+    pub(crate) fn file(&mut self, path: &str, content: &[u8]) -> Result<()> {
         for (at, _) in path.match_indices('/') {
             let directory = path.get(..at).unwrap_or_default();
             if self.directories.insert(directory.to_owned()) {
@@ -34,7 +34,7 @@ impl<W: Write> Archive<W> {
     }
 
     /// Ends the archive.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.entry("TRAILER!!!", 0, 1, &[])?;
         Ok(self.output.flush()?)
     }

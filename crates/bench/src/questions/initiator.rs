@@ -1,0 +1,240 @@
+//! Is the host kit's initiator fast enough that the array is what is measured? Random 4 KiB reads of one filled logical unit at depth 32, the pool in memory,
+//! the array on one processor and the initiator on another; libiscsi's own load (`iscsi-perf`, Debian package libiscsi-bin) beside it, by turns.
+//! Operations a second, and operations for a second of the client's processor (what it could ask for if the array were faster), as ratios of each pair:
+//! higher is better. Our side looks at the number in every block that it reads, libiscsi's at nothing. Small: 64 MiB. Large: 1 GiB.
+
+use super::{GIB, MIB};
+use crate::Options;
+use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
+use crate::initiator::Session as LoadSession;
+use crate::load::{Load, Random};
+use crate::report::{Report, Spread, short};
+use crate::targets::{Windlass, memory_directory};
+use anyhow::{Context, Result, anyhow, ensure};
+use harness::{observe, program};
+use iscsi_initiator::url::Url;
+use iscsi_initiator::{LogicalUnit, Session};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime;
+use tokio::task::LocalSet;
+
+pub(super) const ASKS: &str = "4 KiB reads that the host kit's initiator asks for, beside libiscsi";
+
+const ROW: &str = "client read 4k qd32";
+const OURS: &str = "kit";
+const THEIRS: &str = "libiscsi";
+const DEPTH: u64 = 32;
+
+/// A load, and the processor time of whoever made it.
+struct Run {
+    load: Load,
+    client: Duration,
+}
+
+impl Run {
+    fn client_us(&self) -> f64 {
+        self.client.as_secs_f64() * 1e6 / self.load.operations.max(1) as f64
+    }
+}
+
+pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
+    let size_bytes = if options.small { 64 * MIB } else { GIB };
+    let array = Windlass::start(windlass, &memory_directory()?, "4G")?;
+    let volume = array.array.create_volume("bench", &size_bytes.to_string())?;
+    let server = array.array.pid();
+    data::fill(&mut LoadSession::connect(volume.url())?, server, size_bytes)?;
+    let iscsi_perf = program::find("iscsi-perf");
+    if iscsi_perf.is_none() {
+        report.fact(
+            "no comparison: iscsi-perf is not installed; on Debian and Ubuntu: apt-get install libiscsi-bin".into(),
+        );
+    }
+    // What this thread is pinned to goes for the programs that it starts, and ends with it.
+    let measured = thread::scope(|scope| {
+        let measure = || -> Result<Vec<(Run, Option<Run>)>> {
+            pin(server)?;
+            let pair = |repetition: usize| {
+                let ours = || kit(volume.url(), server, size_bytes, options.time(), repetition as u64);
+                let theirs = || {
+                    iscsi_perf
+                        .as_deref()
+                        .map(|program| libiscsi(program, volume.url(), server, options.time()))
+                        .transpose()
+                };
+                // Nobody goes first always.
+                Ok(match repetition % 2 {
+                    0 => (ours()?, theirs()?),
+                    _ => {
+                        let theirs = theirs()?;
+                        (ours()?, theirs)
+                    }
+                })
+            };
+            (0..options.repetitions()).map(pair).collect()
+        };
+        scope.spawn(measure).join()
+    });
+    let pairs = measured.map_err(|_| anyhow!("the load panicked"))??;
+    let (mut ratios, mut cheaper, mut ours_us, mut theirs_us) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (ours, theirs) in pairs {
+        ours_us.push(ours.client_us());
+        if let Some(theirs) = theirs {
+            ratios.push(ours.load.rate() / theirs.load.rate().max(1e-9));
+            cheaper.push(theirs.client_us() / ours.client_us().max(1e-9));
+            theirs_us.push(theirs.client_us());
+            report.load(ROW, THEIRS, theirs.load);
+        }
+        report.load(ROW, OURS, ours.load);
+    }
+    let spread = |numbers: Vec<f64>| {
+        let Spread { least, median, greatest } = Spread::of(numbers);
+        format!("{} ({}–{})", short(median), short(least), short(greatest))
+    };
+    report.fact(format!("client CPU of a 4 KiB read at depth 32: {} µs", spread(ours_us)));
+    if !ratios.is_empty() {
+        report.fact(format!("client CPU of the same by libiscsi: {} µs", spread(theirs_us)));
+        report.fact(format!("operations a second, of libiscsi's: {}", spread(ratios.clone())));
+        report.fact(format!(
+            "operations for a second of the client's processor, of libiscsi's: {}",
+            spread(cheaper.clone())
+        ));
+        report.at_least("operations a second of the kit's initiator", Spread::of(ratios).median, 1.5, "× libiscsi");
+        report.at_least("the same for a second of its processor", Spread::of(cheaper).median, 1.5, "× libiscsi");
+    }
+    Ok(())
+}
+
+/// The array on the first processor that this process may use, this thread on the second. With only one there is nothing to do.
+fn pin(server: u32) -> Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
+    let (Some(first), Some(second)) = (processors.next(), processors.next()) else { return Ok(()) };
+    let only = |processor| {
+        let mut set = CpuSet::new();
+        set.set(processor);
+        set
+    };
+    for thread in std::fs::read_dir(format!("/proc/{server}/task"))? {
+        let number = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+        sched_setaffinity(Some(number.context("a thread without a number")?), &only(first))?;
+    }
+    Ok(sched_setaffinity(None, &only(second))?)
+}
+
+/// The kit's initiator: as many tasks as commands are to be outstanding, each with one.
+fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64) -> Result<Run> {
+    let url: Url = url.parse()?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, async {
+        let session = Session::connect(&url, &iscsi_initiator::Options::default()).await?;
+        let unit = Rc::new(LogicalUnit::find(&session, url.lun).await?);
+        let blocks = size_bytes / BLOCK_BYTES;
+        let latencies = Rc::new(RefCell::new(Vec::new()));
+        let commands = Rc::new(Cell::new(0_u64));
+        let client_before = observe::processor_time(std::process::id())?.total();
+        let server_before = observe::processor_time(server)?.total();
+        let wire_before = session.counters();
+        let started = Instant::now();
+        let reader = |_| {
+            let (unit, latencies, commands) = (unit.clone(), latencies.clone(), commands.clone());
+            tokio::task::spawn_local(async move {
+                loop {
+                    let submitted = Instant::now();
+                    if submitted.duration_since(started) >= time {
+                        return Ok(());
+                    }
+                    let number =
+                        Random::new((repetition + 1) << 40 ^ commands.replace(commands.get() + 1)).next() % blocks;
+                    let data = unit.read_blocks(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS).await?;
+                    ensure!(
+                        data.first_chunk() == Some(&number.to_be_bytes()),
+                        "block {number} was read with other content"
+                    );
+                    latencies.borrow_mut().push(u64::try_from(submitted.elapsed().as_nanos())?);
+                }
+            })
+        };
+        let readers: Vec<_> = (0..DEPTH).map(reader).collect();
+        for reader in readers {
+            reader.await??;
+        }
+        let elapsed = started.elapsed();
+        let client = observe::processor_time(std::process::id())?.total().saturating_sub(client_before);
+        let server_cpu = observe::processor_time(server)?.total().saturating_sub(server_before);
+        let wire = session.counters();
+        let mut latencies_ns = latencies.take();
+        latencies_ns.sort_unstable();
+        let load = Load {
+            operations: latencies_ns.len() as u64,
+            elapsed,
+            latencies_ns,
+            server_cpu,
+            sent_bytes: wire.sent_bytes - wire_before.sent_bytes,
+            received_bytes: wire.received_bytes - wire_before.received_bytes,
+        };
+        session.logout().await?;
+        Ok(Run { load, client })
+    })
+}
+
+/// libiscsi's own load, for whole seconds; it prints its rate.
+fn libiscsi(program: &Path, url: &str, server: u32, time: Duration) -> Result<Run> {
+    let seconds = time.as_secs().max(1).to_string();
+    let depth = DEPTH.to_string();
+    let blocks = LOGICAL_BLOCKS.to_string();
+    let server_before = observe::processor_time(server)?.total();
+    let mut child = Command::new(program)
+        .args(["-m", &depth, "-b", &blocks, "-t", &seconds, "-r", url])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("cannot start iscsi-perf")?;
+    let limit = Instant::now() + time + Duration::from_secs(30);
+    let mut client = Duration::ZERO;
+    let status = loop {
+        // The last look before its end: what is missing are some milliseconds.
+        client = observe::processor_time(child.id()).map_or(client, |time| time.total().max(client));
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() > limit {
+            child.kill()?;
+            child.wait()?;
+            anyhow::bail!("iscsi-perf does not end");
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let server_cpu = observe::processor_time(server)?.total().saturating_sub(server_before);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().context("no standard output of iscsi-perf")?, &mut text)?;
+    ensure!(status.success(), "iscsi-perf failed ({status}): {text}");
+    let rate = rate(&text).with_context(|| format!("iscsi-perf says no rate: {text}"))?;
+    let elapsed = Duration::from_secs(time.as_secs().max(1));
+    let load = Load { operations: rate * elapsed.as_secs(), elapsed, server_cpu, ..Load::default() };
+    Ok(Run { load, client })
+}
+
+/// The last `iops average N` of its output.
+fn rate(text: &str) -> Option<u64> {
+    text.rsplit("iops average ").next()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn the_last_average_counts() {
+        let text = "will run for 3 seconds.\n\r00:00:02 - lba 1, iops current 5439 (21 MB/s), iops average 5439 (21 MB/s)\riops average 5629 (21 MB/s)   \n\nfinished.\n";
+        assert_eq!(rate(text), Some(5629));
+        assert_eq!(rate("finished"), None);
+    }
+}

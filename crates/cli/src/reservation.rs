@@ -1,0 +1,79 @@
+//! `windlass reservation`: who has registered with a volume, and who has reserved it.
+
+use crate::client::{Client, query, segment};
+use crate::error::CliError;
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use api::{List, Registration, Reservations};
+
+/// Verbs of `windlass reservation`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List registrations and reservations
+    #[command(
+        after_help = "Examples:\n  windlass reservation list\n  windlass reservation list win-dc1 -o json\n\nTYPE is shown where the initiator holds the reservation; reserve is RESERVE (6), the others are of PERSISTENT RESERVE OUT."
+    )]
+    List {
+        /// Only this volume
+        volume: Option<String>,
+    },
+    /// Show the reservation of one volume, and who is registered
+    #[command(after_help = "Example:\n  windlass reservation show win-dc1")]
+    Show {
+        /// Name or id of the volume
+        volume: String,
+    },
+}
+
+impl Resource for Registration {
+    const WHEN_EMPTY: &'static str = "no initiator has registered or reserved anything";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("volume", |row| row.volume.as_str().into()),
+        column("initiator", |row| row.initiator.as_str().into()),
+        column("isid", |row| row.isid.as_str().into()),
+        column("host", |row| row.host.clone().into()),
+        column("portal", |row| Value::Number(u64::from(row.portal_id))),
+        column("group", |row| row.group.map_or(Value::None, |group| Value::Number(u64::from(group)))),
+        column("key", |row| row.key.clone().into()),
+        column("type", |row| row.reservation_type.map(|kind| kind.word()).into()),
+    ];
+
+    fn name(&self) -> String {
+        format!("{},i,0x{},t,{}", self.initiator, self.isid, self.portal_id)
+    }
+}
+
+impl Resource for Reservations {
+    const WHEN_EMPTY: &'static str = "";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("volume", |row| row.volume.as_str().into()),
+        column("type", |row| row.reservation_type.map(|kind| kind.word()).into()),
+        column("registrations", |row| Value::Number(row.registrations.len() as u64)),
+        column("persistent", |row| if row.persistent { "yes" } else { "no" }.into()),
+        column("generation", |row| Value::Number(u64::from(row.generation))),
+        column("conflicts", |row| Value::Number(row.conflicts)),
+        wide("holders", |row| Value::Number(row.registrations.iter().filter(|row| row.holder).count() as u64)),
+    ];
+
+    fn name(&self) -> String {
+        self.volume.clone()
+    }
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List { volume } => {
+            let query = query(&[("volume", volume.as_deref())]);
+            output.list(&client.get::<List<Registration>>(&format!("/api/v1/reservations{query}")).await?.items)
+        }
+        Verb::Show { volume } => {
+            let path = format!("/api/v1/volumes/{}/reservations", segment(volume));
+            let shown = client.get::<Reservations>(&path).await?;
+            output.show(&shown)?;
+            if matches!(output.format(), Format::Table | Format::Wide) && !shown.registrations.is_empty() {
+                output.text("\n")?;
+                output.list(&shown.registrations)?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! An initiator that means harm, from a seed: what a portal gets from [`script`](mod@script) number N of a seed is always the same bytes, the name of
+//! the target aside.
+//!
+//! Most scripts are good conversations gone wrong: cut at every byte, with PDUs doubled, missing, out of order or
+//! changed, with wrong numbers, tags, lengths and digests, with data that nobody asked for or that never comes. The others use up what a target
+//! has: connections that say nothing, answers that nobody reads, tasks, immediate commands, sessions that push each other out.
+//!
+//! Nothing is expected of the target here but that it goes on: [`witness`] is an initiator that behaves, on a
+//! volume that the others may not see. It wants right data in time, and what it writes is looked for in all that the others get.
+
+pub mod flood;
+mod pdus;
+mod play;
+mod scenarios;
+pub mod script;
+pub mod witness;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::url::Url;
+use script::Facts;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct ChaosOptions {
+    /// A logical unit that scripts may write to, through the portals they go to.
+    pub urls: Vec<Url>,
+    /// Decides every script.
+    pub seed: u64,
+    /// Number of the first script.
+    pub first: u64,
+    /// Scripts to run at most.
+    pub count: u64,
+    /// Time after which no more are begun.
+    pub time: Duration,
+    /// Scripts at once.
+    pub at_once: usize,
+    /// Bytes that nobody here may get to see.
+    pub secret: Vec<u8>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub struct ChaosReport {
+    /// Scripts run, by kind.
+    pub scripts: BTreeMap<&'static str, u64>,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Connections that the portal refused or closed before anything was sent.
+    pub refused: u64,
+    /// Scripts that received the secret, by number.
+    pub leaks: Vec<u64>,
+    /// Number after the last script.
+    pub next: u64,
+}
+
+impl ChaosReport {
+    fn add(&mut self, other: Self) {
+        for (kind, count) in other.scripts {
+            *self.scripts.entry(kind).or_default() += count;
+        }
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
+        self.refused += other.refused;
+        self.leaks.extend(other.leaks);
+        self.next = self.next.max(other.next);
+    }
+
+    /// Scripts run.
+    pub fn total(&self) -> u64 {
+        self.scripts.values().sum()
+    }
+}
+
+impl fmt::Display for ChaosReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds: Vec<String> = self.scripts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        write!(
+            f,
+            "{} connections ({}) · {} bytes sent, {} received · {} refused",
+            self.total(),
+            kinds.join(", "),
+            self.sent_bytes,
+            self.received_bytes,
+            self.refused
+        )
+    }
+}
+
+/// Runs scripts from `first` on, several at once, until the time or the count is over or `stop` is set.
+pub fn run(options: &ChaosOptions, stop: &AtomicBool) -> ChaosReport {
+    let facts: Vec<(SocketAddr, Facts)> = options.urls.iter().filter_map(facts).collect();
+    let next = AtomicU64::new(options.first);
+    let deadline = Instant::now() + options.time;
+    let end = options.first.saturating_add(options.count);
+    let worker = || {
+        let mut report = ChaosReport::default();
+        while !stop.load(Ordering::Relaxed) && Instant::now() < deadline {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let at = usize::try_from(number).unwrap_or(0).checked_rem(facts.len());
+            let Some((portal, facts)) = at.and_then(|at| facts.get(at)) else { break };
+            if number >= end {
+                break;
+            }
+            let script = script::script(options.seed, number, facts);
+            *report.scripts.entry(script.kind).or_default() += 1;
+            report.next = number + 1;
+            let heard = play::play(*portal, &script, &options.secret);
+            report.sent_bytes += heard.sent_bytes;
+            report.received_bytes += heard.received_bytes;
+            report.refused += u64::from(heard.refused);
+            if heard.secret {
+                report.leaks.push(number);
+            }
+        }
+        report
+    };
+    let mut report = ChaosReport::default();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.at_once.max(1)).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            // A worker has nothing that could panic; if it does, so does the run.
+            match worker.join() {
+                Ok(part) => report.add(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    report
+}
+
+fn facts(url: &Url) -> Option<(SocketAddr, Facts)> {
+    use std::net::ToSocketAddrs;
+    let portal = (url.host.as_str(), url.port).to_socket_addrs().ok()?.next()?;
+    Some((portal, Facts { target: url.target.clone(), lun: url.lun_bytes() }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! A login flood: connections that say nothing, and logins that stop half way, thousands of them, as fast as they can be made.
+//!
+//! Each is kept open until the portal closes it or enough newer ones are there. What a target needs to withstand this is a limit on connections
+//! without a session, a limit on the time of a login, and memory only for what has arrived; who behaves is to notice nothing.
+
+use std::fmt;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use iscsi::framing::Digests;
+use iscsi::pdu::{self, Opcode};
+use iscsi::text;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::pdus::{Opening, Speech, bytes, put};
+use super::script::Facts;
+use crate::image::Random;
+use crate::url::Url;
+
+/// Limit for connecting.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct FloodOptions {
+    /// The target; no LUN is looked at.
+    pub url: Url,
+    /// The address that it comes from; none: as the system chooses.
+    pub from: Option<IpAddr>,
+    /// Connections to make, at most.
+    pub connections: u64,
+    /// Time after which no more are made.
+    pub time: Duration,
+    /// Connections that are kept open by each of the threads.
+    pub open_each: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Decides how each login stops.
+    pub seed: u64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FloodReport {
+    /// Connections made.
+    pub made: u64,
+    /// Connections that were refused, or not made in time.
+    pub refused: u64,
+    /// Connections that the target had closed when they were given up here.
+    pub closed: u64,
+}
+
+impl fmt::Display for FloodReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { made, refused, closed } = self;
+        write!(f, "{made} connections made, {refused} refused, {closed} closed by the target")
+    }
+}
+
+/// Floods until the count or the time is over, or `stop` is set; then everything is closed.
+pub fn run(options: &FloodOptions, stop: &AtomicBool) -> FloodReport {
+    let Some((portal, facts)) = super::facts(&options.url) else { return FloodReport::default() };
+    let next = AtomicU64::new(0);
+    let deadline = Instant::now() + options.time;
+    let worker = || {
+        let mut report = FloodReport::default();
+        let mut open: std::collections::VecDeque<TcpStream> = std::collections::VecDeque::new();
+        while !stop.load(Ordering::Relaxed) && Instant::now() < deadline {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= options.connections {
+                break;
+            }
+            let mut random = Random::new(options.seed ^ number.wrapping_mul(0x9E37_79B9));
+            match connect(portal, options.from) {
+                Ok(mut stream) => {
+                    report.made += 1;
+                    // The target is free to close what says nothing sensible.
+                    let _closed = stream.write_all(&half_a_login(&mut random, &facts));
+                    open.push_back(stream);
+                }
+                Err(_) => report.refused += 1,
+            }
+            if open.len() > options.open_each
+                && let Some(oldest) = open.pop_front()
+            {
+                report.closed += u64::from(is_closed(oldest));
+            }
+        }
+        report.closed += open.into_iter().map(|stream| u64::from(is_closed(stream))).sum::<u64>();
+        report
+    };
+    let mut report = FloodReport::default();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => {
+                    report.made += part.made;
+                    report.refused += part.refused;
+                    report.closed += part.closed;
+                }
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    report
+}
+
+fn connect(portal: SocketAddr, from: Option<IpAddr>) -> std::io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(portal), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(from) = from {
+        socket.bind(&SocketAddr::new(from, 0).into())?;
+    }
+    socket.connect_timeout(&portal.into(), CONNECT)?;
+    socket.set_write_timeout(Some(CONNECT))?;
+    Ok(socket.into())
+}
+
+/// What a connection says before it says nothing more.
+fn half_a_login(random: &mut Random, facts: &Facts) -> Vec<u8> {
+    let opening = Opening::new(format!("flood{}", random.below(1 << 20)), 1);
+    let login = Speech::opened(facts, &opening).stream();
+    match random.below(4) {
+        0 => Vec::new(),
+        // Cut within the header, or within the data.
+        1 => cut(login, random.below(48)),
+        2 => {
+            let length = login.len() as u64;
+            cut(login, 48 + random.below(length.saturating_sub(48)))
+        }
+        // The security stage has begun, and the next request never comes.
+        _ => {
+            let mut keys = Vec::new();
+            text::push(&mut keys, "InitiatorName", &format!("iqn.2026-01.org.example:{}", opening.name));
+            text::push(&mut keys, "SessionType", "Normal");
+            text::push(&mut keys, "TargetName", &facts.target);
+            text::push(&mut keys, "AuthMethod", "CHAP,None");
+            let mut header = pdu::blank(Opcode::LOGIN_REQUEST.0 | pdu::IMMEDIATE, 0, 0);
+            if let Some(isid) = header.get_mut(8..14) {
+                isid.copy_from_slice(&[0x80, 0, 0, 0, 0, 1]);
+            }
+            put(&mut header, 24, 1);
+            bytes(header, &keys, Digests::default())
+        }
+    }
+}
+
+fn cut(mut bytes: Vec<u8>, length: u64) -> Vec<u8> {
+    bytes.truncate(usize::try_from(length).unwrap_or(0));
+    bytes
+}
+
+/// Whether the target has closed a connection, behind whatever it has said.
+fn is_closed(mut stream: TcpStream) -> bool {
+    let mut scratch = [0; 4096];
+    if stream.set_nonblocking(true).is_err() {
+        return true;
+    }
+    loop {
+        match stream.read(&mut scratch) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}

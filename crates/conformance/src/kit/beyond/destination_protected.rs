@@ -1,0 +1,28 @@
+//! A copy to a write protected logical unit is refused, through either of the two, and nothing is written.
+
+use super::super::prelude::*;
+use super::support::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 202,
+    name: "beyond/destination_protected",
+    section: "SPC-4 §6.4.4, §7.5.8",
+    asks: "A copy to a write protected logical unit is refused, through either of the two, and nothing is written.",
+    needs: &[Need::Writes, Need::SecondUnit],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let lba = bench.scratch(2048)?;
+    let (data, old) = (bench.pattern(8), bench.pattern(8));
+    bench.write(A, lba, &data)?;
+    bench.write(A.second(), lba, &old)?;
+    let list = between_units(bench, lba, lba, 8)?;
+    protect(bench, A.second(), true)?;
+    let answers = [A, A.second()].map(|path| copy(bench, path, list.clone()));
+    protect(bench, A.second(), false)?;
+    for answer in answers {
+        answer?.one_of(&[(0x07, 0x27, 0x00), (0x07, 0x27, 0x02), (0x0A, 0x0D, 0x01)])?;
+    }
+    bench.expect_content(A.second(), lba, &old)
+}

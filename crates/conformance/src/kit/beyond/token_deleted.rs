@@ -1,0 +1,24 @@
+//! A token that WRITE USING TOKEN was told to delete is gone.
+
+use super::super::prelude::*;
+use super::support::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 215,
+    name: "beyond/token_deleted",
+    section: "SBC-4 §5.47",
+    asks: "A token that WRITE USING TOKEN was told to delete is gone.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, data) = source(bench, 8)?;
+    let made = populate(bench, A, &[(lba, 8)])?;
+    let list = token::write_list(&made, 0, true, &[(lba + 2048, 8)]);
+    let length = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    bench.give(A, token::write_using_token(3, length), list)?.good()?;
+    bench.expect_content(A, lba + 2048, &data)?;
+    let refused = [(0x05, 0x23, 0x04), (0x05, 0x23, 0x09)];
+    write_token(bench, A, &made, 0, &[(lba + 2048, 8)])?.one_of(&refused)?.done()
+}

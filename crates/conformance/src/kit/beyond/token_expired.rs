@@ -1,0 +1,22 @@
+//! A token that is not used for its inactivity timeout ends.
+
+use super::super::prelude::*;
+use super::support::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 222,
+    name: "beyond/token_expired",
+    section: "SBC-4 §5.10",
+    asks: "A token that is not used for its inactivity timeout ends.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, _) = source(bench, 8)?;
+    let list = token::populate_list(1, &[(lba, 8)]);
+    let made = populate_with(bench, A, list)?;
+    std::thread::sleep(Duration::from_millis(2500));
+    let refused = [(0x05, 0x23, 0x04), (0x05, 0x23, 0x07)];
+    write_token(bench, A, &made, 0, &[(lba + 2048, 8)])?.one_of(&refused)?.done()
+}

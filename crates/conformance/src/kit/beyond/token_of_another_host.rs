@@ -1,0 +1,25 @@
+//! A token is of no use to another initiator.
+
+use super::super::prelude::*;
+use super::support::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 214,
+    name: "beyond/token_of_another_host",
+    section: "SPC-4 §5.16.6",
+    asks: "A token is of no use to another initiator.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, _) = source(bench, 8)?;
+    let made = populate(bench, A, &[(lba, 8)])?;
+    let old = bench.pattern(8);
+    bench.write(A, lba + 2048, &old)?;
+    let refused = [(0x05, 0x23, 0x00), (0x05, 0x23, 0x04), (0x05, 0x23, 0x06)];
+    write_token(bench, B, &made, 0, &[(lba + 2048, 8)])?.one_of(&refused)?;
+    bench.expect_content(A, lba + 2048, &old)?;
+    // It is as good as before for who made it.
+    write_token(bench, A, &made, 0, &[(lba + 2048, 8)])?.good()?.done()
+}

@@ -1,0 +1,27 @@
+//! WRITE USING TOKEN writes the source as it was at POPULATE TOKEN, although the source was overwritten and unmapped since.
+
+use super::super::prelude::*;
+use super::support::*;
+
+pub(super) const CHECK: Check = Check {
+    number: 212,
+    name: "beyond/token_point_in_time",
+    section: "SBC-4 §5.10, §5.47",
+    asks: "WRITE USING TOKEN writes the source as it was at POPULATE TOKEN, although the source was overwritten and unmapped since.",
+    needs: &[Need::Writes],
+    run,
+};
+
+fn run(bench: &mut Bench<'_>) -> Verdict {
+    let (lba, data) = source(bench, 64)?;
+    let made = populate(bench, A, &[(lba, 64)])?;
+    let other = bench.pattern(32);
+    bench.write(A, lba, &other)?;
+    bench.clear(A, lba + 32, 32)?;
+    write_token(bench, A, &made, 0, &[(lba + 2048, 64)])?.good()?;
+    bench.expect_content(A, lba + 2048, &data)?;
+    bench.expect_content(A, lba, &other)?;
+    // Longer than a mapping unit apart, and not aligned with it.
+    write_token(bench, A, &made, 0, &[(lba + 2200 + 3, 64)])?.good()?;
+    bench.expect_content(A, lba + 2200 + 3, &data)
+}

@@ -1,0 +1,32 @@
+//! Which sizes to try, and a unit that is large enough.
+
+use super::super::prelude::*;
+
+/// Sizes from 1 to `limit`: the ends, and with `--thorough` powers of two and their neighbours. The one above the limit is for the check to add.
+pub fn sizes(bench: &Bench<'_>, limit: u64) -> Vec<u64> {
+    let mut sizes = vec![1, 2, limit.saturating_sub(1), limit];
+    if bench.options().thorough {
+        let powers = (1..64).map(|shift| 1_u64 << shift).take_while(|power| *power <= limit);
+        sizes.extend(powers.flat_map(|power| [power - 1, power, power + 1]));
+    }
+    sizes.retain(|size| (1..=limit).contains(size));
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// The first of the logical units that has more than so many blocks.
+pub fn unit_with(bench: &mut Bench<'_>, blocks: u64) -> Result<Option<Path>, Trouble> {
+    if bench.capacity(A)? > blocks {
+        return Ok(Some(A));
+    }
+    if bench.options().second_lun.is_some() && bench.capacity(A.second())? > blocks {
+        return Ok(Some(A.second()));
+    }
+    Ok(None)
+}
+
+/// A number of the Block Limits page.
+pub fn block_limit(bench: &mut Bench<'_>, at: usize, bytes: usize) -> Result<u64, Trouble> {
+    bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(at, bytes)
+}

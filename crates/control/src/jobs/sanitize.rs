@@ -1,0 +1,170 @@
+//! Sanitize operations as jobs: a host began them, and the SCSI target works on them. The job here tells how far one is and waits for its end. What is kept
+//! of it is the operation's own document ([`crate::SanitizeRecord`]), and nobody can cancel it: SBC-4 §4.11 lets an operation end only by
+//! being done or by failing.
+
+use super::{Job, Progress};
+use crate::{Control, ControlError, Noun, SanitizeRecord};
+use jiff::Timestamp;
+use pool::{Catalog, ObjectId};
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use uuid::Uuid;
+
+/// Which job shows an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanitizeJob {
+    /// The job's id; the same after a restart.
+    pub id: Uuid,
+    /// When the operation began for the first time.
+    pub started: Timestamp,
+}
+
+/// What a sanitize operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SanitizeReport {
+    /// Write passes of an overwrite; absent for a block erase.
+    pub passes: Option<u8>,
+}
+
+/// How far an operation is, as the target says; shared by the target's side and the job.
+#[derive(Debug, Default)]
+struct Told {
+    progress: Cell<Progress>,
+    ended: RefCell<Option<Result<(), ControlError>>>,
+    waiting: RefCell<Option<Waker>>,
+}
+
+impl Told {
+    fn end(&self, result: Result<(), ControlError>) {
+        self.ended.replace(Some(result));
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// State of the job.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    volume: Uuid,
+    object: ObjectId,
+    /// The volume's name when the job began.
+    name: String,
+    report: SanitizeReport,
+    told: Rc<Told>,
+}
+
+impl PartialEq for Work {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.told, &other.told)
+    }
+}
+
+impl Eq for Work {}
+
+impl Work {
+    pub fn volume(&self) -> Uuid {
+        self.volume
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn report(&self) -> SanitizeReport {
+        self.report
+    }
+
+    pub fn summary(&self) -> String {
+        match self.report.passes {
+            None => "everything is erased".to_owned(),
+            Some(1) => "everything is overwritten".to_owned(),
+            Some(passes) => format!("everything is overwritten in {passes} passes"),
+        }
+    }
+
+    /// Waits until something is new. False at the end.
+    pub async fn step(&self, progress: &mut Progress) -> Result<bool, ControlError> {
+        poll_fn(|context| {
+            if let Some(ended) = self.told.ended.borrow().clone() {
+                return Poll::Ready(ended.map(|()| false));
+            }
+            let now = self.told.progress.get();
+            if now != *progress {
+                *progress = now;
+                return Poll::Ready(Ok(true));
+            }
+            self.told.waiting.replace(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl<C: Catalog + 'static> Control<C> {
+    /// Shows an operation that is in progress as a job, unless it is shown already.
+    pub(crate) fn show_sanitize(&self, object: ObjectId, name: String, record: &SanitizeRecord) {
+        let Some(SanitizeJob { id, started }) = record.job.clone() else { return };
+        if self.sanitize_of(object).is_some() {
+            return;
+        }
+        let total = self.catalog.object(object).map_or(0, |info| info.size_bytes);
+        let progress = Progress { done: 0, total };
+        let told = Told { progress: Cell::new(progress), ..Told::default() };
+        let work = Work {
+            volume: record.volume,
+            object,
+            name,
+            report: SanitizeReport { passes: record.overwrite.as_ref().map(|overwrite| overwrite.count) },
+            told: Rc::new(told),
+        };
+        // The target paces it; the job itself only waits.
+        self.jobs.add(Job::new(id, started, Some(100), progress, super::Work::Sanitize(work)));
+    }
+
+    /// The target says how far the operation on the volume in `object` is: bytes of the volume that are done, of all.
+    pub fn sanitize_progress(&self, object: ObjectId, done: u64, total: u64) {
+        if let Some(work) = self.sanitize_of(object) {
+            work.told.progress.set(Progress { done, total });
+            work.told.wake();
+        }
+    }
+
+    /// The target works no more on the volume in `object`. An operation whose end was not kept before, by
+    /// [`Control::store_sanitize_operation`], has failed.
+    pub fn sanitize_stopped(&self, object: ObjectId) {
+        let Some(work) = self.sanitize_of(object) else { return };
+        let error = if self.catalog.object(object).is_none() {
+            ControlError::DeletedMeanwhile { noun: Noun::Volume, name: work.name.clone() }
+        } else {
+            ControlError::SanitizeFailed { volume: work.name.clone() }
+        };
+        work.told.end(Err(error));
+    }
+
+    /// The operation on the volume in `object` has ended, and that is kept.
+    pub(crate) fn sanitize_ended(&self, object: ObjectId, failed: bool) {
+        let Some(work) = self.sanitize_of(object) else { return };
+        let result = if failed { Err(ControlError::SanitizeFailed { volume: work.name.clone() }) } else { Ok(()) };
+        work.told.end(result);
+    }
+
+    /// The operation on the volume in `object` that has not ended.
+    fn sanitize_of(&self, object: ObjectId) -> Option<Work> {
+        let all = self.jobs.all.borrow();
+        all.values().filter(|job| job.is_running()).find_map(|job| match &*job.work.borrow() {
+            super::Work::Sanitize(work) if work.object == object && work.told.ended.borrow().is_none() => {
+                Some(work.clone())
+            }
+            _ => None,
+        })
+    }
+}

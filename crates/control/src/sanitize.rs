@@ -1,0 +1,104 @@
+//! Sanitize operations (SBC-4 §4.11) that outlive a loss of power: one document for each volume that is being sanitized, or where that has failed. They
+//! go with the volume; neither a clone nor a snapshot has them.
+
+use crate::environment::new_id;
+use crate::events::{Draft, Severity};
+use crate::record::{Document, load};
+use crate::{AlertView, Control, ControlError, Noun, SanitizeJob, SanitizeRecord};
+use pool::{Catalog, CatalogChange, ObjectId};
+use uuid::Uuid;
+
+impl<C: Catalog + 'static> Control<C> {
+    /// What is kept, for the running target at its start: each record with its volume's object. What is to be done anew is a job from now on. Errors:
+    /// `Damaged`, when a document cannot be read or its volume is not there.
+    pub fn resume_sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {
+        let operations = self.sanitize_operations()?;
+        for (object, record) in operations.iter().filter(|(_, record)| !record.failed) {
+            let name = self.directory().volume_of(*object).map(|volume| volume.name.clone()).unwrap_or_default();
+            // Begun by a version that had no job for it.
+            let job = || SanitizeJob { id: new_id(&*self.environment), started: self.environment.now() };
+            let record = SanitizeRecord { job: Some(record.job.clone().unwrap_or_else(job)), ..record.clone() };
+            self.show_sanitize(*object, name, &record);
+        }
+        Ok(operations)
+    }
+
+    /// What is kept: each record with its volume's object. Errors: `Damaged`, when a document cannot be read or its volume is not there.
+    fn sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {
+        let directory = self.directory();
+        let records: Vec<SanitizeRecord> = load(&*self.catalog)?;
+        let with_object = |record: SanitizeRecord| {
+            let Some(volume) = directory.volumes.get(&record.volume) else {
+                let reason = format!("volume {} is being sanitized, which is not there", record.volume);
+                return Err(ControlError::Damaged { reason });
+            };
+            Ok((volume.object, record))
+        };
+        records.into_iter().map(with_object).collect()
+    }
+
+    /// Keeps what `record` makes of the volume's identity in place of what was kept for the volume in `object`; `None` keeps nothing. Durable on
+    /// return.
+    ///
+    /// Errors: `NotFound` when there is no such volume (any more); `NoSpace` when the pool is full; the pool's errors. Nothing was changed then.
+    pub async fn store_sanitize_operation(
+        &self,
+        object: ObjectId,
+        record: Option<impl FnOnce(Uuid) -> SanitizeRecord>,
+    ) -> Result<(), ControlError> {
+        let _changes = self.lock_changes().await;
+        let volume = self.directory().volume_of(object).map(|volume| (volume.id, volume.name.clone()));
+        let (volume, name) =
+            volume.ok_or(ControlError::NotFound { noun: Noun::Volume, name: format!("object {}", object.0) })?;
+        let mut record = record.map(|record| record(volume));
+        if let Some(record) = &mut record {
+            let job = || SanitizeJob { id: new_id(&*self.environment), started: self.environment.now() };
+            record.job = (!record.failed).then(job);
+        }
+        let change = match &record {
+            Some(record) => record.put()?,
+            None => SanitizeRecord::of(volume).delete(),
+        };
+        self.commit(vec![change], |_| {}, &[]).await?;
+        match &record {
+            Some(record) if !record.failed => self.show_sanitize(object, name.clone(), record),
+            other => self.sanitize_ended(object, other.is_some()),
+        }
+        let (severity, code, message) = match &record {
+            Some(SanitizeRecord { failed: true, .. }) => {
+                (Severity::Critical, "sanitize-failed", format!("sanitizing volume {name} has failed"))
+            }
+            Some(SanitizeRecord { overwrite: Some(_), .. }) => {
+                (Severity::Warning, "sanitize-started", format!("a host overwrites volume {name} by SANITIZE"))
+            }
+            Some(_) => (Severity::Warning, "sanitize-started", format!("a host erases volume {name} by SANITIZE")),
+            None => (Severity::Info, "sanitize-ended", format!("sanitizing volume {name} has ended")),
+        };
+        self.raise(Draft::new(severity, code, name, message));
+        Ok(())
+    }
+
+    /// Volumes that answer no reads or writes because a sanitize operation has failed.
+    pub(crate) fn sanitize_alerts(&self) -> Vec<AlertView> {
+        // Documents that cannot be read have kept the array from starting.
+        let operations = self.sanitize_operations().unwrap_or_default();
+        let alert = |(object, _)| {
+            let subject = self.directory().volume_of(object).map(|volume| volume.name.clone())?;
+            Some(AlertView {
+                code: "sanitize-failed",
+                severity: Severity::Critical,
+                message: format!("sanitizing volume {subject} has failed: it answers no reads or writes"),
+                subject,
+                since: self.started,
+                help: "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume",
+            })
+        };
+        operations.into_iter().filter(|(_, record)| record.failed).filter_map(alert).collect()
+    }
+
+    /// What deletes the sanitize operation of a volume, if there is any.
+    pub(crate) fn without_sanitize_operation(&self, volume: Uuid) -> Option<CatalogChange> {
+        let record = SanitizeRecord::of(volume);
+        self.catalog.document(&record.key()).map(|_| record.delete())
+    }
+}

@@ -1,0 +1,150 @@
+//! Portals and target port groups.
+
+use super::*;
+use crate::{AccessState, Change, PortGroupSet, PortGroupView, PortalSet, PortalView, RedirectRecord, StateOrigin};
+use pool::PoolError;
+
+fn portals(array: &Array) -> Vec<PortalView> {
+    match array.run(Action::PortalList).unwrap() {
+        Reply::Portals(portals) => portals,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn groups(array: &Array) -> Vec<PortGroupView> {
+    match array.run(Action::PortGroupList).unwrap() {
+        Reply::PortGroups(groups) => groups,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn move_portal(array: &Array, portal: &str, group: u16) -> Result<Reply, ControlError> {
+    array.run(Action::PortalSet(PortalSet { portal: portal.into(), group: Some(group), ..PortalSet::default() }))
+}
+
+fn set_state(array: &Array, group: u16, state: AccessState, force: bool) -> Result<Reply, ControlError> {
+    array.run(Action::PortGroupSet(PortGroupSet { group, state: Some(state), preferred: None, force }))
+}
+
+fn states(array: &Array) -> Vec<(u16, AccessState)> {
+    groups(array).into_iter().map(|view| (view.record.identifier, view.record.state)).collect()
+}
+
+const ACTIVE: AccessState = AccessState::ActiveOptimized;
+const STANDBY: AccessState = AccessState::Standby;
+
+#[test]
+fn portals_keep_their_identifiers_groups_and_states() {
+    let array = Array::new();
+    assert_eq!(portals(&array).iter().map(|view| (view.identifier, view.group)).collect::<Vec<_>>(), [(1, 1), (2, 1)]);
+    move_portal(&array, "192.0.2.11:3260", 7).unwrap();
+    assert_eq!(states(&array), [(1, ACTIVE), (7, ACTIVE)]);
+    set_state(&array, 7, STANDBY, false).unwrap();
+    array
+        .run(Action::PortGroupSet(PortGroupSet { group: 1, preferred: Some(true), ..PortGroupSet::default() }))
+        .unwrap();
+    let redirect = RedirectRecord { address: "192.0.2.10:3260".into(), permanently: true };
+    let set = PortalSet { portal: "2".into(), redirect: Some(Some(redirect.clone())), ..PortalSet::default() };
+    array.run(Action::PortalSet(set)).unwrap();
+
+    // After a restart, and with the portals the other way round in the configuration.
+    let array = Array::with_portals(array.catalog.clone(), &["192.0.2.11:3260", "192.0.2.10:3260"]).unwrap();
+    let views = portals(&array);
+    assert_eq!(views.iter().map(|view| (view.identifier, view.group)).collect::<Vec<_>>(), [(2, 7), (1, 1)]);
+    assert_eq!(views[0].redirect, Some(redirect));
+    assert_eq!(states(&array), [(1, ACTIVE), (7, STANDBY)]);
+    let groups = groups(&array);
+    assert_eq!((groups[0].record.preferred, groups[1].record.origin), (true, StateOrigin::Implicit));
+    assert_eq!(groups[1].portals, ["192.0.2.11:3260"]);
+    // A portal that comes in place of another is another.
+    let array = Array::with_portals(array.catalog.clone(), &["192.0.2.12:3260"]).unwrap();
+    assert_eq!(portals(&array)[0].identifier, 3);
+}
+
+#[test]
+fn no_change_strands_a_host_unless_forced() {
+    let array = Array::new();
+    assert_eq!(set_state(&array, 1, STANDBY, false).unwrap_err().code(), "last-path");
+    move_portal(&array, "2", 2).unwrap();
+    array.create_host("esx01", ESX01);
+    array.log_in(7, ESX01);
+    // The host has a path through port 1 only.
+    set_state(&array, 2, STANDBY, false).unwrap();
+    let error = set_state(&array, 1, AccessState::Unavailable, false).unwrap_err();
+    assert_eq!((error.code(), error.users().len()), ("last-path", 0));
+    set_state(&array, 2, ACTIVE, false).unwrap();
+    let error = set_state(&array, 1, STANDBY, false).unwrap_err();
+    assert_eq!(error.users()[0].description, "esx01: 1 active path, none of them afterwards");
+    assert_eq!(
+        error.help().unwrap(),
+        "give them another path first, or:  windlass portal-group set 1 --state standby --force"
+    );
+    let first = array.live.sessions.borrow()[0].clone();
+    array.live.sessions.borrow_mut().push(SessionInfo { id: 8, target_port: 2, ..first });
+    set_state(&array, 1, STANDBY, false).unwrap();
+    // Nor may the port be moved to a group that is not active.
+    let error = move_portal(&array, "2", 1).unwrap_err();
+    assert_eq!(error.code(), "last-path");
+    set_state(&array, 2, STANDBY, true).unwrap();
+    // Who has no active path cannot lose it.
+    set_state(&array, 1, AccessState::Unavailable, false).unwrap();
+    assert_eq!(states(&array), [(1, AccessState::Unavailable), (2, STANDBY)]);
+}
+
+#[test]
+fn a_change_that_is_not_durable_is_a_failed_transition() {
+    let array = Array::new();
+    move_portal(&array, "2", 2).unwrap();
+    array.live.published.borrow_mut().clear();
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(set_state(&array, 2, STANDBY, false).unwrap_err().code(), "no-space");
+    let begins = Change::PortGroupTransitionBegins { groups: vec![2] };
+    assert_eq!(array.live.published.take(), [begins.clone(), Change::PortGroupTransitionFailed]);
+    assert_eq!(states(&array), [(1, ACTIVE), (2, ACTIVE)]);
+    set_state(&array, 2, STANDBY, false).unwrap();
+    assert_eq!(array.live.published.take(), [begins, Change::PortGroupsChanged]);
+    // The same again is no change.
+    set_state(&array, 2, STANDBY, false).unwrap();
+    assert_eq!(array.live.published.take(), []);
+}
+
+#[test]
+fn hosts_set_states_explicitly() {
+    let array = Array::new();
+    move_portal(&array, "2", 2).unwrap();
+    let set = |states: &[(u16, AccessState)]| block_on(array.control.set_port_group_states(states.to_vec()));
+    set(&[(1, STANDBY), (2, AccessState::ActiveNonOptimized)]).unwrap();
+    assert_eq!(states(&array), [(1, STANDBY), (2, AccessState::ActiveNonOptimized)]);
+    assert_eq!(groups(&array)[0].record.origin, StateOrigin::Explicit);
+    assert_eq!(set(&[(2, AccessState::Unavailable)]).unwrap_err().code(), "last-path");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let array = Array::new();
+    let redirect = |address: &str| {
+        let redirect = RedirectRecord { address: address.into(), permanently: false };
+        let set = PortalSet { portal: "1".into(), redirect: Some(Some(redirect)), ..PortalSet::default() };
+        array.run(Action::PortalSet(set))
+    };
+    assert_eq!(redirect("192.0.2.10:3260").unwrap_err().code(), "invalid-setting");
+    assert_eq!(redirect("elsewhere").unwrap_err().code(), "invalid-setting");
+    redirect("array-b.example.org:3260").unwrap();
+    let none = PortalSet { portal: "1".into(), redirect: Some(None), ..PortalSet::default() };
+    array.run(Action::PortalSet(none)).unwrap();
+    assert_eq!(portals(&array)[0].redirect, None);
+    assert_eq!(move_portal(&array, "1", 0).unwrap_err().code(), "invalid-setting");
+    assert_eq!(move_portal(&array, "192.0.2.99:3260", 1).unwrap_err().code(), "not-found");
+    assert_eq!(set_state(&array, 9, STANDBY, false).unwrap_err().code(), "not-found");
+}
+
+#[test]
+fn the_configuration_names_groups_as_long_as_no_command_does() {
+    let catalog = Rc::new(MemoryCatalog::default());
+    let array =
+        Array::with_groups(catalog.clone(), &[("192.0.2.10:3260", None), ("192.0.2.11:3260", Some(3))]).unwrap();
+    assert_eq!(portals(&array).iter().map(|view| view.group).collect::<Vec<_>>(), [1, 3]);
+    move_portal(&array, "2", 4).unwrap();
+    let array = Array::with_groups(catalog, &[("192.0.2.10:3260", Some(2)), ("192.0.2.11:3260", Some(3))]).unwrap();
+    assert_eq!(portals(&array).iter().map(|view| view.group).collect::<Vec<_>>(), [2, 4]);
+}

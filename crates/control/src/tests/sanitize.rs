@@ -1,0 +1,90 @@
+use super::space::codes;
+use super::*;
+use crate::{JobKind, JobReport, JobView, SanitizeRecord, SanitizeReport};
+use pool::{Catalog, ObjectId};
+
+fn store(array: &Array, object: ObjectId, failed: Option<bool>) {
+    let record = failed.map(|failed| {
+        move |volume| SanitizeRecord { volume, overwrite: None, unrestricted_exit: false, failed, job: None }
+    });
+    block_on(array.control.store_sanitize_operation(object, record)).unwrap();
+}
+
+#[test]
+fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    store(&array, object, Some(false));
+    store(&array, object, Some(true));
+    let alerts = |array: &Array| {
+        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        alerts.into_iter().map(|alert| (alert.code, alert.subject)).collect::<Vec<_>>()
+    };
+    assert_eq!(alerts(&array), [("sanitize-failed", "v1".to_owned())]);
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(alerts(&again), [("sanitize-failed", "v1".to_owned())]);
+    store(&again, object, None);
+    assert_eq!(alerts(&again), []);
+    let told: Vec<_> = codes(&array).into_iter().filter(|code| code.starts_with("sanitize")).collect();
+    assert_eq!(told, ["sanitize-started", "sanitize-failed"]);
+    assert!(codes(&again).contains(&"sanitize-ended".to_owned()));
+}
+
+fn jobs(array: &Array) -> Vec<JobView> {
+    let Reply::Jobs(jobs) = array.run(Action::JobList).unwrap() else { panic!() };
+    jobs
+}
+
+/// An operation is a job with progress, the same one after a restart; nobody can cancel it or set its pace.
+#[test]
+fn a_sanitize_operation_is_a_job_that_cannot_be_cancelled() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    store(&array, object, Some(false));
+    array.control.sanitize_progress(object, 1 << 20, 1 << 30);
+    let job = jobs(&array).remove(0);
+    assert_eq!((job.kind, job.kind.name(), job.kind.unit()), (JobKind::Sanitize, "sanitize", "bytes"));
+    assert_eq!((job.subject.as_str(), job.total), ("v1", 1 << 30));
+    assert_eq!(job.report, JobReport::Sanitize(SanitizeReport { passes: None }));
+    let name = job.id.to_string();
+    let refused = array.run(Action::JobCancel { job: name.clone() }).unwrap_err();
+    assert_eq!(refused.code(), "sanitize-goes-on");
+    assert!(refused.to_string().contains("cannot be cancelled"), "{refused}");
+    assert_eq!(array.code(Action::JobSet { job: name.clone(), share_percent: 50 }), "sanitize-goes-on");
+    assert_eq!(jobs(&array).remove(0).state, JobState::Running);
+
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert!(jobs(&again).is_empty());
+    let kept = again.control.resume_sanitize_operations().unwrap();
+    assert_eq!(kept.len(), 1);
+    let resumed = jobs(&again).remove(0);
+    assert_eq!((resumed.id, resumed.started, resumed.done), (job.id, job.started, 0));
+    store(&again, object, None);
+    run_jobs(&again.control);
+    let done = jobs(&again).remove(0);
+    assert_eq!((done.state, done.done), (JobState::Done, 1 << 30));
+    assert!(again.catalog.documents("job/").is_empty());
+    let ended = again.run(Action::JobCancel { job: name });
+    assert_eq!(ended.unwrap_err().code(), "job-ended");
+}
+
+#[test]
+fn a_sanitize_operation_that_fails_or_loses_its_volume_is_a_failed_job() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    store(&array, object, Some(false));
+    store(&array, object, Some(true));
+    run_jobs(&array.control);
+    let failed = JobState::Failed("sanitizing volume v1 has failed: it answers no reads or writes".to_owned());
+    assert_eq!(jobs(&array).remove(0).state, failed);
+
+    let gone = array.create("v2").object.id;
+    store(&array, gone, Some(false));
+    array.run(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    array.control.sanitize_stopped(gone);
+    // Told once.
+    array.control.sanitize_stopped(gone);
+    run_jobs(&array.control);
+    let states: Vec<_> = jobs(&array).into_iter().map(|job| job.state).collect();
+    assert_eq!(states, [JobState::Failed("volume v2 was deleted meanwhile".to_owned()), failed]);
+}

@@ -1,0 +1,49 @@
+//! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
+
+use crate::ArrayHandle;
+use crate::http::convert;
+use crate::http::extract::{Path, Query};
+use crate::http::problem::Fault;
+use api::{List, Registration, ReservationQuery, Reservations};
+use axum::Json;
+use axum::extract::State;
+use control::{Action, Reply, ReservationsView};
+
+/// Every registration of an initiator with a volume, and every reservation.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reservations",
+    tag = "reservations",
+    params(ReservationQuery),
+    responses((status = 200, body = List<Registration>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(query): Query<ReservationQuery>,
+) -> Result<Json<List<Registration>>, Fault> {
+    let views = views(&array, query.volume).await?.into_iter();
+    Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect() }))
+}
+
+/// Registrations and reservation of one volume.
+#[utoipa::path(
+    get,
+    path = "/api/v1/volumes/{volume}/reservations",
+    tag = "reservations",
+    params(("volume" = String, Path, description = "Name or id")),
+    responses((status = 200, body = Reservations))
+)]
+pub(super) async fn of_volume(
+    State(array): State<ArrayHandle>,
+    Path(volume): Path<String>,
+) -> Result<Json<Reservations>, Fault> {
+    let view = views(&array, Some(volume)).await?.pop().ok_or(Fault::UnexpectedReply)?;
+    Ok(Json(convert::reservations(view)))
+}
+
+async fn views(array: &ArrayHandle, volume: Option<String>) -> Result<Vec<ReservationsView>, Fault> {
+    match array.call(Action::ReservationList { volume }).await? {
+        Reply::Reservations(views) => Ok(views),
+        _ => Err(Fault::UnexpectedReply),
+    }
+}

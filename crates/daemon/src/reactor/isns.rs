@@ -1,0 +1,215 @@
+//! Registration with iSNS servers (RFC 4171): when the array begins to serve, again before the registration runs out, and back when it
+//! stops. Each server has a task of its own; one that does not answer is asked again, more and more slowly, and holds nothing up.
+
+use bytes::BytesMut;
+use control::Portal;
+use iscsi::isns::{IsnsError, Reassembly, Registration, Response};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// Period that is asked for.
+const PERIOD_SECONDS: u32 = 600;
+/// Shortest time between two registrations, whatever period the server gives.
+const SHORTEST: Duration = Duration::from_secs(5);
+/// Time for a request and its answer.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The same when the array stops.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// First and longest pause after a failure.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Connection(#[from] std::io::Error),
+    #[error("no answer within {} s", LIMIT.as_secs())]
+    Timeout,
+    #[error("{0}")]
+    Protocol(#[from] IsnsError),
+    #[error("the server refused it with status {0}")]
+    Refused(u32),
+    #[error("the server answered another request")]
+    Transaction,
+}
+
+/// The tasks that keep the array registered.
+pub(crate) struct Registrar {
+    stop: watch::Sender<bool>,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+}
+
+/// What to register: the portals by the addresses that hosts are told, as far as they are addresses and not names.
+pub(crate) fn registration(target: &str, portals: &[Portal], identifiers: &[u16]) -> Registration {
+    let with_address = portals.iter().zip(identifiers).filter_map(|(portal, identifier)| {
+        let address: SocketAddr = portal.advertised.parse().ok()?;
+        let told = !address.ip().is_loopback() || portal.listen.ip().is_loopback();
+        told.then_some((address, *identifier))
+    });
+    Registration { target: target.to_owned(), portals: with_address.collect(), period_seconds: PERIOD_SECONDS }
+}
+
+impl Registrar {
+    /// Begins to register with each server.
+    pub fn start(servers: &[SocketAddr], registration: &Registration) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let tasks = servers
+            .iter()
+            .map(|server| tokio::task::spawn_local(keep_registered(*server, registration.clone(), stopped.clone())));
+        let tasks = tasks.collect();
+        Self { stop, tasks }
+    }
+
+    /// Takes the registrations back, as far as servers answer soon.
+    pub async fn stop(self) {
+        let _nobody_listens = self.stop.send(true);
+        for task in self.tasks {
+            let _ended = task.await;
+        }
+    }
+}
+
+async fn keep_registered(server: SocketAddr, registration: Registration, mut stopped: watch::Receiver<bool>) {
+    let mut transaction = 0u16;
+    let mut registered = false;
+    let mut pause = PAUSES.0;
+    loop {
+        transaction = transaction.wrapping_add(1);
+        let asked = ask(server, registration.register(transaction), transaction, LIMIT);
+        let outcome = tokio::select! {
+            outcome = asked => outcome,
+            _ = stopped.changed() => break,
+        };
+        let wait = match outcome {
+            Ok(response) => {
+                if !registered {
+                    tracing::info!(%server, "registered with iSNS");
+                }
+                registered = true;
+                pause = PAUSES.0;
+                let period =
+                    response.registration_period_seconds.filter(|period| *period > 0).unwrap_or(PERIOD_SECONDS);
+                // In time for one that fails to be repeated.
+                Duration::from_secs(u64::from(period) / 3).max(SHORTEST)
+            }
+            Err(failure) => {
+                tracing::warn!(%server, %failure, again_in_seconds = pause.as_secs(), "not registered with iSNS");
+                let wait = pause;
+                pause = (pause * 2).min(PAUSES.1);
+                wait
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    if registered {
+        transaction = transaction.wrapping_add(1);
+        match ask(server, registration.deregister(transaction), transaction, FAREWELL).await {
+            Ok(_) => tracing::info!(%server, "deregistered from iSNS"),
+            Err(failure) => tracing::warn!(%server, %failure, "not deregistered from iSNS; the registration runs out"),
+        }
+    }
+}
+
+/// Sends one request over a connection of its own and takes the answer.
+async fn ask(server: SocketAddr, request: Vec<u8>, transaction: u16, limit: Duration) -> Result<Response, Failure> {
+    let exchange = async {
+        let mut stream = TcpStream::connect(server).await?;
+        stream.write_all(&request).await?;
+        let mut input = BytesMut::new();
+        let mut answer = Reassembly::default();
+        loop {
+            if stream.read_buf(&mut input).await? == 0 {
+                return Err(Failure::Connection(std::io::ErrorKind::UnexpectedEof.into()));
+            }
+            if let Some(response) = answer.take(&mut input)? {
+                return Ok(response);
+            }
+        }
+    };
+    let response = tokio::time::timeout(limit, exchange).await.map_err(|_elapsed| Failure::Timeout)??;
+    if response.transaction != transaction {
+        return Err(Failure::Transaction);
+    }
+    if response.status == 0 { Ok(response) } else { Err(Failure::Refused(response.status)) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+    use tokio::net::TcpListener;
+
+    /// A server that answers one request: the request's function, and the answer's status and registration period.
+    async fn serve(listener: &TcpListener, status: u32, period_seconds: u32) -> (u16, Vec<u8>) {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut header = [0; 12];
+        stream.read_exact(&mut header).await.unwrap();
+        let mut payload = vec![0; usize::from(u16::from_be_bytes([header[4], header[5]]))];
+        stream.read_exact(&mut payload).await.unwrap();
+        let function = u16::from_be_bytes([header[2], header[3]]);
+        let mut answer = vec![0, 1];
+        answer.extend_from_slice(&(function | 0x8000).to_be_bytes());
+        answer.extend_from_slice(&[0, 16, 0x4c, 0, header[8], header[9], 0, 0]);
+        answer.extend_from_slice(&status.to_be_bytes());
+        answer.extend_from_slice(&[0, 0, 0, 6, 0, 0, 0, 4]);
+        answer.extend_from_slice(&period_seconds.to_be_bytes());
+        stream.write_all(&answer).await.unwrap();
+        (function, payload)
+    }
+
+    fn on_local_thread(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, test);
+    }
+
+    #[test]
+    fn registers_again_and_again_and_takes_it_back() {
+        on_local_thread(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let portals = [
+                Portal { listen: "192.0.2.1:3260".parse().unwrap(), advertised: "192.0.2.1:3260".into() },
+                Portal { listen: "0.0.0.0:3261".parse().unwrap(), advertised: "array.example.org:3261".into() },
+                Portal { listen: "0.0.0.0:3262".parse().unwrap(), advertised: "127.0.0.1:3262".into() },
+            ];
+            let registration = registration("iqn.2026-01.org.example:t", &portals, &[4, 5, 6]);
+            assert_eq!(registration.portals, [("192.0.2.1:3260".parse().unwrap(), 4)]);
+            let registrar = Registrar::start(&[listener.local_addr().unwrap()], &registration);
+            // A period so short that the shortest pause counts.
+            let (function, payload) = serve(&listener, 0, 1).await;
+            assert_eq!((function, payload), (1, registration.register(1)[12..].to_vec()));
+            let again = std::time::Instant::now();
+            assert_eq!(serve(&listener, 0, 3600).await.0, 1);
+            assert!(again.elapsed() >= SHORTEST - Duration::from_millis(100));
+            let (_, (function, payload)) = tokio::join!(registrar.stop(), serve(&listener, 0, 0));
+            assert_eq!((function, payload), (4, registration.deregister(3)[12..].to_vec()));
+        });
+    }
+
+    #[test]
+    fn what_goes_wrong_is_told_apart() {
+        on_local_thread(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let server = listener.local_addr().unwrap();
+            let registration = registration("iqn.2026-01.org.example:t", &[], &[]);
+            let asked = ask(server, registration.register(7), 7, LIMIT);
+            let (refused, _) = tokio::join!(asked, serve(&listener, 3, 0));
+            assert!(matches!(refused, Err(Failure::Refused(3))));
+            let asked = ask(server, registration.register(7), 8, LIMIT);
+            let (other, _) = tokio::join!(asked, serve(&listener, 0, 0));
+            assert!(matches!(other, Err(Failure::Transaction)));
+            // Nobody accepts: the backlog takes the connection, and no answer comes.
+            let silent = ask(server, registration.register(7), 7, Duration::from_millis(50)).await;
+            assert!(matches!(silent, Err(Failure::Timeout)));
+            drop(listener);
+            let closed = ask(server, registration.register(7), 7, LIMIT).await;
+            assert!(matches!(closed, Err(Failure::Connection(_))));
+            // A server that was never reached is told nothing at the end.
+            Registrar::start(&[server], &registration).stop().await;
+        });
+    }
+}

@@ -1,0 +1,118 @@
+//! Sanitize operations of the SCSI target: `control` keeps them in the pool and shows them as jobs, and a task of the reactor runs each of them, no faster
+//! than leaves the pool to others.
+
+use super::{ArrayPool, Reactor};
+use block::VolumeId;
+use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
+use pool::ObjectId;
+use scsi_target::{PersistedSanitize, SanitizeMethod, SanitizeSupport, StoreError};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+
+/// Content that one operation works on in a second, at most.
+const BYTES_PER_SECOND: u64 = 128 << 20;
+
+/// It keeps neither `control` nor the reactor alive: at shutdown, nothing is stored or begun any more.
+struct Support {
+    control: Weak<Control<ArrayPool>>,
+    reactor: Weak<Reactor>,
+}
+
+/// Lets logical units be sanitized, and goes on with what was interrupted. To be called when every logical unit is there and before the first initiator is
+/// let in.
+pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control<ArrayPool>>) -> Result<(), ControlError> {
+    let support = Rc::new(Support { control: Rc::downgrade(control), reactor: Rc::downgrade(reactor) });
+    reactor.target.set_sanitize_support(support.clone());
+    for (object, record) in control.resume_sanitize_operations()? {
+        let volume = VolumeId(object.0);
+        let failed = record.failed;
+        if !reactor.target.restore_sanitize(volume, persisted(record)?) {
+            let reason = format!("object {} is being sanitized, but is no logical unit", object.0);
+            return Err(ControlError::Damaged { reason });
+        }
+        if !failed {
+            tracing::info!(volume = volume.0, "a sanitize operation that was interrupted begins anew");
+            support.start(volume);
+        }
+    }
+    Ok(())
+}
+
+fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> {
+    let method = match record.overwrite {
+        None => SanitizeMethod::BlockErase,
+        Some(OverwriteRecord { count, invert, pattern }) => {
+            let allowed = (1..=31).contains(&count) && (1..=512).contains(&pattern.len());
+            if !allowed {
+                let reason = format!("the sanitize operation of volume {} has no valid pattern", record.volume);
+                return Err(ControlError::Damaged { reason });
+            }
+            SanitizeMethod::Overwrite { count, invert, pattern }
+        }
+    };
+    Ok(PersistedSanitize { method, unrestricted_exit: record.unrestricted_exit, failed: record.failed })
+}
+
+impl SanitizeSupport for Support {
+    fn store(
+        &self,
+        volume: VolumeId,
+        operation: Option<PersistedSanitize>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
+        let control = self.control.upgrade();
+        Box::pin(async move {
+            let Some(control) = control else { return Err(StoreError::Failed) };
+            let record = operation.map(|PersistedSanitize { method, unrestricted_exit, failed }| {
+                let overwrite = match method {
+                    SanitizeMethod::BlockErase => None,
+                    SanitizeMethod::Overwrite { count, invert, pattern } => {
+                        Some(OverwriteRecord { count, invert, pattern })
+                    }
+                };
+                move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, job: None }
+            });
+            let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
+            stored.map_err(|error| match error {
+                ControlError::NoSpace { .. } => StoreError::NoRoom,
+                error => {
+                    tracing::error!(volume = volume.0, %error, "a sanitize operation could not be stored");
+                    StoreError::Failed
+                }
+            })
+        })
+    }
+
+    fn start(&self, volume: VolumeId) {
+        tracing::info!(volume = volume.0, "a sanitize operation runs");
+        tokio::task::spawn_local(run(self.reactor.clone(), self.control.clone(), volume));
+    }
+}
+
+async fn run(reactor: Weak<Reactor>, control: Weak<Control<ArrayPool>>, volume: VolumeId) {
+    let began = Instant::now();
+    let object = ObjectId(volume.0);
+    loop {
+        let started = Instant::now();
+        let Some(reactor) = reactor.upgrade() else { return };
+        let Some(bytes) = reactor.target.sanitize_step(volume).await else {
+            tracing::info!(volume = volume.0, seconds = began.elapsed().as_secs(), "a sanitize operation has ended");
+            if let Some(control) = control.upgrade() {
+                control.sanitize_stopped(object);
+            }
+            return;
+        };
+        let progress = reactor.target.sanitize_progress(volume);
+        drop(reactor);
+        if let (Some((done, total)), Some(control)) = (progress, control.upgrade()) {
+            control.sanitize_progress(object, done, total);
+        }
+        let due = Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / BYTES_PER_SECOND);
+        match due.checked_sub(started.elapsed()) {
+            Some(rest) => tokio::time::sleep(rest).await,
+            // Hosts first.
+            None => tokio::task::yield_now().await,
+        }
+    }
+}

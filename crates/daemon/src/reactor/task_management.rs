@@ -1,0 +1,103 @@
+//! Task management functions, on the whole array: the tasks of other connections are theirs, and are asked for.
+
+use super::Reactor;
+use super::registry::Order;
+use block::VolumeId;
+use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
+use scsi_target::NexusId;
+use tokio::sync::oneshot;
+
+/// The answer to a task management function.
+pub(super) struct Managed {
+    pub(super) response: TaskManagementResponse,
+    /// Additional response information (RFC 7144 §6.3).
+    pub(super) additional: [u8; 3],
+}
+
+impl From<TaskManagementResponse> for Managed {
+    fn from(response: TaskManagementResponse) -> Self {
+        Self { response, additional: [0; 3] }
+    }
+}
+
+/// Executes a task management function whose tasks on its own connection are done. `present`: there are tasks that QUERY TASK SET asks for.
+pub(super) async fn manage(
+    reactor: &Reactor,
+    member: u64,
+    nexus: NexusId,
+    function: TaskManagementFunction,
+    lun: [u8; 8],
+    present: bool,
+) -> Managed {
+    let target = &reactor.target;
+    let missing = TaskManagementResponse::LUN_DOES_NOT_EXIST;
+    let response = match function {
+        TaskManagementFunction::QUERY_TASK_SET => match target.volume_at(nexus, lun) {
+            Some(_) if present => TaskManagementResponse::SUCCEEDED,
+            Some(_) => TaskManagementResponse::COMPLETE,
+            None => missing,
+        },
+        TaskManagementFunction::QUERY_ASYNCHRONOUS_EVENT => match target.query_asynchronous_event(nexus, lun) {
+            Ok(Some(additional)) => return Managed { response: TaskManagementResponse::SUCCEEDED, additional },
+            Ok(None) => TaskManagementResponse::COMPLETE,
+            Err(_) => missing,
+        },
+        TaskManagementFunction::I_T_NEXUS_RESET => {
+            target.stop_background_of(nexus).await;
+            target.nexus_reset(nexus);
+            TaskManagementResponse::COMPLETE
+        }
+        TaskManagementFunction::ABORT_TASK => TaskManagementResponse::COMPLETE,
+        TaskManagementFunction::ABORT_TASK_SET => match target.abort_task_set(nexus, lun) {
+            Ok(_) => TaskManagementResponse::COMPLETE,
+            Err(_) => missing,
+        },
+        TaskManagementFunction::CLEAR_TASK_SET => {
+            let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
+            let affected = abort_others(reactor, member, volume).await;
+            match target.clear_task_set(nexus, lun, &affected) {
+                Ok(_) => TaskManagementResponse::COMPLETE,
+                Err(_) => missing,
+            }
+        }
+        TaskManagementFunction::LOGICAL_UNIT_RESET => {
+            let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
+            abort_others(reactor, member, volume).await;
+            target.stop_background_on(volume).await;
+            match target.logical_unit_reset(nexus, lun) {
+                Ok(_) => TaskManagementResponse::COMPLETE,
+                Err(_) => missing,
+            }
+        }
+        TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
+            // What the initiator may not see it does not reset.
+            for volume in target.volumes_of(nexus) {
+                abort_others(reactor, member, volume).await;
+                target.stop_background_on(volume).await;
+            }
+            target.target_reset(nexus);
+            TaskManagementResponse::COMPLETE
+        }
+        _ => TaskManagementResponse::NOT_SUPPORTED,
+    };
+    response.into()
+}
+
+/// Ends the tasks of all other connections on a volume. Returns the nexuses that lost tasks.
+async fn abort_others(reactor: &Reactor, but: u64, volume: VolumeId) -> Vec<NexusId> {
+    let mut asked = Vec::new();
+    for member in reactor.registry.members() {
+        if let Some(nexus) = member.nexus.get().filter(|_| member.id != but) {
+            let (done, answer) = oneshot::channel();
+            member.order(Order::Abort(volume, done));
+            asked.push((nexus, answer));
+        }
+    }
+    let mut affected = Vec::new();
+    for (nexus, answer) in asked {
+        if answer.await.unwrap_or(false) {
+            affected.push(nexus);
+        }
+    }
+    affected
+}

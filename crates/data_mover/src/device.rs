@@ -1,0 +1,175 @@
+//! A logical unit as a host sees it.
+
+use bytes::Bytes;
+use std::fmt;
+use thiserror::Error;
+
+/// A run of logical blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First logical block.
+    pub lba: u64,
+    /// Number of logical blocks.
+    pub blocks: u64,
+}
+
+/// What a host learns when it finds a logical unit (INQUIRY, READ CAPACITY).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of logical blocks.
+    pub blocks: u64,
+    /// Bytes in a logical block.
+    pub block_bytes: u32,
+    /// NAA designator of VPD page 83h, by which EXTENDED COPY names the logical unit; `None` when it has none.
+    pub naa: Option<[u8; 16]>,
+    /// Vendor and product identification: units of one array have the same.
+    pub array: String,
+    /// What the logical unit says of its own limits.
+    pub limits: Limits,
+}
+
+/// Limits of one command, in logical blocks; 0 where the primitive is not supported. VPD pages B0h and B2h, RECEIVE COPY
+/// OPERATING PARAMETERS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// MAXIMUM COMPARE AND WRITE LENGTH.
+    pub compare_and_write: u32,
+    /// MAXIMUM WRITE SAME LENGTH; `u32::MAX` when the unit names none.
+    pub write_same: u64,
+    /// MAXIMUM UNMAP LBA COUNT.
+    pub unmap: u64,
+    /// MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT.
+    pub unmap_descriptors: u32,
+    /// OPTIMAL UNMAP GRANULARITY.
+    pub unmap_granularity: u32,
+    /// MAXIMUM SEGMENT LENGTH of EXTENDED COPY.
+    pub copy_segment: u64,
+    /// MAXIMUM SEGMENT DESCRIPTOR COUNT.
+    pub copy_segments: u16,
+}
+
+/// One segment of an EXTENDED COPY between two logical units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyDescriptor {
+    /// First block of the source.
+    pub source_lba: u64,
+    /// First block of the destination.
+    pub destination_lba: u64,
+    /// Number of blocks.
+    pub blocks: u16,
+}
+
+/// What a logical unit says of a run of its blocks (GET LBA STATUS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LbaStatus {
+    /// The blocks.
+    pub extent: Extent,
+    /// False where nothing is stored and reads give zeros.
+    pub mapped: bool,
+}
+
+/// Outcome of a COMPARE AND WRITE that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// It was equal, and is written.
+    Written,
+    /// It was different; nothing is written.
+    Miscompare,
+}
+
+/// Sense key, additional sense code and qualifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sense {
+    /// Sense key.
+    pub key: u8,
+    /// Additional sense code.
+    pub code: u8,
+    /// Additional sense code qualifier.
+    pub qualifier: u8,
+}
+
+impl fmt::Display for Sense {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}h/{:02x}h/{:02x}h", self.key, self.code, self.qualifier)
+    }
+}
+
+/// Why a command did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// The logical unit does not know the command (5h/20h/00h), or does not announce what it would take.
+    #[error("the logical unit does not support {0}")]
+    NotSupported(&'static str),
+    /// Another host has the logical unit reserved.
+    #[error("another host has reserved the logical unit")]
+    ReservationConflict,
+    /// The array has no space for the data (7h/27h/07h).
+    #[error("the array has no space left for this logical unit (sense 7h/27h/07h)")]
+    Full,
+    /// CHECK CONDITION.
+    #[error("{command} was refused with sense {sense}")]
+    Refused {
+        /// The command.
+        command: &'static str,
+        /// Its sense.
+        sense: Sense,
+    },
+    /// Any other status.
+    #[error("{command} ended with status {status:02x}h")]
+    Status {
+        /// The command.
+        command: &'static str,
+        /// SCSI status.
+        status: u8,
+    },
+    /// The connection is gone, or nothing came in time: what the command did is not known.
+    #[error("{0}")]
+    Lost(String),
+    /// [`crate::DataMover::interrupt`] was called.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A logical unit as a host sees it. Commands may overlap in time; an acknowledged write is seen by every later read of any host.
+///
+/// Lengths of data are multiples of [`Identity::block_bytes`]. A command that reaches beyond the end is refused by the unit.
+pub trait Device {
+    /// What was learned at the beginning.
+    fn identity(&self) -> &Identity;
+
+    /// READ.
+    async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError>;
+
+    /// WRITE.
+    async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError>;
+
+    /// COMPARE AND WRITE; both images have the same length, at most [`Limits::compare_and_write`].
+    async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError>;
+
+    /// WRITE SAME of zeros, at most [`Limits::write_same`] blocks; with `unmap` the array may free them if they then read as zeros.
+    async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError>;
+
+    /// UNMAP of at most [`Limits::unmap_descriptors`] extents, [`Limits::unmap`] blocks in all.
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError>;
+
+    /// EXTENDED COPY from the logical unit named `source` to this one, at most [`Limits::copy_segments`] descriptors.
+    async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError>;
+
+    /// GET LBA STATUS from `lba` on: runs one behind the other, the first from `lba` on, at least one and not all the way to the end if that is too
+    /// much for one answer.
+    ///
+    /// Errors: [`DeviceError::NotSupported`] also when what is not mapped need not read as zeros (LBPRZ).
+    async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError>;
+
+    /// What a reservation reserves: devices with the same answer are reserved together. Differs from the designator where the device is a part of
+    /// a logical unit.
+    fn reserves(&self) -> Option<[u8; 16]> {
+        self.identity().naa
+    }
+
+    /// RESERVE (6). [`DeviceError::ReservationConflict`] when another host was first.
+    async fn reserve(&self) -> Result<(), DeviceError>;
+
+    /// RELEASE (6).
+    async fn release(&self) -> Result<(), DeviceError>;
+}

@@ -1,0 +1,32 @@
+//! The host's data mover. A host that clones, zeroes or frees hands the work to the array if it can (EXTENDED COPY, WRITE SAME, UNMAP);
+//! if it cannot, it reads and writes itself. Hosts do so without a word; this one says, for every operation, how many bytes the
+//! array moved, how many it moved itself, and why.
+//!
+//! [`Device`] is a logical unit as a host sees it; the mover and the locks know no protocol. [`memory::MemoryDevice`] is one for
+//! tests: in memory, with whatever is to be missing switched off.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod device;
+mod foreground;
+mod lock;
+pub mod memory;
+mod mover;
+mod patient;
+mod range_lock;
+mod settings;
+mod tally;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+mod tests;
+pub mod virtual_time;
+
+pub use clock::Clock;
+pub use device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits, Sense};
+pub use foreground::GuestIo;
+pub use lock::{Locking, UpdateError};
+pub use mover::DataMover;
+pub use patient::Patient;
+pub use range_lock::{RangeGuard, RangeLock};
+pub use settings::Settings;
+pub use tally::{Moved, Reason, Tally};

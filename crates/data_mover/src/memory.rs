@@ -1,0 +1,320 @@
+//! A logical unit in memory, for tests: several hosts, reservations, and whatever a unit may lack switched off. It can keep every
+//! command waiting in the middle, so that a test decides what comes between; and it can die, or lose a host.
+
+use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits, Sense};
+use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+/// Bytes of a logical block.
+pub const BLOCK_BYTES: u32 = 512;
+
+/// Runs that an answer to GET LBA STATUS tells of.
+const RUNS: usize = 16;
+
+/// Waits before a command takes effect, and before it is answered.
+pub type Delay = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
+
+/// The medium, shared by all hosts. Blocks that were never written read as zeros.
+#[derive(Default)]
+pub struct MemoryUnit {
+    blocks: RefCell<BTreeMap<u64, Bytes>>,
+    /// The host that has the unit reserved.
+    reserved_by: Cell<Option<u32>>,
+    commands: Cell<u64>,
+}
+
+impl MemoryUnit {
+    /// Blocks that hold something.
+    pub fn allocated(&self) -> usize {
+        self.blocks.borrow().len()
+    }
+
+    /// Commands that reached the unit.
+    pub fn commands(&self) -> u64 {
+        self.commands.get()
+    }
+
+    /// Ends the reservation of a host, as the loss of its session does.
+    pub fn forget_host(&self, host: u32) {
+        if self.reserved_by.get() == Some(host) {
+            self.reserved_by.set(None);
+        }
+    }
+
+    /// Puts content there without a command.
+    pub fn poke(&self, lba: u64, data: &[u8]) {
+        for (lba, block) in (lba..).zip(data.chunks(BLOCK_BYTES as usize)) {
+            self.blocks.borrow_mut().insert(lba, Bytes::copy_from_slice(block));
+        }
+    }
+
+    fn get(&self, extent: Extent) -> Bytes {
+        let blocks = self.blocks.borrow();
+        let zeros = [0; BLOCK_BYTES as usize];
+        let content = (extent.lba..extent.lba + extent.blocks).flat_map(|lba| match blocks.get(&lba) {
+            Some(block) => block.to_vec(),
+            None => zeros.to_vec(),
+        });
+        content.collect()
+    }
+
+    /// Some runs of blocks that hold something, or do not.
+    fn runs(&self, lba: u64, end: u64) -> Vec<LbaStatus> {
+        let blocks = self.blocks.borrow();
+        let (mut runs, mut at) = (Vec::new(), lba);
+        while at < end && runs.len() < RUNS {
+            let mapped = blocks.contains_key(&at);
+            let next = match mapped {
+                true => (at..end).find(|lba| !blocks.contains_key(lba)).unwrap_or(end),
+                false => blocks.range(at..end).next().map_or(end, |(lba, _)| *lba),
+            };
+            runs.push(LbaStatus { extent: Extent { lba: at, blocks: next - at }, mapped });
+            at = next;
+        }
+        runs
+    }
+
+    fn free(&self, extent: Extent) {
+        let mut blocks = self.blocks.borrow_mut();
+        let doomed: Vec<u64> = blocks.range(extent.lba..extent.lba + extent.blocks).map(|(lba, _)| *lba).collect();
+        for lba in doomed {
+            blocks.remove(&lba);
+        }
+    }
+}
+
+/// One host's way to a [`MemoryUnit`].
+#[derive(Clone)]
+pub struct MemoryDevice {
+    unit: Rc<MemoryUnit>,
+    host: u32,
+    identity: Identity,
+    delay: Option<Delay>,
+    /// Whether the host still reaches the unit.
+    alive: Rc<Cell<bool>>,
+    /// Commands until the host is cut off.
+    commands_left: Rc<Cell<Option<u64>>>,
+    /// Blocks that the unit has space for.
+    space: Option<usize>,
+    /// Sources of EXTENDED COPY by designator.
+    sources: Vec<([u8; 16], Rc<MemoryUnit>)>,
+}
+
+impl fmt::Debug for MemoryDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryDevice")
+            .field("host", &self.host)
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MemoryDevice {
+    /// A host's way to a unit of so many blocks, which has every primitive; `number` makes its designator.
+    pub fn new(unit: &Rc<MemoryUnit>, host: u32, number: u8, blocks: u64) -> Self {
+        let naa = [0x60 | number; 16];
+        let limits = Limits {
+            compare_and_write: 1,
+            write_same: 8192,
+            unmap: 65_536,
+            unmap_descriptors: 4,
+            unmap_granularity: 1,
+            copy_segment: 2048,
+            copy_segments: 4,
+        };
+        Self {
+            unit: unit.clone(),
+            host,
+            identity: Identity { blocks, block_bytes: BLOCK_BYTES, naa: Some(naa), array: "MEMORY".into(), limits },
+            delay: None,
+            alive: Rc::new(Cell::new(true)),
+            commands_left: Rc::default(),
+            space: None,
+            sources: vec![(naa, unit.clone())],
+        }
+    }
+
+    /// Changes what the unit says of itself.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Identity)) -> Self {
+        change(&mut self.identity);
+        self
+    }
+
+    /// Waits in the middle of every command.
+    #[must_use]
+    pub fn with_delay(mut self, delay: Delay) -> Self {
+        self.delay = Some(delay);
+        self
+    }
+
+    /// Lets EXTENDED COPY read from another unit of the array.
+    #[must_use]
+    pub fn with_source(mut self, other: &Self) -> Self {
+        self.sources.extend(other.identity.naa.map(|naa| (naa, other.unit.clone())));
+        self
+    }
+
+    /// Gives the unit space for so many blocks: WRITE and EXTENDED COPY fail with [`DeviceError::Full`] when it is used up.
+    #[must_use]
+    pub fn with_space(mut self, blocks: usize) -> Self {
+        self.space = Some(blocks);
+        self
+    }
+
+    /// Cuts the host off before the command after the next `commands`.
+    pub fn cut_after(&self, commands: u64) {
+        self.commands_left.set(Some(commands));
+    }
+
+    /// The medium.
+    pub fn unit(&self) -> &Rc<MemoryUnit> {
+        &self.unit
+    }
+
+    /// Cuts the host off: commands in flight may or may not take effect, later ones do not.
+    pub fn cut(&self) {
+        self.alive.set(false);
+        self.unit.forget_host(self.host);
+    }
+
+    async fn wait(&self) -> Result<(), DeviceError> {
+        if let Some(delay) = &self.delay {
+            delay().await;
+        }
+        match self.alive.get() {
+            true => Ok(()),
+            false => Err(DeviceError::Lost("the host is cut off".into())),
+        }
+    }
+
+    async fn begin(&self, extents: &[Extent], command: &'static str) -> Result<(), DeviceError> {
+        if let Some(left) = self.commands_left.get() {
+            self.commands_left.set(Some(left.saturating_sub(1)));
+            if left == 0 {
+                self.cut();
+            }
+        }
+        self.wait().await?;
+        self.unit.commands.set(self.unit.commands.get() + 1);
+        if self.unit.reserved_by.get().is_some_and(|host| host != self.host) {
+            return Err(DeviceError::ReservationConflict);
+        }
+        let outside = |extent: &Extent| extent.lba.saturating_add(extent.blocks) > self.identity.blocks;
+        if extents.iter().any(outside) {
+            // LOGICAL BLOCK ADDRESS OUT OF RANGE
+            return Err(DeviceError::Refused { command, sense: Sense { key: 5, code: 0x21, qualifier: 0 } });
+        }
+        Ok(())
+    }
+
+    fn has_space(&self) -> Result<(), DeviceError> {
+        match self.space {
+            Some(space) if self.unit.allocated() >= space => Err(DeviceError::Full),
+            _ => Ok(()),
+        }
+    }
+
+    fn supports(announced: u64, command: &'static str) -> Result<(), DeviceError> {
+        if announced == 0 { Err(DeviceError::NotSupported(command)) } else { Ok(()) }
+    }
+}
+
+fn blocks_of(data: &Bytes) -> u64 {
+    data.len() as u64 / u64::from(BLOCK_BYTES)
+}
+
+impl Device for MemoryDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.begin(&[extent], "READ").await?;
+        let data = self.unit.get(extent);
+        self.wait().await?;
+        Ok(data)
+    }
+
+    async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.begin(&[Extent { lba, blocks: blocks_of(&data) }], "WRITE").await?;
+        self.has_space()?;
+        self.unit.poke(lba, &data);
+        self.wait().await
+    }
+
+    async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
+        Self::supports(self.identity.limits.compare_and_write.into(), "COMPARE AND WRITE")?;
+        let extent = Extent { lba, blocks: blocks_of(&expected) };
+        self.begin(&[extent], "COMPARE AND WRITE").await?;
+        let equal = self.unit.get(extent) == expected;
+        if equal {
+            self.unit.poke(lba, &new);
+        }
+        self.wait().await?;
+        Ok(if equal { Compared::Written } else { Compared::Miscompare })
+    }
+
+    async fn write_zeros(&self, extent: Extent, _unmap: bool) -> Result<(), DeviceError> {
+        Self::supports(self.identity.limits.write_same, "WRITE SAME")?;
+        self.begin(&[extent], "WRITE SAME").await?;
+        self.unit.free(extent);
+        self.wait().await
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
+        Self::supports(self.identity.limits.unmap, "UNMAP")?;
+        self.begin(extents, "UNMAP").await?;
+        for extent in extents {
+            self.unit.free(*extent);
+        }
+        self.wait().await
+    }
+
+    async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
+        Self::supports(self.identity.limits.copy_segments.into(), "EXTENDED COPY")?;
+        let to: Vec<_> = segments
+            .iter()
+            .map(|segment| Extent { lba: segment.destination_lba, blocks: segment.blocks.into() })
+            .collect();
+        self.begin(&to, "EXTENDED COPY").await?;
+        let Some((_, from)) = self.sources.iter().find(|(naa, _)| naa == source) else {
+            // COPY TARGET DEVICE NOT REACHABLE
+            return Err(DeviceError::Refused {
+                command: "EXTENDED COPY",
+                sense: Sense { key: 0xa, code: 0x0d, qualifier: 2 },
+            });
+        };
+        self.has_space()?;
+        for segment in segments {
+            let data = from.get(Extent { lba: segment.source_lba, blocks: segment.blocks.into() });
+            self.unit.poke(segment.destination_lba, &data);
+        }
+        self.wait().await
+    }
+
+    /// A unit without UNMAP does not tell.
+    async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
+        Self::supports(self.identity.limits.unmap, "GET LBA STATUS")?;
+        self.begin(&[Extent { lba, blocks: 1 }], "GET LBA STATUS").await?;
+        let found = self.unit.runs(lba, self.identity.blocks);
+        self.wait().await?;
+        Ok(found)
+    }
+
+    async fn reserve(&self) -> Result<(), DeviceError> {
+        self.begin(&[], "RESERVE").await?;
+        self.unit.reserved_by.set(Some(self.host));
+        self.wait().await
+    }
+
+    async fn release(&self) -> Result<(), DeviceError> {
+        self.wait().await?;
+        self.unit.forget_host(self.host);
+        self.wait().await
+    }
+}

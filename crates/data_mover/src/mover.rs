@@ -1,0 +1,360 @@
+//! Copies, zeros and frees: by the array if it can, else by reading and writing.
+
+use crate::clock::Clock;
+use crate::device::{CopyDescriptor, Device, DeviceError, Extent};
+use crate::foreground::{Foreground, Outstanding, Turn};
+use crate::range_lock::RangeLock;
+use crate::settings::Settings;
+use crate::tally::{Moved, Reason, Tally};
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+
+/// The data mover of a host. One for all of its devices.
+pub struct DataMover {
+    settings: Cell<Settings>,
+    clock: Rc<dyn Clock>,
+    pub(crate) tally: RefCell<Tally>,
+    /// A reservation belongs to the host, not to a task of it: one update at a time is under one. For each logical unit, by its designator; those
+    /// without one take turns together.
+    reserving: RefCell<BTreeMap<Option<[u8; 16]>, Rc<RangeLock>>>,
+    pub(crate) foreground: Foreground,
+    /// Copies and zeros end.
+    interrupted: Cell<bool>,
+}
+
+impl fmt::Debug for DataMover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataMover")
+            .field("settings", &self.settings)
+            .field("tally", &self.tally)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Steps of a run of blocks: each at most `step` long.
+fn steps(blocks: u64, step: u64) -> impl Iterator<Item = (u64, u64)> {
+    let step = step.max(1);
+    (0..blocks.div_ceil(step)).map(move |index| (index * step, step.min(blocks - index * step)))
+}
+
+/// Runs the steps with some in flight. After the first error no other step begins, and those that have begun are waited for: the caller may
+/// give the blocks to somebody else, and then nothing may land there any more.
+async fn in_flight<F: Future<Output = Result<(), DeviceError>>>(
+    depth: usize,
+    work: impl Iterator<Item = F>,
+) -> Result<(), DeviceError> {
+    let failed = RefCell::new(None);
+    let steps = stream::iter(work.take_while(|_| failed.borrow().is_none()));
+    let finish = |step: F| {
+        let failed = &failed;
+        async move {
+            if let Err(error) = step.await {
+                failed.borrow_mut().get_or_insert(error);
+            }
+        }
+    };
+    steps.for_each_concurrent(depth.max(1), finish).await;
+    failed.into_inner().map_or(Ok(()), Err)
+}
+
+impl DataMover {
+    /// With these switches.
+    pub fn new(settings: Settings, clock: Rc<dyn Clock>) -> Self {
+        Self {
+            settings: Cell::new(settings),
+            clock,
+            tally: RefCell::default(),
+            reserving: RefCell::default(),
+            foreground: Foreground::default(),
+            interrupted: Cell::new(false),
+        }
+    }
+
+    /// The switches.
+    pub fn settings(&self) -> Settings {
+        self.settings.get()
+    }
+
+    /// Changes the switches; operations that run go on with the old ones.
+    pub fn set(&self, settings: Settings) {
+        self.settings.set(settings);
+    }
+
+    /// Copies and zeros, those that run and those to come, end with [`DeviceError::Interrupted`] before their next command. What tidies up
+    /// after them goes on: frees, locks, single reads and writes.
+    pub fn interrupt(&self) {
+        self.interrupted.set(true);
+    }
+
+    /// True after [`Self::interrupt`].
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.get()
+    }
+
+    fn go_on(&self) -> Result<(), DeviceError> {
+        if self.interrupted.get() { Err(DeviceError::Interrupted) } else { Ok(()) }
+    }
+
+    /// The clock of the host.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Whose turn it is to reserve the logical unit.
+    pub(crate) fn turns<D: Device>(&self, device: &D) -> Rc<RangeLock> {
+        self.reserving.borrow_mut().entry(device.reserves()).or_default().clone()
+    }
+
+    /// What was done so far.
+    pub fn tally(&self) -> Tally {
+        self.tally.borrow().clone()
+    }
+
+    /// Copies blocks from one logical unit to another, or within one (the extents must not overlap). `progress` hears how many bytes a step
+    /// has copied. What the array refuses is copied by the host, step by step.
+    ///
+    /// Errors: those of [`Device`]; what was copied until then stays.
+    pub async fn copy<D: Device>(
+        &self,
+        (source, source_lba): (&D, u64),
+        (destination, destination_lba): (&D, u64),
+        blocks: u64,
+        progress: &dyn Fn(u64),
+    ) -> Result<Moved, DeviceError> {
+        let settings = self.settings.get();
+        let block_bytes = u64::from(source.identity().block_bytes);
+        let moved = RefCell::new(Moved::default());
+        let refused = Cell::new(why_not_copy(source, destination, settings));
+        let by_host = |lba: u64, count: u64, reason: Reason| {
+            let moved = &moved;
+            async move {
+                let (from, to) = ((source, source_lba + lba), (destination, destination_lba + lba));
+                self.copy_by_host(from, to, count, settings).await?;
+                moved.borrow_mut().host(reason, count * block_bytes);
+                progress(count * block_bytes);
+                Ok(())
+            }
+        };
+        if let (None, Some(naa)) = (refused.get(), source.identity().naa) {
+            let limits = destination.identity().limits;
+            let segment = limits.copy_segment.min(u64::from(u16::MAX)).max(1);
+            let command = u64::from(settings.max_hardware_transfer_bytes) / block_bytes;
+            let command = command.clamp(1, segment * u64::from(limits.copy_segments.max(1)));
+            let work = steps(blocks, command).map(|(lba, count)| {
+                let (moved, refused, by_host) = (&moved, &refused, &by_host);
+                async move {
+                    self.go_on()?;
+                    if let Some(reason) = refused.get() {
+                        return by_host(lba, count, reason).await;
+                    }
+                    let segments: Vec<_> = steps(count, segment)
+                        .map(|(from, blocks)| CopyDescriptor {
+                            source_lba: source_lba + lba + from,
+                            destination_lba: destination_lba + lba + from,
+                            blocks: u16::try_from(blocks).unwrap_or(u16::MAX),
+                        })
+                        .collect();
+                    match destination.extended_copy(&naa, &segments).await {
+                        Ok(()) => {
+                            moved.borrow_mut().offloaded_bytes += count * block_bytes;
+                            progress(count * block_bytes);
+                            Ok(())
+                        }
+                        Err(error) => {
+                            let reason = Reason::of(&error).ok_or(error)?;
+                            // A unit that does not know the command is not asked again.
+                            if reason == Reason::NotSupported {
+                                refused.set(Some(reason));
+                            }
+                            by_host(lba, count, reason).await
+                        }
+                    }
+                }
+            });
+            in_flight(settings.depth, work).await?;
+        } else if let Some(reason) = refused.get() {
+            let step = u64::from(settings.software_transfer_bytes) / block_bytes * settings.depth.max(1) as u64;
+            for (lba, count) in steps(blocks, step) {
+                by_host(lba, count, reason).await?;
+            }
+        }
+        let moved = moved.into_inner();
+        self.tally.borrow_mut().copied.add(&moved);
+        Ok(moved)
+    }
+
+    /// Makes blocks read as zeros; beside the I/O of guests ([`Self::guest_io`]) one WRITE SAME at a time, so that they do not wait for it. With `unmap` the array may free them; else they stay allocated where the array knows the difference.
+    pub async fn zero<D: Device>(
+        &self,
+        device: &D,
+        extent: Extent,
+        unmap: bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<Moved, DeviceError> {
+        let settings = self.settings.get();
+        let identity = device.identity();
+        let block_bytes = u64::from(identity.block_bytes);
+        let moved = RefCell::new(Moved::default());
+        let refused = Cell::new(match identity.limits.write_same {
+            _ if !settings.hardware_accelerated_init => Some(Reason::SwitchedOff),
+            0 => Some(Reason::NotSupported),
+            _ => None,
+        });
+        let command = match refused.get() {
+            None => identity.limits.write_same.min(u64::from(settings.max_hardware_transfer_bytes) / block_bytes),
+            Some(_) => u64::from(settings.software_transfer_bytes) / block_bytes,
+        };
+        let outstanding = Outstanding::default();
+        let work = steps(extent.blocks, command).map(|(from, blocks)| {
+            let (moved, refused, outstanding) = (&moved, &refused, &outstanding);
+            let part = Extent { lba: extent.lba + from, blocks };
+            async move {
+                let turn = match refused.get() {
+                    Some(_) => None,
+                    None => Some(outstanding.turn(|| self.most_outstanding(settings.depth)).await),
+                };
+                self.go_on()?;
+                let reason = match refused.get() {
+                    Some(reason) => reason,
+                    None => match self.timed(turn.as_ref(), device.write_zeros(part, unmap)).await {
+                        Ok(()) => {
+                            moved.borrow_mut().offloaded_bytes += blocks * block_bytes;
+                            progress(blocks * block_bytes);
+                            return Ok(());
+                        }
+                        Err(error) => {
+                            let reason = Reason::of(&error).ok_or(error)?;
+                            if reason == Reason::NotSupported {
+                                refused.set(Some(reason));
+                            }
+                            reason
+                        }
+                    },
+                };
+                drop(turn);
+                self.zero_by_host(device, part, settings).await?;
+                moved.borrow_mut().host(reason, blocks * block_bytes);
+                progress(blocks * block_bytes);
+                Ok(())
+            }
+        });
+        in_flight(settings.depth, work).await?;
+        let moved = moved.into_inner();
+        self.tally.borrow_mut().zeroed.add(&moved);
+        Ok(moved)
+    }
+
+    /// Tells the array that blocks hold nothing of worth. Returns the bytes it was told of; 0 when it does not support UNMAP.
+    pub async fn unmap<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
+        let settings = self.settings.get();
+        let identity = device.identity();
+        let limits = identity.limits;
+        if limits.unmap == 0 || limits.unmap_descriptors == 0 {
+            return Ok(0);
+        }
+        let pieces: Vec<Extent> = extents
+            .iter()
+            .flat_map(|extent| {
+                let lba = extent.lba;
+                steps(extent.blocks, limits.unmap).map(move |(from, blocks)| Extent { lba: lba + from, blocks })
+            })
+            .collect();
+        // A command takes so many descriptors, and so many blocks in all.
+        let mut commands: Vec<Vec<Extent>> = Vec::new();
+        let mut room = 0;
+        for piece in pieces {
+            match commands.last_mut() {
+                Some(last) if last.len() < limits.unmap_descriptors as usize && piece.blocks <= room => {
+                    last.push(piece)
+                }
+                _ => {
+                    commands.push(vec![piece]);
+                    room = limits.unmap;
+                }
+            }
+            room -= piece.blocks;
+        }
+        let told = Cell::new(0);
+        let work = commands.iter().map(|extents| {
+            let told = &told;
+            async move {
+                match device.unmap(extents).await {
+                    Ok(()) => told.set(told.get() + extents.iter().map(|extent| extent.blocks).sum::<u64>()),
+                    Err(DeviceError::NotSupported(_)) => {}
+                    Err(error) => return Err(error),
+                }
+                Ok(())
+            }
+        });
+        in_flight(settings.depth, work).await?;
+        let bytes = told.get() * u64::from(identity.block_bytes);
+        self.tally.borrow_mut().unmapped_bytes += bytes;
+        Ok(bytes)
+    }
+
+    async fn copy_by_host<D: Device>(
+        &self,
+        (source, source_lba): (&D, u64),
+        (destination, destination_lba): (&D, u64),
+        blocks: u64,
+        settings: Settings,
+    ) -> Result<(), DeviceError> {
+        let step = u64::from(settings.software_transfer_bytes) / u64::from(source.identity().block_bytes);
+        let work = steps(blocks, step).map(|(from, blocks)| async move {
+            self.go_on()?;
+            let data = source.read(Extent { lba: source_lba + from, blocks }).await?;
+            destination.write(destination_lba + from, data).await
+        });
+        in_flight(settings.depth, work).await
+    }
+
+    /// Sees a WRITE SAME to its end, and remembers how long the array took.
+    async fn timed(
+        &self,
+        turn: Option<&Turn<'_>>,
+        command: impl Future<Output = Result<(), DeviceError>>,
+    ) -> Result<(), DeviceError> {
+        let (begun, outstanding) = (self.clock().now(), turn.map_or(1, Turn::outstanding));
+        let done = command.await;
+        if done.is_ok() {
+            self.array_took(self.clock().now().saturating_sub(begun), outstanding);
+        }
+        done
+    }
+
+    async fn zero_by_host<D: Device>(&self, device: &D, extent: Extent, settings: Settings) -> Result<(), DeviceError> {
+        let block_bytes = device.identity().block_bytes;
+        let step = settings.software_transfer_bytes / block_bytes;
+        let zeros = Bytes::from(vec![0; (step.max(1) * block_bytes) as usize]);
+        let work = steps(extent.blocks, u64::from(step)).map(|(from, blocks)| {
+            let data = zeros.slice(..usize::try_from(blocks * u64::from(block_bytes)).unwrap_or(0));
+            async move {
+                self.go_on()?;
+                device.write(extent.lba + from, data).await
+            }
+        });
+        in_flight(settings.depth, work).await
+    }
+}
+
+fn why_not_copy<D: Device>(source: &D, destination: &D, settings: Settings) -> Option<Reason> {
+    let (from, to) = (source.identity(), destination.identity());
+    if !settings.hardware_accelerated_move {
+        Some(Reason::SwitchedOff)
+    } else if from.block_bytes != to.block_bytes {
+        Some(Reason::DifferentBlockLength)
+    } else if from.array != to.array {
+        Some(Reason::DifferentArray)
+    } else if from.naa.is_none() || to.naa.is_none() {
+        Some(Reason::NoDesignator)
+    } else if to.limits.copy_segments == 0 || to.limits.copy_segment == 0 {
+        Some(Reason::NotSupported)
+    } else {
+        None
+    }
+}

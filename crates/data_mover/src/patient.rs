@@ -1,0 +1,97 @@
+//! A device whose commands are sent again while another host has the logical unit reserved, as a host's storage stack does.
+
+use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus};
+use crate::mover::DataMover;
+use bytes::Bytes;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Longest wait between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long to wait after so many tries that met a reservation.
+pub(crate) fn pause(tries: u32) -> Duration {
+    (Duration::from_micros(200) * 2_u32.saturating_pow(tries.min(16))).min(LONGEST_PAUSE)
+}
+
+/// See the module. Conflicts are counted in the tally of the mover.
+#[derive(Debug)]
+pub struct Patient<D> {
+    device: Rc<D>,
+    mover: Rc<DataMover>,
+    patience: Duration,
+}
+
+impl<D: Device> Patient<D> {
+    /// Waits for at most `patience` for the reservation of another host to end.
+    pub fn new(device: Rc<D>, mover: Rc<DataMover>, patience: Duration) -> Self {
+        Self { device, mover, patience }
+    }
+
+    /// The device itself.
+    pub fn inner(&self) -> &Rc<D> {
+        &self.device
+    }
+
+    async fn retry<T>(&self, mut command: impl AsyncFnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        let clock = self.mover.clock();
+        let deadline = clock.now() + self.patience;
+        let mut tries = 0;
+        loop {
+            match command().await {
+                Err(DeviceError::ReservationConflict) if clock.now() < deadline => {}
+                result => return result,
+            }
+            self.mover.tally.borrow_mut().reservation_conflicts += 1;
+            clock.sleep(pause(tries)).await;
+            tries += 1;
+        }
+    }
+}
+
+impl<D: Device> Device for Patient<D> {
+    fn identity(&self) -> &Identity {
+        self.device.identity()
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.retry(async || self.device.read(extent).await).await
+    }
+
+    async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.retry(async || self.device.write(lba, data.clone()).await).await
+    }
+
+    async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
+        self.retry(async || self.device.compare_and_write(lba, expected.clone(), new.clone()).await).await
+    }
+
+    async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError> {
+        self.retry(async || self.device.write_zeros(extent, unmap).await).await
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
+        self.retry(async || self.device.unmap(extents).await).await
+    }
+
+    async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
+        self.retry(async || self.device.extended_copy(source, segments).await).await
+    }
+
+    async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
+        self.retry(async || self.device.lba_status(lba).await).await
+    }
+
+    fn reserves(&self) -> Option<[u8; 16]> {
+        self.device.reserves()
+    }
+
+    /// Tried once: whoever takes reservations has its own patience.
+    async fn reserve(&self) -> Result<(), DeviceError> {
+        self.device.reserve().await
+    }
+
+    async fn release(&self) -> Result<(), DeviceError> {
+        self.device.release().await
+    }
+}

@@ -1,0 +1,222 @@
+//! Ranges that one task at a time has. Nobody waits for a range that does not overlap with its own; else whoever came first is first, except that
+//! what cannot wait goes before everybody who waits.
+//!
+//! A task that already has a range must not ask for another one of the same lock: two that did could wait for each other.
+
+use std::cell::{Cell, RefCell};
+use std::future;
+use std::ops::Range;
+use std::task::{Context, Poll, Waker};
+
+/// See the module. For the tasks of one thread.
+#[derive(Debug, Default)]
+pub struct RangeLock {
+    /// In the order in which they are served.
+    line: RefCell<Vec<Place>>,
+    tickets: Cell<u64>,
+}
+
+/// A task in line.
+#[derive(Debug)]
+struct Place {
+    ticket: u64,
+    range: Range<u64>,
+    /// Goes before those that wait.
+    urgent: bool,
+    /// Has its range.
+    granted: bool,
+    waker: Option<Waker>,
+}
+
+impl Place {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.range.start < other.range.end && other.range.start < self.range.end
+    }
+}
+
+/// A range until it is dropped.
+#[derive(Debug)]
+pub struct RangeGuard<'a> {
+    lock: &'a RangeLock,
+    ticket: u64,
+}
+
+impl RangeLock {
+    /// Returns when nobody else has a part of the range, nor came before and wants one.
+    pub async fn lock(&self, range: Range<u64>) -> RangeGuard<'_> {
+        self.enter(range, false).await
+    }
+
+    /// The same, before everybody who waits.
+    pub async fn lock_urgently(&self, range: Range<u64>) -> RangeGuard<'_> {
+        self.enter(range, true).await
+    }
+
+    async fn enter(&self, range: Range<u64>, urgent: bool) -> RangeGuard<'_> {
+        let ticket = self.tickets.get();
+        self.tickets.set(ticket + 1);
+        self.stand(Place { ticket, range, urgent, granted: false, waker: None }, urgent);
+        // From here on it leaves the line when it is dropped, also while it waits.
+        let guard = RangeGuard { lock: self, ticket };
+        guard.wait().await;
+        guard
+    }
+
+    /// Puts a task in line: at the end, or before everybody who waits and is not urgent.
+    fn stand(&self, place: Place, before_others: bool) {
+        let mut line = self.line.borrow_mut();
+        let waits = |other: &Place| !other.granted && !other.urgent;
+        let at = if before_others { line.iter().position(waits) } else { None };
+        let at = at.unwrap_or(line.len());
+        line.insert(at, place);
+    }
+
+    fn poll(&self, ticket: u64, context: &mut Context<'_>) -> Poll<()> {
+        let mut line = self.line.borrow_mut();
+        let Some(at) = line.iter().position(|place| place.ticket == ticket) else { return Poll::Ready(()) };
+        let (before, rest) = line.split_at_mut(at);
+        let Some((mine, behind)) = rest.split_first_mut() else { return Poll::Ready(()) };
+        // What is urgent may stand before somebody who has a range already.
+        let blocked = before.iter().any(|other| other.overlaps(mine))
+            || behind.iter().any(|other| other.granted && other.overlaps(mine));
+        if blocked && !mine.granted {
+            mine.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        mine.granted = true;
+        Poll::Ready(())
+    }
+
+    /// Takes a task out of the line, and lets those look again that may have waited for it.
+    fn leave(&self, ticket: u64) -> Option<Place> {
+        let mut line = self.line.borrow_mut();
+        let at = line.iter().position(|place| place.ticket == ticket)?;
+        let left = line.remove(at);
+        for other in line.iter_mut().filter(|other| other.overlaps(&left)) {
+            if let Some(waker) = other.waker.take() {
+                waker.wake();
+            }
+        }
+        Some(left)
+    }
+}
+
+impl RangeGuard<'_> {
+    async fn wait(&self) {
+        future::poll_fn(|context| self.lock.poll(self.ticket, context)).await;
+    }
+
+    /// Gives the range up while something urgent wants a part of it, and returns with the range, which nobody else that waited had meanwhile.
+    pub async fn make_way(&self) {
+        let awaited = {
+            let line = self.lock.line.borrow();
+            let mine = line.iter().find(|place| place.ticket == self.ticket);
+            mine.is_some_and(|mine| line.iter().any(|other| other.urgent && !other.granted && other.overlaps(mine)))
+        };
+        if !awaited {
+            return;
+        }
+        if let Some(mine) = self.lock.leave(self.ticket) {
+            self.lock.stand(Place { granted: false, waker: None, ..mine }, true);
+        }
+        self.wait().await;
+    }
+}
+
+impl Drop for RangeGuard<'_> {
+    fn drop(&mut self) {
+        self.lock.leave(self.ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::virtual_time::VirtualTime;
+    use futures_util::future::{LocalBoxFuture, join_all};
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    /// Tasks that come at some millisecond, want a range, urgently or not, and have it for 10 ms; returns when each had it.
+    fn served(tasks: Vec<(u64, Range<u64>, bool)>) -> Vec<u64> {
+        let time = VirtualTime::default();
+        let clock = time.clone();
+        time.run(async move {
+            let lock = RangeLock::default();
+            let one = |(come, range, urgent): (u64, Range<u64>, bool)| {
+                let (clock, lock) = (&clock, &lock);
+                async move {
+                    clock.sleep(Duration::from_millis(come)).await;
+                    let _mine = lock.enter(range, urgent).await;
+                    let since = clock.now().as_millis() as u64;
+                    clock.sleep(Duration::from_millis(10)).await;
+                    since
+                }
+            };
+            let times = join_all(tasks.into_iter().map(one)).await;
+            assert!(lock.line.borrow().is_empty());
+            times
+        })
+    }
+
+    #[test]
+    fn only_ranges_that_overlap_wait_and_first_come_is_first_served() {
+        let tasks = vec![(0, 0..4, false), (1, 4..8, false), (2, 3..5, false), (3, 0..1, false), (4, 4..5, false)];
+        assert_eq!(served(tasks), [0, 1, 11, 10, 21]);
+    }
+
+    #[test]
+    fn what_is_urgent_goes_before_those_that_wait() {
+        let mut tasks: Vec<_> = (0..5).map(|come| (come, 0..1, false)).collect();
+        tasks.extend([(5, 0..1, true), (6, 0..1, true)]);
+        assert_eq!(served(tasks), [0, 30, 40, 50, 60, 10, 20]);
+    }
+
+    #[test]
+    fn who_makes_way_is_the_next() {
+        let time = VirtualTime::default();
+        let clock = time.clone();
+        time.run(async move {
+            let (lock, order) = (RangeLock::default(), Rc::new(RefCell::new(Vec::new())));
+            let wait = |ms| clock.sleep(Duration::from_millis(ms));
+            let tasks: [LocalBoxFuture<'_, ()>; 3] = [
+                Box::pin(async {
+                    let mine = lock.lock(0..1).await;
+                    wait(5).await;
+                    mine.make_way().await;
+                    order.borrow_mut().push("first");
+                    mine.make_way().await;
+                }),
+                Box::pin(async {
+                    wait(1).await;
+                    let _mine = lock.lock(0..1).await;
+                    order.borrow_mut().push("second");
+                }),
+                Box::pin(async {
+                    wait(2).await;
+                    let _mine = lock.lock_urgently(0..1).await;
+                    wait(5).await;
+                    order.borrow_mut().push("urgent");
+                }),
+            ];
+            join_all(tasks).await;
+            assert_eq!(*order.borrow(), ["urgent", "first", "second"]);
+        });
+    }
+
+    #[test]
+    fn who_stops_waiting_holds_nobody_up() {
+        let time = VirtualTime::default();
+        time.run(async {
+            let lock = RangeLock::default();
+            let held = lock.lock(0..10).await;
+            let mut waiting = Box::pin(lock.lock(5..15));
+            assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
+            drop(waiting);
+            let beside = lock.lock(10..15).await;
+            drop((held, beside));
+            drop(lock.lock(0..u64::MAX).await);
+        });
+    }
+}

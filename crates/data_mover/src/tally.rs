@@ -1,0 +1,107 @@
+//! Who moved how many bytes, and why not the other.
+
+use crate::device::{DeviceError, Sense};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why the host did the work itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The primitive is switched off on the host.
+    SwitchedOff,
+    /// The logical unit does not support it.
+    NotSupported,
+    /// Source and destination are on different arrays.
+    DifferentArray,
+    /// A logical unit has no NAA designator to name it by.
+    NoDesignator,
+    /// Logical blocks of different lengths.
+    DifferentBlockLength,
+    /// The array refused with this sense.
+    Refused(Sense),
+    /// Another host had the logical unit reserved.
+    ReservationConflict,
+}
+
+impl Reason {
+    /// The reason that follows from a failed offload; `None` when the work must not be done at all.
+    pub(crate) fn of(error: &DeviceError) -> Option<Self> {
+        match error {
+            DeviceError::NotSupported(_) => Some(Self::NotSupported),
+            DeviceError::Refused { sense, .. } => Some(Self::Refused(*sense)),
+            DeviceError::ReservationConflict => Some(Self::ReservationConflict),
+            DeviceError::Full | DeviceError::Status { .. } | DeviceError::Lost(_) | DeviceError::Interrupted => None,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SwitchedOff => f.write_str("switched off on this host"),
+            Self::NotSupported => f.write_str("not supported by the logical unit"),
+            Self::DifferentArray => f.write_str("source and destination are on different arrays"),
+            Self::NoDesignator => f.write_str("a logical unit has no NAA designator"),
+            Self::DifferentBlockLength => f.write_str("logical blocks of different lengths"),
+            Self::Refused(sense) => write!(f, "refused with sense {sense}"),
+            Self::ReservationConflict => f.write_str("reserved by another host"),
+        }
+    }
+}
+
+/// Bytes of one operation, or of many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Bytes that the array copied, zeroed or freed.
+    pub offloaded_bytes: u64,
+    /// Bytes that the host moved, by reason.
+    pub by_host: BTreeMap<Reason, u64>,
+}
+
+impl Moved {
+    /// Bytes that the host moved.
+    pub fn host_bytes(&self) -> u64 {
+        self.by_host.values().sum()
+    }
+
+    pub(crate) fn host(&mut self, reason: Reason, bytes: u64) {
+        *self.by_host.entry(reason).or_default() += bytes;
+    }
+
+    /// Adds another operation.
+    pub fn add(&mut self, other: &Self) {
+        self.offloaded_bytes += other.offloaded_bytes;
+        for (reason, bytes) in &other.by_host {
+            self.host(*reason, *bytes);
+        }
+    }
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes by the array", self.offloaded_bytes)?;
+        for (reason, bytes) in &self.by_host {
+            write!(f, ", {bytes} bytes by the host ({reason})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that a host did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Copies.
+    pub copied: Moved,
+    /// Zeros.
+    pub zeroed: Moved,
+    /// Bytes given back.
+    pub unmapped_bytes: u64,
+    /// Locks taken and given back by COMPARE AND WRITE.
+    pub atomic_updates: u64,
+    /// Locks taken and given back under a reservation.
+    pub reserved_updates: u64,
+    /// COMPARE AND WRITE that found something else.
+    pub miscompares: u64,
+    /// RESERVE that met another host's.
+    pub reservation_conflicts: u64,
+}

@@ -1,0 +1,249 @@
+use crate::memory::{BLOCK_BYTES, MemoryDevice, MemoryUnit};
+use crate::virtual_time::VirtualTime;
+use crate::{Clock, DataMover, Device, DeviceError, Extent, Locking, Reason, Sense, Settings};
+use bytes::Bytes;
+use futures_executor::block_on;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+const BLOCKS: u64 = 1 << 20;
+const BLOCK: u64 = BLOCK_BYTES as u64;
+
+fn mover(settings: Settings) -> DataMover {
+    DataMover::new(settings, Rc::new(VirtualTime::default()))
+}
+
+fn unit(number: u8) -> MemoryDevice {
+    MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, number, BLOCKS)
+}
+
+fn pattern(blocks: u64) -> Vec<u8> {
+    (0..blocks * BLOCK).map(|at| (at / 7 % 251) as u8 + 1).collect()
+}
+
+fn fill(device: &MemoryDevice, lba: u64, blocks: u64) -> Vec<u8> {
+    let data = pattern(blocks);
+    device.unit().poke(lba, &data);
+    data
+}
+
+fn read(device: &MemoryDevice, lba: u64, blocks: u64) -> Bytes {
+    block_on(device.read(Extent { lba, blocks })).unwrap()
+}
+
+#[test]
+fn a_copy_is_the_array_s_work_and_the_host_s_when_it_cannot_be() {
+    let switched_off = Settings { hardware_accelerated_move: false, ..Settings::default() };
+    type Change = fn(&mut crate::Identity);
+    let cases: [(Settings, Change, Option<Reason>); 7] = [
+        (Settings::default(), |_| (), None),
+        (switched_off, |_| (), Some(Reason::SwitchedOff)),
+        (Settings::default(), |unit| unit.array = "OTHER".into(), Some(Reason::DifferentArray)),
+        (Settings::default(), |unit| unit.naa = None, Some(Reason::NoDesignator)),
+        (Settings::default(), |unit| unit.limits.copy_segments = 0, Some(Reason::NotSupported)),
+        (Settings::default(), |unit| unit.limits.copy_segment = 100, None),
+        (Settings { max_hardware_transfer_bytes: 512, ..Settings::default() }, |_| (), None),
+    ];
+    for (settings, change, reason) in cases {
+        let source = unit(1);
+        let destination = unit(2).with_source(&source).with(change);
+        let data = fill(&source, 100, 10_000);
+        let mover = mover(settings);
+        let heard = Cell::new(0);
+        let progress = |bytes| heard.set(heard.get() + bytes);
+        let moved = block_on(mover.copy((&source, 100), (&destination, 7), 10_000, &progress)).unwrap();
+        let bytes = 10_000 * BLOCK;
+        assert_eq!(read(&destination, 7, 10_000), data);
+        assert_eq!(heard.get(), bytes);
+        match reason {
+            None => assert_eq!((moved.offloaded_bytes, moved.host_bytes()), (bytes, 0)),
+            Some(reason) => assert_eq!((moved.offloaded_bytes, moved.by_host.get(&reason)), (0, Some(&bytes))),
+        }
+        assert_eq!(mover.tally().copied, moved);
+    }
+}
+
+#[test]
+fn what_the_array_refuses_is_copied_by_the_host_with_the_sense_as_the_reason() {
+    // The array has never heard of the source: it is not one of its own.
+    let (source, destination) = (unit(1), unit(2));
+    let data = fill(&source, 0, 5000);
+    let mover = mover(Settings::default());
+    let moved = block_on(mover.copy((&source, 0), (&destination, 0), 5000, &|_| ())).unwrap();
+    assert_eq!(read(&destination, 0, 5000), data);
+    let refused = Reason::Refused(Sense { key: 0xa, code: 0x0d, qualifier: 2 });
+    assert_eq!(moved.by_host.get(&refused), Some(&(5000 * BLOCK)));
+    assert_eq!(refused.to_string(), "refused with sense ah/0dh/02h");
+}
+
+#[test]
+fn what_the_host_could_not_do_either_is_an_error() {
+    let (source, destination) = (unit(1), unit(2));
+    let outside = block_on(mover(Settings::default()).copy((&source, 0), (&destination, BLOCKS - 1), 2, &|_| ()));
+    assert!(matches!(outside, Err(DeviceError::Refused { command: "WRITE", .. })), "{outside:?}");
+    source.cut();
+    let lost = block_on(mover(Settings::default()).copy((&source, 0), (&destination, 0), 2, &|_| ()));
+    assert!(matches!(lost, Err(DeviceError::Lost(_))), "{lost:?}");
+}
+
+#[test]
+fn zeros_are_the_array_s_work_and_the_host_s_when_they_cannot_be() {
+    let off = Settings { hardware_accelerated_init: false, ..Settings::default() };
+    for (settings, write_same, reason) in [
+        (Settings::default(), 8192, None),
+        (Settings::default(), 1, None),
+        (Settings::default(), 0, Some(Reason::NotSupported)),
+        (off, 8192, Some(Reason::SwitchedOff)),
+    ] {
+        let device = unit(1).with(|unit| unit.limits.write_same = write_same);
+        let data = fill(&device, 0, 10_000);
+        let mover = mover(settings);
+        let moved = block_on(mover.zero(&device, Extent { lba: 1, blocks: 9000 }, false, &|_| ())).unwrap();
+        assert!(read(&device, 1, 9000).iter().all(|byte| *byte == 0));
+        assert_eq!(
+            (read(&device, 0, 1), read(&device, 9001, 999)),
+            (Bytes::copy_from_slice(&data[..512]), Bytes::copy_from_slice(&data[9001 * 512..]))
+        );
+        assert_eq!(moved.by_host.keys().next().copied(), reason);
+        assert_eq!(moved.offloaded_bytes + moved.host_bytes(), 9000 * BLOCK);
+    }
+}
+
+#[test]
+fn unmap_keeps_to_the_limits_of_the_unit() {
+    let device = unit(1).with(|unit| (unit.limits.unmap, unit.limits.unmap_descriptors) = (1000, 2));
+    fill(&device, 0, 4000);
+    let mover = mover(Settings::default());
+    let extents = [(0, 1500), (2000, 100), (2200, 100), (2400, 100)].map(|(lba, blocks)| Extent { lba, blocks });
+    let told = block_on(mover.unmap(&device, &extents)).unwrap();
+    assert_eq!((told, device.unit().allocated()), (1800 * BLOCK, 2200));
+    // 1000 | 500 + 100 | 100 + 100
+    assert_eq!(device.unit().commands(), 3);
+    let without = unit(1).with(|unit| unit.limits.unmap = 0);
+    assert_eq!(block_on(mover.unmap(&without, &extents)), Ok(0));
+}
+
+/// Two hosts add to one counter, each seeing the other's every step.
+#[test]
+fn no_update_is_lost_either_way() {
+    for (compare_and_write, locking) in [(1, Locking::CompareAndWrite), (0, Locking::Reservation)] {
+        let medium = Rc::new(MemoryUnit::default());
+        let (turn, time) = (Rc::new(Cell::new(0_u32)), VirtualTime::default());
+        let host = |number| {
+            let (turn, time) = (turn.clone(), time.clone());
+            let delay: crate::memory::Delay = Rc::new(move || {
+                turn.set(turn.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+                time.sleep(Duration::from_micros((turn.get() >> 24).into()))
+            });
+            MemoryDevice::new(&medium, number, 1, BLOCKS)
+                .with(|unit| unit.limits.compare_and_write = compare_and_write)
+                .with_delay(delay)
+        };
+        let clock = time.clone();
+        let add = move |device: MemoryDevice| {
+            let mover = DataMover::new(Settings::default(), Rc::new(clock.clone()));
+            async move {
+                assert_eq!(mover.locking(&device), locking);
+                let mut added = 0;
+                while added < 100 {
+                    let Ok(old) = device.read(Extent { lba: 5, blocks: 1 }).await else { continue };
+                    let mut new = old.to_vec();
+                    let count = u32::from_be_bytes(new[..4].try_into().unwrap());
+                    new[..4].copy_from_slice(&(count + 1).to_be_bytes());
+                    let update = mover.update(&device, 5, &old, &new.into()).await.unwrap();
+                    added += u32::from(update);
+                }
+                let tally = mover.tally();
+                assert_eq!(tally.atomic_updates + tally.reserved_updates, 100);
+                tally
+            }
+        };
+        let (one, two) = time.run(futures_util::future::join(add(host(1)), add(host(2))));
+        let counter = medium_counter(&medium);
+        assert_eq!(counter, 200);
+        let (miscompares, conflicts) =
+            (one.miscompares + two.miscompares, one.reservation_conflicts + two.reservation_conflicts);
+        match locking {
+            Locking::CompareAndWrite => assert!(miscompares > 0 && conflicts == 0),
+            Locking::Reservation => assert!(conflicts > 0 && miscompares == 0),
+        }
+    }
+}
+
+fn medium_counter(medium: &Rc<MemoryUnit>) -> u32 {
+    let block = read(&MemoryDevice::new(medium, 9, 1, BLOCKS), 5, 1);
+    u32::from_be_bytes(block[..4].try_into().unwrap())
+}
+
+/// Updates were under one lock of no order, held for all tries of a RESERVE: a heartbeat waited for everybody who was there before it, each with 20 s of
+/// patience with other hosts.
+#[test]
+fn under_reservations_a_heartbeat_waits_for_one_update_at_most() {
+    // Each update takes eight waits of 10 ms; the second time another host has the unit for 3 s, and everybody waits for it.
+    for held in [Duration::ZERO, Duration::from_secs(3)] {
+        let time = VirtualTime::default();
+        let clock = time.clone();
+        let world = Rc::new(MemoryUnit::default());
+        let delay: crate::memory::Delay = Rc::new(move || clock.sleep(Duration::from_millis(10)));
+        let device = |host| MemoryDevice::new(&world, host, 1, BLOCKS).with_delay(delay.clone());
+        let (mine, other, clock) = (device(1), device(2), time.clone());
+        time.run(async move {
+            let mover = DataMover::new(Settings::off(), Rc::new(clock.clone()));
+            let zeros = Bytes::from(vec![0; BLOCK_BYTES as usize]);
+            let new = Bytes::from(vec![1; BLOCK_BYTES as usize]);
+            let order = std::cell::RefCell::new(Vec::new());
+            let update = |number: u64, urgent: bool| {
+                let (mover, mine, zeros, new, order, clock) = (&mover, &mine, &zeros, &new, &order, &clock);
+                async move {
+                    let come = clock.now();
+                    let updated = match urgent {
+                        true => mover.update_urgently(mine, number, zeros, new).await,
+                        false => mover.update(mine, number, zeros, new).await,
+                    };
+                    assert!(updated.unwrap());
+                    order.borrow_mut().push(number);
+                    clock.now() - come
+                }
+            };
+            let holder = async {
+                if !held.is_zero() {
+                    other.reserve().await.unwrap();
+                    clock.sleep(held).await;
+                    other.release().await.unwrap();
+                }
+            };
+            let ordinary = async {
+                clock.sleep(Duration::from_millis(20)).await;
+                futures_util::future::join_all((0..50).map(|number| update(number, false))).await
+            };
+            let heartbeat = async {
+                clock.sleep(Duration::from_millis(50)).await;
+                update(1000, true).await
+            };
+            let ((), _, waited) = futures_util::future::join3(holder, ordinary, heartbeat).await;
+            assert!(waited <= held + Duration::from_millis(200), "{waited:?} for a heartbeat, {held:?}");
+            let first = order.borrow().iter().position(|number| *number == 1000).unwrap();
+            assert!(first <= 1, "{first} updates before the heartbeat");
+            order.borrow_mut().remove(first);
+            assert_eq!(*order.borrow(), (0..50).collect::<Vec<_>>(), "first come is first served");
+        });
+    }
+}
+
+#[test]
+fn logical_units_are_reserved_independently() {
+    let time = VirtualTime::default();
+    let clock = time.clone();
+    let delay: crate::memory::Delay = Rc::new(move || clock.sleep(Duration::from_millis(10)));
+    let (one, two) = (unit(1).with_delay(delay.clone()), unit(2).with_delay(delay));
+    let clock = time.clone();
+    time.run(async move {
+        let mover = DataMover::new(Settings::off(), Rc::new(clock.clone()));
+        let (zeros, new) = (Bytes::from(vec![0; BLOCK_BYTES as usize]), Bytes::from(vec![1; BLOCK_BYTES as usize]));
+        let (a, b) =
+            futures_util::future::join(mover.update(&one, 0, &zeros, &new), mover.update(&two, 0, &zeros, &new)).await;
+        assert!(a.unwrap() && b.unwrap());
+        assert_eq!(clock.now(), Duration::from_millis(80));
+    });
+}

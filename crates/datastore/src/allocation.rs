@@ -1,0 +1,164 @@
+//! The allocation table: for each block the file and the place in it that the block is for. A claim is an atomic update of one sector, so hosts
+//! need no lock to allocate; each begins elsewhere.
+
+use crate::datastore::Datastore;
+use crate::error::DatastoreError;
+use crate::format::{ALLOCATIONS, Allocation, Allocations, FileId};
+use crate::sector::Loaded;
+use data_mover::Device;
+use std::collections::BTreeMap;
+
+/// Sectors of the table read at once.
+const STEP: u32 = 32;
+
+impl<D: Device> Datastore<D> {
+    /// Claims a block for each number in the file, in ascending order where there is room. What is claimed and not pointed to is found again
+    /// when the lock of the file is taken over.
+    pub(crate) async fn allocate(&self, file: FileId, indexes: &[u32]) -> Result<Vec<u32>, DatastoreError> {
+        let store = &self.store;
+        // Tasks of one host would only miss each other's sectors.
+        let _one = self.allocating.lock().await;
+        let sectors = store.geometry.allocation_sectors();
+        let mut found = Vec::with_capacity(indexes.len());
+        let mut wanted = indexes;
+        let start = self.allocate_at.get().min(sectors - 1);
+        let mut seen = 0;
+        while !wanted.is_empty() {
+            if seen >= sectors {
+                self.free(file, &pair(indexes, &found)).await?;
+                return Err(DatastoreError::Full);
+            }
+            let at = (start + seen) % sectors;
+            let count = STEP.min(sectors - at).min(sectors - seen);
+            let run = store.load_run::<Allocations>(store.geometry.allocation(at), count.into()).await?;
+            for (sector, mut loaded) in (at..).zip(run) {
+                while !wanted.is_empty() {
+                    let claimed = claim(&loaded, sector, store.geometry.blocks, file, wanted);
+                    let Some((value, blocks)) = claimed else { break };
+                    if store.swap(&mut loaded, value).await? {
+                        wanted = wanted.get(blocks.len()..).unwrap_or_default();
+                        found.extend(blocks);
+                        self.allocate_at.set(sector);
+                    } else {
+                        loaded = store.load(loaded.lba).await?;
+                    }
+                }
+            }
+            seen += count;
+        }
+        Ok(found)
+    }
+
+    /// Gives blocks back, each with its number in the file. Nothing may point to them any more.
+    pub(crate) async fn free(&self, file: FileId, blocks: &[(u32, u32)]) -> Result<(), DatastoreError> {
+        let store = &self.store;
+        let extents: Vec<_> = runs(blocks.iter().map(|(_, block)| *block))
+            .map(|(first, count)| store.extent(first, 0, u64::from(count) * u64::from(store.geometry.block_sectors)))
+            .collect();
+        store.alive()?;
+        store.mover.unmap(&store.device, &extents).await?;
+        let mut by_sector: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
+        for (index, block) in blocks {
+            let entry = *block as usize % ALLOCATIONS;
+            by_sector.entry(block / ALLOCATIONS as u32).or_default().push((entry, *index));
+        }
+        for (sector, entries) in by_sector {
+            let lba = store.geometry.allocation(sector);
+            loop {
+                let mut loaded = store.load::<Allocations>(lba).await?;
+                let mut value = loaded.value;
+                for (entry, index) in &entries {
+                    let Some(slot) = value.entries.get_mut(*entry) else { continue };
+                    if slot.get() != Allocation::of(file, *index).pack() {
+                        return Err(DatastoreError::Damaged {
+                            lba,
+                            what: "a block is given back by a file that it is not of",
+                        });
+                    }
+                    *slot = 0.into();
+                }
+                if store.swap(&mut loaded, value).await? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The blocks of a file, with their numbers in it, in ascending order of blocks.
+    pub(crate) async fn blocks_of(&self, file: FileId) -> Result<Vec<(u32, u32)>, DatastoreError> {
+        let all = self.allocations().await?;
+        let mine = all.into_iter().filter(|(_, allocation)| allocation.is_of(file));
+        Ok(mine.map(|(block, allocation)| (allocation.index, block)).collect())
+    }
+
+    /// Every block that is somebody's.
+    pub(crate) async fn allocations(&self) -> Result<Vec<(u32, Allocation)>, DatastoreError> {
+        let geometry = self.store.geometry;
+        let run =
+            self.store.load_run::<Allocations>(geometry.allocation(0), geometry.allocation_sectors().into()).await?;
+        let entries = run.iter().flat_map(|loaded| loaded.value.entries.iter());
+        Ok((0..geometry.blocks)
+            .zip(entries)
+            .filter_map(|(block, entry)| Some((block, Allocation::unpack(entry.get())?)))
+            .collect())
+    }
+
+    /// Blocks that are nobody's.
+    pub async fn free_blocks(&self) -> Result<u64, DatastoreError> {
+        Ok(u64::from(self.store.geometry.blocks) - self.allocations().await?.len() as u64)
+    }
+
+    /// Claims every free block of a sector of the table, as blocks 0 and on of a file. Returns number and block.
+    pub(crate) async fn claim_free(&self, file: FileId, sector: u32) -> Result<Vec<(u32, u32)>, DatastoreError> {
+        let store = &self.store;
+        let indexes: Vec<u32> = (0..ALLOCATIONS as u32).collect();
+        loop {
+            let mut loaded = store.load::<Allocations>(store.geometry.allocation(sector)).await?;
+            let Some((value, blocks)) = claim(&loaded, sector, store.geometry.blocks, file, &indexes) else {
+                return Ok(Vec::new());
+            };
+            if store.swap(&mut loaded, value).await? {
+                return Ok(pair(&indexes, &blocks));
+            }
+        }
+    }
+}
+
+/// Claims as many of the free blocks of a sector as are wanted; `None` when none is free.
+fn claim(
+    loaded: &Loaded<Allocations>,
+    sector: u32,
+    blocks: u32,
+    file: FileId,
+    wanted: &[u32],
+) -> Option<(Allocations, Vec<u32>)> {
+    let mut value = loaded.value;
+    let first = sector * ALLOCATIONS as u32;
+    let free = (first..blocks).zip(value.entries.iter_mut()).filter(|(_, entry)| entry.get() == 0);
+    let claimed: Vec<u32> = free
+        .zip(wanted)
+        .map(|((block, entry), index)| {
+            *entry = Allocation::of(file, *index).pack().into();
+            block
+        })
+        .collect();
+    (!claimed.is_empty()).then_some((value, claimed))
+}
+
+fn pair(indexes: &[u32], blocks: &[u32]) -> Vec<(u32, u32)> {
+    indexes.iter().copied().zip(blocks.iter().copied()).collect()
+}
+
+/// Runs of consecutive numbers: first and length.
+pub(crate) fn runs(numbers: impl Iterator<Item = u32>) -> impl Iterator<Item = (u32, u32)> {
+    let mut numbers = numbers.peekable();
+    std::iter::from_fn(move || {
+        let first = numbers.next()?;
+        let mut count = 1;
+        while numbers.next_if_eq(&(first + count)).is_some() {
+            count += 1;
+        }
+        Some((first, count))
+    })
+}

@@ -1,0 +1,559 @@
+//! Files: made, found, renamed, touched and deleted. A name is a path such as `vm1/disk`; the directory is one table of records, and its
+//! lock is taken by whoever makes or renames.
+
+use crate::datastore::Datastore;
+use crate::disk::COMMITTING;
+use crate::error::DatastoreError;
+use crate::format::{Allocation, File, FileId, NAME_BYTES, Pointer, state};
+use crate::geometry::DIRECTORY_LOCK;
+use crate::lock::{Held, LOCK_PATIENCE};
+use crate::map::BlockMap;
+use crate::sector::Loaded;
+use data_mover::Device;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use zerocopy::FromZeros;
+
+/// What a disk is made of, with vmkfstools' names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFormat {
+    /// Blocks come when they are written.
+    Thin,
+    /// All blocks at once; each is zeroed before it is first written.
+    ZeroedThick,
+    /// All blocks at once, and zeroed.
+    EagerZeroedThick,
+    /// Only what differs from the disk below.
+    Redo,
+}
+
+impl DiskFormat {
+    pub(crate) fn pack(self) -> u8 {
+        match self {
+            Self::Thin => 1,
+            Self::ZeroedThick => 2,
+            Self::EagerZeroedThick => 3,
+            Self::Redo => 4,
+        }
+    }
+
+    fn unpack(value: u8) -> Option<Self> {
+        [Self::Thin, Self::ZeroedThick, Self::EagerZeroedThick, Self::Redo].into_iter().find(|f| f.pack() == value)
+    }
+}
+
+/// A file as the directory shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub format: DiskFormat,
+    /// Size in bytes.
+    pub size: u64,
+    /// The disk it is based on.
+    pub parent: Option<String>,
+    /// Other disks are, or were, based on it.
+    pub frozen: bool,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Seconds since 1970.
+    pub modified: u64,
+    /// How often it was touched.
+    pub touched: u64,
+}
+
+/// A file whose lock this host has.
+#[derive(Debug)]
+pub(crate) struct LockedFile {
+    pub(crate) record: Loaded<File>,
+    held: Held,
+}
+
+impl LockedFile {
+    pub(crate) fn id(&self) -> FileId {
+        id_of(&self.record)
+    }
+
+    /// Counts the times that the lock was taken or given back.
+    pub(crate) fn lock_version(&self) -> u64 {
+        self.held.version()
+    }
+
+    /// The lock was that of a dead host.
+    pub(crate) fn was_taken_over(&self) -> bool {
+        self.held.taken_over
+    }
+}
+
+/// What came of an attempt to make a file.
+enum Made {
+    File(Box<LockedFile>),
+    /// Another one of this name is being made, in this record.
+    Busy(u32),
+}
+
+/// Whether a name has a file.
+enum Taken {
+    No,
+    There,
+    /// One is being made, in this record.
+    Busy(u32),
+}
+
+/// The record's number is what its LBA says.
+fn id_of(record: &Loaded<File>) -> FileId {
+    FileId { record: record.number, generation: record.value.generation.get() }
+}
+
+fn check_name(name: &str) -> Result<(), DatastoreError> {
+    let fine = (1..=NAME_BYTES).contains(&name.len())
+        && !name.starts_with('/')
+        && !name.ends_with('/')
+        && !name.chars().any(char::is_control);
+    if fine { Ok(()) } else { Err(DatastoreError::Name(name.into())) }
+}
+
+impl<D: Device> Datastore<D> {
+    /// All files, by name.
+    pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
+        let records = self.records().await?;
+        let names: BTreeMap<FileId, String> =
+            records.iter().map(|record| (id_of(record), record.value.name())).collect();
+        let mut files: Vec<FileInfo> = records
+            .iter()
+            .filter(|record| record.value.state == state::LIVE)
+            .filter_map(|record| {
+                let file = &record.value;
+                Some(FileInfo {
+                    name: file.name(),
+                    format: DiskFormat::unpack(file.format)?,
+                    size: file.size.get(),
+                    parent: file.parent().and_then(|id| names.get(&id).cloned()),
+                    frozen: file.frozen != 0,
+                    created: file.created.get(),
+                    modified: file.modified.get(),
+                    touched: file.touched.get(),
+                })
+            })
+            .collect();
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    }
+
+    /// Every record, free ones too.
+    pub(crate) async fn records(&self) -> Result<Vec<Loaded<File>>, DatastoreError> {
+        let geometry = self.store.geometry;
+        let mut records = self.store.load_run::<File>(geometry.file(0), geometry.files.into()).await?;
+        for (number, record) in (0..).zip(&mut records) {
+            record.number = number;
+        }
+        Ok(records)
+    }
+
+    pub(crate) async fn record(&self, number: u32) -> Result<Loaded<File>, DatastoreError> {
+        let mut record = self.store.load::<File>(self.store.geometry.file(number)).await?;
+        record.number = number;
+        Ok(record)
+    }
+
+    /// Number of the record of a file that is there.
+    async fn find(&self, name: &str) -> Result<u32, DatastoreError> {
+        let is_it = |record: &Loaded<File>| record.value.state == state::LIVE && record.value.name() == name;
+        let known = self.names.borrow().get(name).copied();
+        if let Some(number) = known
+            && is_it(&self.record(number).await?)
+        {
+            return Ok(number);
+        }
+        let records = self.records().await?;
+        let found = records.iter().find(|record| is_it(record)).map(|record| record.number);
+        let number = found.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
+        self.names.borrow_mut().insert(name.into(), number);
+        Ok(number)
+    }
+
+    /// Takes the lock of a file, and finishes what a dead host left half done.
+    pub(crate) async fn lock_file(&self, name: &str, patience: Duration) -> Result<LockedFile, DatastoreError> {
+        loop {
+            let number = self.find(name).await?;
+            if let Some(file) = self.lock_record(number, name, patience).await? {
+                if file.record.value.name() == name {
+                    return Ok(file);
+                }
+                self.unlock(file).await?;
+            }
+            // It was deleted or renamed while this host waited for the lock; another file may have the name now.
+            self.names.borrow_mut().remove(name);
+        }
+    }
+
+    /// Takes the lock of a record; `None` when its file is no more.
+    async fn lock_record(
+        &self,
+        number: u32,
+        name: &str,
+        patience: Duration,
+    ) -> Result<Option<LockedFile>, DatastoreError> {
+        self.lock_record_in(number, name, patience, &[state::LIVE]).await
+    }
+
+    /// The same for a file in one of these states.
+    pub(crate) async fn lock_record_in(
+        &self,
+        number: u32,
+        name: &str,
+        patience: Duration,
+        states: &[u8],
+    ) -> Result<Option<LockedFile>, DatastoreError> {
+        let locked = || DatastoreError::Locked { name: name.into(), host: self.host.name.clone() };
+        if !self.open.borrow_mut().insert(number) {
+            return Err(locked());
+        }
+        let result = self.lock_record_here(number, name, patience, states).await;
+        if !matches!(result, Ok(Some(_))) {
+            self.open.borrow_mut().remove(&number);
+        }
+        result
+    }
+
+    async fn lock_record_here(
+        &self,
+        number: u32,
+        name: &str,
+        patience: Duration,
+        states: &[u8],
+    ) -> Result<Option<LockedFile>, DatastoreError> {
+        let held = self.acquire(self.store.geometry.lock(number), name, patience).await?;
+        let record = self.record(number).await?;
+        let mut file = LockedFile { record, held };
+        if file.held.taken_over {
+            self.finish(&mut file).await?;
+        }
+        if states.contains(&file.record.value.state) {
+            return Ok(Some(file));
+        }
+        self.release(file.held).await?;
+        Ok(None)
+    }
+
+    /// Gives the lock back.
+    pub(crate) async fn unlock(&self, file: LockedFile) -> Result<(), DatastoreError> {
+        let number = file.record.number;
+        let result = self.release(file.held).await;
+        self.open.borrow_mut().remove(&number);
+        result
+    }
+
+    /// Changes the record of a file whose lock this host has.
+    pub(crate) async fn change(
+        &self,
+        file: &mut LockedFile,
+        change: impl FnOnce(&mut File),
+    ) -> Result<(), DatastoreError> {
+        let mut value = file.record.value;
+        change(&mut value);
+        value.modified = self.store.mover.clock().unix_seconds().into();
+        if self.store.swap(&mut file.record, value).await? {
+            return Ok(());
+        }
+        self.store.lease.evicted.set(true);
+        Err(DatastoreError::Evicted)
+    }
+
+    /// What the host that had the lock before left half done: a file that was being made or deleted goes; blocks that were claimed and
+    /// not pointed to come back.
+    pub(crate) async fn finish(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
+        match file.record.value.state {
+            state::CREATING | state::DELETING => self.remove(file).await,
+            state::LIVE | state::PARTIAL => {
+                let map = BlockMap::new(file.id());
+                let mut lost = Vec::new();
+                for (index, block) in self.blocks_of(file.id()).await? {
+                    let pointed = match index.checked_sub(Allocation::POINTER_BLOCK) {
+                        Some(root) => map.root(self, root).await?,
+                        None => map.get(self, index).await?.block(),
+                    };
+                    if pointed != Some(block) {
+                        lost.push((index, block));
+                    }
+                }
+                if lost.is_empty() { Ok(()) } else { self.free(file.id(), &lost).await }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the lock of a file, finishes what a dead host left half done, and gives the lock back.
+    pub(crate) async fn finish_file(&self, number: u32, name: &str) -> Result<(), DatastoreError> {
+        match self.lock_record_in(number, name, LOCK_PATIENCE, &[state::LIVE, state::PARTIAL]).await? {
+            Some(file) => self.unlock(file).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Gives everything back that a file has, and the record.
+    pub(crate) async fn remove(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
+        if file.record.value.state != state::DELETING {
+            self.change(file, |file| file.state = state::DELETING).await?;
+        }
+        // The pointers first: a block must not be somebody else's while they lead there. Then what they led to is found in the
+        // allocation table.
+        BlockMap::new(file.id()).clear(self).await?;
+        let blocks = self.blocks_of(file.id()).await?;
+        if !blocks.is_empty() {
+            self.free(file.id(), &blocks).await?;
+        }
+        let name = file.record.value.name();
+        self.change(file, |file| {
+            let generation = file.generation;
+            *file = File::new_zeroed();
+            file.generation = generation;
+        })
+        .await?;
+        self.names.borrow_mut().remove(&name);
+        Ok(())
+    }
+
+    /// Makes a record in state `CREATING` under the lock of the directory, and takes its lock.
+    pub(crate) async fn make(
+        &self,
+        name: &str,
+        format: DiskFormat,
+        size: u64,
+        parent: Option<FileId>,
+    ) -> Result<LockedFile, DatastoreError> {
+        check_name(name)?;
+        if size.div_ceil(self.store.geometry.block_bytes()) > self.store.geometry.max_file_blocks() {
+            let most = self.store.geometry.max_file_blocks() * self.store.geometry.block_bytes();
+            return Err(DatastoreError::Unsuitable(format!("{size} bytes: a file has at most {most}")));
+        }
+        loop {
+            let one = self.directory.lock().await;
+            let held = self.acquire(DIRECTORY_LOCK, "the directory", LOCK_PATIENCE).await?;
+            let made = self.make_in_directory(name, format, size, parent).await;
+            let released = self.release(held).await;
+            drop(one);
+            let made = made?;
+            released?;
+            match made {
+                Made::File(file) => return Ok(*file),
+                Made::Busy(number) => self.finish_file(number, name).await?,
+            }
+        }
+    }
+
+    /// Whether the name is free: no file has it, and no host that is alive is making one of it.
+    async fn look_up(&self, records: &[Loaded<File>], name: &str) -> Result<Taken, DatastoreError> {
+        for record in records.iter().filter(|record| record.value.name() == name) {
+            match record.value.state {
+                state::LIVE => return Ok(Taken::There),
+                state::PARTIAL => return Err(DatastoreError::Partial(name.into())),
+                state::CREATING if self.open.borrow().contains(&record.number) => {
+                    return Ok(Taken::Busy(record.number));
+                }
+                state::CREATING => match self.lock_free(record.number).await? {
+                    Some(garbage) => self.unlock(garbage).await?,
+                    None => return Ok(Taken::Busy(record.number)),
+                },
+                _ => {}
+            }
+        }
+        Ok(Taken::No)
+    }
+
+    async fn make_in_directory(
+        &self,
+        name: &str,
+        format: DiskFormat,
+        size: u64,
+        parent: Option<FileId>,
+    ) -> Result<Made, DatastoreError> {
+        let records = self.records().await?;
+        match self.look_up(&records, name).await? {
+            Taken::No => {}
+            Taken::There => return Err(DatastoreError::Exists(name.into())),
+            Taken::Busy(number) => return Ok(Made::Busy(number)),
+        }
+        let files = self.store.geometry.files;
+        for record in records {
+            // Garbage of dead hosts is free as soon as its lock is; a host that is making or deleting has it.
+            let open = self.open.borrow().contains(&record.number);
+            if matches!(record.value.state, state::LIVE | state::PARTIAL) || open {
+                continue;
+            }
+            let Some(mut file) = self.lock_free(record.number).await? else { continue };
+            let now = self.store.mover.clock().unix_seconds();
+            let made = self
+                .change(&mut file, |file| {
+                    let generation = file.generation.get().wrapping_add(1);
+                    *file = File::new_zeroed();
+                    file.state = state::CREATING;
+                    file.format = format.pack();
+                    file.generation = generation.into();
+                    file.size = size.into();
+                    file.created = now.into();
+                    file.set_name(name);
+                    file.set_parent(parent);
+                })
+                .await;
+            match made {
+                Ok(()) => return Ok(Made::File(Box::new(file))),
+                Err(error) => {
+                    self.open.borrow_mut().remove(&record.number);
+                    return Err(error);
+                }
+            }
+        }
+        Err(DatastoreError::TooManyFiles(files))
+    }
+
+    /// Takes the lock of a record without a file; `None` when another host has it.
+    pub(crate) async fn lock_free(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
+        self.open.borrow_mut().insert(number);
+        let result = self.lock_free_here(number).await;
+        if !matches!(result, Ok(Some(_))) {
+            self.open.borrow_mut().remove(&number);
+        }
+        result
+    }
+
+    async fn lock_free_here(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
+        let held = match self.acquire(self.store.geometry.lock(number), "a free record", Duration::ZERO).await {
+            Ok(held) => held,
+            Err(DatastoreError::Locked { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut file = LockedFile { record: self.record(number).await?, held };
+        if matches!(file.record.value.state, state::CREATING | state::DELETING) {
+            // With its lock nobody's, or a dead host's.
+            self.remove(&mut file).await?;
+        }
+        if file.record.value.state == state::FREE {
+            return Ok(Some(file));
+        }
+        self.release(file.held).await?;
+        Ok(None)
+    }
+
+    /// A file that has been filled is there from now on.
+    pub(crate) async fn publish(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
+        let publish = |file: &mut File| {
+            file.state = state::LIVE;
+            file.copied = 0.into();
+            file.source = [0; 32];
+        };
+        self.change(file, publish).await?;
+        self.names.borrow_mut().insert(file.record.value.name(), file.record.number);
+        Ok(())
+    }
+
+    /// Gives up a file that could not be filled.
+    pub(crate) async fn abandon(&self, mut file: LockedFile) -> Result<(), DatastoreError> {
+        let removed = self.remove(&mut file).await;
+        self.unlock(file).await?;
+        removed
+    }
+
+    /// A file that is never there, for blocks that are nobody's for a while.
+    pub(crate) async fn make_scratch(&self) -> Result<LockedFile, DatastoreError> {
+        self.make(&format!(".unmap-{}-{}", self.owner.slot, self.owner.generation), DiskFormat::Thin, 0, None).await
+    }
+
+    pub(crate) async fn drop_scratch(&self, file: LockedFile) -> Result<(), DatastoreError> {
+        self.abandon(file).await
+    }
+
+    /// Sets the time of a file: the lock, the record, the lock. What a host does when it opens, closes or renews a file.
+    pub async fn touch(&self, name: &str) -> Result<(), DatastoreError> {
+        let mut file = self.lock_file(name, LOCK_PATIENCE).await?;
+        let touched = self.change(&mut file, |file| file.touched = (file.touched.get() + 1).into()).await;
+        self.unlock(file).await?;
+        touched
+    }
+
+    /// Gives a file another name.
+    pub async fn rename(&self, from: &str, to: &str) -> Result<(), DatastoreError> {
+        check_name(to)?;
+        let mut file = self.lock_file(from, LOCK_PATIENCE).await?;
+        let renamed = self.rename_locked(&mut file, to).await;
+        self.unlock(file).await?;
+        renamed
+    }
+
+    async fn rename_locked(&self, file: &mut LockedFile, to: &str) -> Result<(), DatastoreError> {
+        loop {
+            let one = self.directory.lock().await;
+            let held = self.acquire(DIRECTORY_LOCK, "the directory", LOCK_PATIENCE).await?;
+            let renamed = self.rename_in_directory(file, to).await;
+            let released = self.release(held).await;
+            drop(one);
+            let busy = renamed?;
+            released?;
+            match busy {
+                None => return Ok(()),
+                Some(number) => self.finish_file(number, to).await?,
+            }
+        }
+    }
+
+    /// Renames; instead of that, returns the record in which a file of the new name is being made.
+    async fn rename_in_directory(&self, file: &mut LockedFile, to: &str) -> Result<Option<u32>, DatastoreError> {
+        match self.look_up(&self.records().await?, to).await? {
+            Taken::No => self.change(file, |file| file.set_name(to)).await.map(|()| None),
+            Taken::There => Err(DatastoreError::Exists(to.into())),
+            Taken::Busy(number) => Ok(Some(number)),
+        }
+    }
+
+    /// Deletes a file, and tells the array that its blocks hold nothing of worth.
+    ///
+    /// Errors: [`DatastoreError::HasChildren`], [`DatastoreError::Locked`].
+    pub async fn delete(&self, name: &str) -> Result<(), DatastoreError> {
+        let mut file = self.lock_file(name, LOCK_PATIENCE).await?;
+        let deleted = self.delete_locked(&mut file).await;
+        self.unlock(file).await?;
+        deleted
+    }
+
+    pub(crate) async fn delete_locked(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
+        if !self.settled_children(file.id()).await?.is_empty() {
+            return Err(DatastoreError::HasChildren(file.record.value.name()));
+        }
+        if let Some(parent) = file.record.value.parent() {
+            let below = self.record(parent.record).await?.value;
+            if below.generation.get() == parent.generation && below.frozen == COMMITTING {
+                return Err(Self::half_committed(&below.name()));
+            }
+        }
+        self.remove(file).await
+    }
+
+    /// The disks that are based on a file.
+    pub(crate) async fn children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
+        let records = self.records().await?;
+        let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
+        Ok(records.iter().filter(child).map(id_of).collect())
+    }
+
+    /// The same for a file whose lock this host has: they cannot become more while it has. One that is still being made is that of a host that
+    /// died over it, as whoever makes one has this lock; it goes.
+    pub(crate) async fn settled_children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
+        for record in self.records().await? {
+            if record.value.state == state::CREATING && record.value.parent() == Some(id) {
+                self.finish_file(record.number, &record.value.name()).await?;
+            }
+        }
+        self.children(id).await
+    }
+
+    pub(crate) fn format_of(record: &Loaded<File>) -> Result<DiskFormat, DatastoreError> {
+        let damaged = DatastoreError::Damaged { lba: record.lba, what: "it is a file of an unknown kind" };
+        DiskFormat::unpack(record.value.format).ok_or(damaged)
+    }
+
+    /// Pointers for blocks that a file has just been given.
+    pub(crate) fn pointers(first: u32, blocks: &[u32], of: fn(u32) -> Pointer) -> Vec<(u32, Pointer)> {
+        (first..).zip(blocks).map(|(index, block)| (index, of(*block))).collect()
+    }
+}

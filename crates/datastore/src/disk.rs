@@ -1,0 +1,496 @@
+//! Virtual disks.
+
+use crate::ahead::Ahead;
+use crate::datastore::Datastore;
+use crate::directory::{DiskFormat, LockedFile};
+use crate::error::DatastoreError;
+use crate::format::{FileId, Pointer, state};
+use crate::lock::LOCK_PATIENCE;
+use crate::map::BlockMap;
+use crate::sector::SECTOR_BYTES;
+use bytes::{Bytes, BytesMut};
+use data_mover::{Device, Extent, RangeGuard, RangeLock};
+use futures_util::future::{FutureExt, LocalBoxFuture};
+use futures_util::lock::Mutex;
+use std::cell::Cell;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// What a new disk is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskOptions {
+    /// What it is made of; not [`DiskFormat::Redo`].
+    pub format: DiskFormat,
+    /// Bytes; whole sectors.
+    pub size: u64,
+}
+
+/// Blocks of a thick disk claimed, and published, at once.
+const CLAIM_BLOCKS: u32 = 1024;
+
+/// A virtual disk that a host has open. Reads and writes may overlap in time.
+///
+/// To be closed; a disk that is dropped stays locked until its host unmounts.
+pub struct VirtualDisk<D> {
+    pub(crate) on: Rc<Datastore<D>>,
+    /// `None` of a disk that is only read: nobody changes it.
+    pub(crate) file: Mutex<Option<LockedFile>>,
+    pub(crate) map: BlockMap,
+    pub(crate) size: Cell<u64>,
+    pub(crate) format: Cell<DiskFormat>,
+    /// By number in the file: those that get a place or lose it, or content that nobody was told of yet.
+    blocks: RangeLock,
+    pub(crate) ahead: Ahead,
+    pub(crate) parent: Option<Rc<VirtualDisk<D>>>,
+}
+
+/// What is at a place of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Zeros.
+    Zeros,
+    /// What these sectors of the logical unit hold.
+    Sectors(Extent),
+}
+
+impl<D: Device> Datastore<D> {
+    /// Makes a disk, and closes it. `progress` hears of bytes zeroed.
+    pub async fn create_disk(
+        self: &Rc<Self>,
+        name: &str,
+        options: DiskOptions,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), DatastoreError> {
+        self.create_open(name, options, progress).await?.close().await
+    }
+
+    /// Makes a disk, and leaves it open.
+    pub async fn create_open(
+        self: &Rc<Self>,
+        name: &str,
+        options: DiskOptions,
+        progress: &dyn Fn(u64),
+    ) -> Result<VirtualDisk<D>, DatastoreError> {
+        check_size(options.size)?;
+        if options.format == DiskFormat::Redo {
+            return Err(DatastoreError::Unsuitable("a redo disk is made by a snapshot or a linked clone".into()));
+        }
+        let mut file = self.make(name, options.format, options.size, None).await?;
+        let map = BlockMap::new(file.id());
+        let filled = match self.fill(&map, 0, options, progress).await {
+            Ok(()) => self.publish(&mut file).await,
+            Err(error) => Err(error),
+        };
+        match filled {
+            Ok(()) => Ok(self.opened(Some(file), map, options.format, options.size, None)),
+            Err(error) => {
+                self.abandon(file).await?;
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn opened(
+        self: &Rc<Self>,
+        file: Option<LockedFile>,
+        map: BlockMap,
+        format: DiskFormat,
+        size: u64,
+        parent: Option<Rc<VirtualDisk<D>>>,
+    ) -> VirtualDisk<D> {
+        VirtualDisk {
+            on: self.clone(),
+            file: Mutex::new(file),
+            map,
+            size: Cell::new(size),
+            format: Cell::new(format),
+            blocks: RangeLock::default(),
+            ahead: Ahead::new(self.store.geometry.block_bytes()),
+            parent,
+        }
+    }
+
+    /// Gives a thick disk its blocks from number `first` on.
+    pub(crate) async fn fill(
+        &self,
+        map: &BlockMap,
+        first: u32,
+        options: DiskOptions,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), DatastoreError> {
+        let of: fn(u32) -> Pointer = match options.format {
+            DiskFormat::Thin | DiskFormat::Redo => return Ok(()),
+            DiskFormat::ZeroedThick => Pointer::ToBeZeroed,
+            DiskFormat::EagerZeroedThick => Pointer::Data,
+        };
+        let end = self.blocks_for(options.size);
+        let sectors = u64::from(self.store.geometry.block_sectors);
+        let mut index = first;
+        while index < end {
+            let indexes: Vec<u32> = (index..end.min(index.saturating_add(CLAIM_BLOCKS))).collect();
+            let blocks = self.allocate(map.file, &indexes).await?;
+            if options.format == DiskFormat::EagerZeroedThick {
+                for (block, count) in crate::allocation::runs(blocks.iter().copied()) {
+                    // Not unmapped: the space is to be there.
+                    self.store.zero(self.store.extent(block, 0, u64::from(count) * sectors), false, progress).await?;
+                }
+            }
+            map.set(self, &Self::pointers(index, &blocks, of)).await?;
+            index += indexes.len() as u32;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn blocks_for(&self, size: u64) -> u32 {
+        u32::try_from(size.div_ceil(self.store.geometry.block_bytes())).unwrap_or(u32::MAX)
+    }
+
+    /// Opens a disk to read and write it, and takes its lock.
+    ///
+    /// Errors: [`DatastoreError::HasChildren`] when other disks are based on it; [`DatastoreError::Locked`].
+    pub async fn open(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
+        let file = self.lock_file(name, LOCK_PATIENCE).await?;
+        self.open_locked(file).await
+    }
+
+    async fn open_locked(self: &Rc<Self>, mut file: LockedFile) -> Result<VirtualDisk<D>, DatastoreError> {
+        match self.prepare_open(&mut file).await {
+            Ok((format, parent)) => {
+                let (map, size) = (BlockMap::new(file.id()), file.record.value.size.get());
+                Ok(self.opened(Some(file), map, format, size, parent))
+            }
+            Err(error) => {
+                self.unlock(file).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn prepare_open(
+        self: &Rc<Self>,
+        file: &mut LockedFile,
+    ) -> Result<(DiskFormat, Option<Rc<VirtualDisk<D>>>), DatastoreError> {
+        let format = Self::format_of(&file.record)?;
+        if file.record.value.frozen != 0 {
+            if !self.settled_children(file.id()).await?.is_empty() {
+                return Err(DatastoreError::HasChildren(file.record.value.name()));
+            }
+            self.change(file, |file| file.frozen = 0).await?;
+        }
+        let parent = self.open_base(file.record.value.parent()).await?;
+        Ok((format, parent))
+    }
+
+    /// Opens a disk that others are based on, without a lock: it does not change while they are there.
+    pub(crate) fn open_base(
+        self: &Rc<Self>,
+        id: Option<FileId>,
+    ) -> LocalBoxFuture<'_, Result<Option<Rc<VirtualDisk<D>>>, DatastoreError>> {
+        async move {
+            let Some(id) = id else { return Ok(None) };
+            let record = self.record(id.record).await?;
+            let file = &record.value;
+            if file.state != state::LIVE || file.generation.get() != id.generation || file.frozen == 0 {
+                return Err(DatastoreError::Damaged { lba: record.lba, what: "a disk is based on what is not there" });
+            }
+            let parent = self.open_base(file.parent()).await?;
+            let format = Self::format_of(&record)?;
+            Ok(Some(Rc::new(self.opened(None, BlockMap::new(id), format, file.size.get(), parent))))
+        }
+        .boxed_local()
+    }
+
+    /// What a half-done commit has left is a mixture of two times.
+    pub(crate) fn half_committed(name: &str) -> DatastoreError {
+        DatastoreError::Unsuitable(format!("the commit of a disk into {name} was interrupted; commit it again first"))
+    }
+
+    /// Makes a disk that holds only what will differ from another one, which then does not change any more.
+    ///
+    /// Errors: [`DatastoreError::Locked`] when the other one is open; a disk that is open makes its own ([`VirtualDisk::snapshot`]).
+    pub async fn create_linked_clone(self: &Rc<Self>, base: &str, name: &str) -> Result<(), DatastoreError> {
+        let mut file = self.lock_file(base, LOCK_PATIENCE).await?;
+        let made = self.make_child(&mut file, name).await;
+        self.unlock(file).await?;
+        self.unlock(made?).await
+    }
+
+    /// Freezes a disk whose lock this host has, and makes a redo disk over it.
+    pub(crate) async fn make_child(&self, base: &mut LockedFile, name: &str) -> Result<LockedFile, DatastoreError> {
+        if base.record.value.frozen == COMMITTING && !self.settled_children(base.id()).await?.is_empty() {
+            return Err(Self::half_committed(&base.record.value.name()));
+        }
+        if base.record.value.frozen != 1 {
+            self.change(base, |file| file.frozen = 1).await?;
+        }
+        let size = base.record.value.size.get();
+        let mut child = self.make(name, DiskFormat::Redo, size, Some(base.id())).await?;
+        match self.publish(&mut child).await {
+            Ok(()) => Ok(child),
+            Err(error) => {
+                self.abandon(child).await?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// [`crate::format::File::frozen`] of a disk that another one is being put into.
+pub(crate) const COMMITTING: u8 = 2;
+
+pub(crate) fn check_size(size: u64) -> Result<(), DatastoreError> {
+    match size.is_multiple_of(SECTOR_BYTES as u64) && size > 0 {
+        true => Ok(()),
+        false => {
+            Err(DatastoreError::Unsuitable(format!("{size} bytes: a disk has whole sectors of 512, at least one")))
+        }
+    }
+}
+
+impl<D: Device> VirtualDisk<D> {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size.get()
+    }
+
+    /// What it is made of.
+    pub fn format(&self) -> DiskFormat {
+        self.format.get()
+    }
+
+    /// The datastore it is on.
+    pub fn datastore(&self) -> &Rc<Datastore<D>> {
+        &self.on
+    }
+
+    /// Returns when nobody else is at these blocks. Whoever has some must not ask for others.
+    pub(crate) async fn lock_blocks(&self, indexes: Range<u32>) -> RangeGuard<'_> {
+        self.blocks.lock(u64::from(indexes.start)..u64::from(indexes.end)).await
+    }
+
+    /// The same for the whole disk.
+    pub(crate) async fn lock_all_blocks(&self) -> RangeGuard<'_> {
+        self.lock_blocks(0..u32::MAX).await
+    }
+
+    pub(crate) fn only_read() -> DatastoreError {
+        DatastoreError::Unsuitable("the disk is open for reading".into())
+    }
+
+    pub(crate) fn check_range(&self, offset: u64, bytes: u64) -> Result<(), DatastoreError> {
+        let size = self.size.get();
+        let whole = (offset | bytes).is_multiple_of(SECTOR_BYTES as u64);
+        match offset.checked_add(bytes) {
+            Some(end) if whole && end <= size => Ok(()),
+            _ => Err(DatastoreError::Range { offset, bytes, size }),
+        }
+    }
+
+    /// What is at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a block. Returns it with its length in
+    /// bytes; what is beyond the end of a disk below reads as zeros.
+    pub fn locate(&self, offset: u64, bytes: u64) -> LocalBoxFuture<'_, Result<(Content, u64), DatastoreError>> {
+        async move {
+            let geometry = self.on.store.geometry;
+            let block_bytes = geometry.block_bytes();
+            let within = offset % block_bytes;
+            let bytes = bytes.min(block_bytes - within);
+            if offset >= self.size.get() {
+                return Ok((Content::Zeros, bytes));
+            }
+            let index = u32::try_from(offset / block_bytes).unwrap_or(u32::MAX);
+            match (self.map.get(&self.on, index).await?, &self.parent) {
+                (Pointer::Data(block), _) => {
+                    let extent = self.on.store.extent(block, within / SECTOR_BYTES as u64, bytes / SECTOR_BYTES as u64);
+                    Ok((Content::Sectors(extent), bytes))
+                }
+                (Pointer::Hole, Some(parent)) => parent.locate(offset, bytes).await,
+                _ => Ok((Content::Zeros, bytes)),
+            }
+        }
+        .boxed_local()
+    }
+
+    /// Reads whole sectors.
+    pub async fn read(&self, offset: u64, bytes: u64) -> Result<Bytes, DatastoreError> {
+        self.check_range(offset, bytes)?;
+        let _guest = self.on.store.mover.guest_io();
+        let mut data = BytesMut::new();
+        let mut at = offset;
+        while at < offset + bytes {
+            let (content, length) = self.locate(at, offset + bytes - at).await?;
+            match content {
+                Content::Zeros => data.resize(data.len() + usize::try_from(length).unwrap_or(0), 0),
+                Content::Sectors(extent) => {
+                    let read = self.on.store.read(extent).await?;
+                    if length == bytes {
+                        return Ok(read);
+                    }
+                    data.extend_from_slice(&read);
+                }
+            }
+            at += length;
+        }
+        Ok(data.freeze())
+    }
+
+    /// Makes the disk larger; the blocks of a thick one come at once.
+    pub async fn grow(&self, size: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        check_size(size)?;
+        let _new = self.lock_blocks(self.on.blocks_for(self.size())..u32::MAX).await;
+        if self.file.lock().await.is_none() {
+            return Err(Self::only_read());
+        }
+        let old = self.size();
+        if size < old {
+            return Err(DatastoreError::Unsuitable(format!("{size} bytes are less than the {old} of the disk")));
+        }
+        let options = DiskOptions { format: self.format(), size };
+        self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await?;
+        let mut file = self.file.lock().await;
+        let file = file.as_mut().ok_or_else(Self::only_read)?;
+        self.on.change(file, |file| file.size = size.into()).await?;
+        self.size.set(size);
+        Ok(())
+    }
+
+    /// Blocks that are this disk's own, in bytes.
+    pub async fn allocated_bytes(&self) -> Result<u64, DatastoreError> {
+        let blocks = self.on.blocks_of(self.map.file).await?;
+        Ok(blocks.len() as u64 * self.on.store.geometry.block_bytes())
+    }
+
+    /// Gives the lock back.
+    pub async fn close(self) -> Result<(), DatastoreError> {
+        match self.file.into_inner() {
+            Some(file) => self.on.unlock(file).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the disk as it is: what is written from now on goes to a new disk over it, which is returned.
+    pub async fn snapshot(self, name: &str) -> Result<Self, (Self, DatastoreError)> {
+        let mut file = self.file.lock().await;
+        let Some(base) = file.as_mut() else {
+            drop(file);
+            return Err((self, Self::only_read()));
+        };
+        match self.on.make_child(base, name).await {
+            Ok(child) => {
+                let base = file.take();
+                drop(file);
+                let on = self.on.clone();
+                let (map, size) = (BlockMap::new(child.id()), self.size.get());
+                let below = Rc::new(Self { file: Mutex::new(None), ..self });
+                let top = on.opened(Some(child), map, DiskFormat::Redo, size, Some(below));
+                if let Some(base) = base
+                    && let Err(error) = on.unlock(base).await
+                {
+                    return Err((top, error));
+                }
+                Ok(top)
+            }
+            Err(error) => {
+                drop(file);
+                Err((self, error))
+            }
+        }
+    }
+
+    /// Ends a snapshot: puts what this disk holds into the one below, deletes it, and opens that one.
+    ///
+    /// Errors: [`DatastoreError::HasChildren`] when other disks are based on the one below, or on this one. After an error the disk is as it
+    /// was, as its users see it.
+    pub async fn commit(self, progress: &dyn Fn(u64)) -> Result<Self, (Self, DatastoreError)> {
+        match self.commit_into_base(progress).await {
+            Ok(base) => {
+                let top = self.file.into_inner();
+                let on = self.on;
+                if let Some(mut top) = top {
+                    // The base has everything. It stays frozen until this disk is gone, so that there is never a disk over one that changes.
+                    let removed = on.remove(&mut top).await;
+                    let unlocked = on.unlock(top).await;
+                    if let Err(error) = removed.and(unlocked) {
+                        return Err((base, error));
+                    }
+                }
+                match base.thaw().await {
+                    Ok(()) => Ok(base),
+                    Err(error) => Err((base, error)),
+                }
+            }
+            Err(error) => Err((self, error)),
+        }
+    }
+
+    /// Nothing is based on the disk any more.
+    async fn thaw(&self) -> Result<(), DatastoreError> {
+        match self.file.lock().await.as_mut() {
+            Some(file) => self.on.change(file, |file| file.frozen = 0).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn commit_into_base(&self, progress: &dyn Fn(u64)) -> Result<Self, DatastoreError> {
+        let on = &self.on;
+        let Some(parent) = &self.parent else {
+            return Err(DatastoreError::Unsuitable("the disk is based on no other".into()));
+        };
+        let below = on.record(parent.map.file.record).await?;
+        let name = below.value.name();
+        if !on.settled_children(self.map.file).await?.is_empty() {
+            return Err(DatastoreError::HasChildren("the snapshot".into()));
+        }
+        let file = on.lock_file(&name, LOCK_PATIENCE).await?;
+        match on.settled_children(parent.map.file).await {
+            Ok(children) if children == [self.map.file] => {}
+            found => {
+                on.unlock(file).await?;
+                return Err(found.err().unwrap_or(DatastoreError::HasChildren(name)));
+            }
+        }
+        // Frozen until all of it is there and this disk is gone: until then this disk is what counts.
+        let base = on.opened(
+            Some(file),
+            BlockMap::new(parent.map.file),
+            parent.format(),
+            parent.size.get(),
+            parent.parent.clone(),
+        );
+        let marked = match base.file.lock().await.as_mut() {
+            Some(file) => on.change(file, |file| file.frozen = COMMITTING).await,
+            None => Err(Self::only_read()),
+        };
+        let committed = match marked {
+            Ok(()) => self.commit_blocks(&base, progress).await,
+            Err(error) => Err(error),
+        };
+        match committed {
+            Ok(()) => Ok(base),
+            Err(error) => {
+                base.close().await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn commit_blocks(&self, base: &Self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        let on = &self.on;
+        let (mine, theirs) = (self.size.get(), base.size.get());
+        if mine > theirs {
+            base.grow(mine, &|_| ()).await?;
+        }
+        let sectors = u64::from(on.store.geometry.block_sectors);
+        for index in 0..on.blocks_for(mine) {
+            let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
+            let to = match base.map.get(on, index).await? {
+                Pointer::Data(block) | Pointer::ToBeZeroed(block) => block,
+                Pointer::Hole => *on.allocate(base.map.file, &[index]).await?.first().ok_or(DatastoreError::Full)?,
+            };
+            let (from, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
+            on.store.alive()?;
+            on.store.mover.copy((&on.store.device, from), (&on.store.device, to_lba), sectors, progress).await?;
+            base.map.set(on, &[(index, Pointer::Data(to))]).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Where the blocks of a file are: sectors of pointers, the first of them beside the file's record, the others in blocks of the file's own.
+
+use crate::datastore::Datastore;
+use crate::error::DatastoreError;
+use crate::format::{Allocation, FileId, POINTERS, Pointer, Pointers};
+use crate::geometry::{DIRECT_BLOCKS, Geometry};
+use crate::sector::Loaded;
+use data_mover::Device;
+use futures_util::lock::Mutex;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use zerocopy::FromZeros;
+
+/// Sectors of pointers read at once.
+const READ_AHEAD: u64 = 16;
+
+/// Where a pointer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Sector and entry beside the record.
+    Direct(u32, usize),
+    /// Number of the block of pointers, sector and entry in it.
+    Below(u32, u32, usize),
+}
+
+fn place(geometry: &Geometry, index: u32) -> Place {
+    const EACH: u32 = POINTERS as u32;
+    match index.checked_sub(DIRECT_BLOCKS) {
+        None => Place::Direct(index / EACH, (index % EACH) as usize),
+        Some(rest) => {
+            let within = rest % geometry.blocks_in_root();
+            Place::Below(rest / geometry.blocks_in_root(), within / EACH, (within % EACH) as usize)
+        }
+    }
+}
+
+/// Changes that are written together.
+#[derive(Debug, Default)]
+struct Batch {
+    changes: Vec<(u32, Pointer)>,
+    /// What came of it.
+    written: Option<Result<(), DatastoreError>>,
+}
+
+/// The pointers of one file, as far as they have been read.
+#[derive(Debug)]
+pub(crate) struct BlockMap {
+    pub(crate) file: FileId,
+    /// By LBA.
+    sectors: RefCell<HashMap<u64, Loaded<Pointers>>>,
+    /// What is wanted while other changes are being written.
+    collecting: RefCell<Rc<RefCell<Batch>>>,
+    writing: Mutex<()>,
+}
+
+/// Forgets a sector, unless it is known what an update has made of it: the next one reads it again.
+struct InDoubt<'a> {
+    map: &'a BlockMap,
+    lba: u64,
+    known: Option<Loaded<Pointers>>,
+}
+
+impl Drop for InDoubt<'_> {
+    fn drop(&mut self) {
+        let mut sectors = self.map.sectors.borrow_mut();
+        match self.known.take() {
+            Some(loaded) => sectors.insert(self.lba, loaded),
+            None => sectors.remove(&self.lba),
+        };
+    }
+}
+
+impl BlockMap {
+    pub(crate) fn new(file: FileId) -> Self {
+        Self { file, sectors: RefCell::default(), collecting: RefCell::default(), writing: Mutex::new(()) }
+    }
+
+    /// Where a block is. To be called by the owner of the file's lock, or when the file does not change any more.
+    pub(crate) async fn get<D: Device>(&self, on: &Datastore<D>, index: u32) -> Result<Pointer, DatastoreError> {
+        let geometry = on.store.geometry;
+        let (lba, entry, end) = match place(&geometry, index) {
+            Place::Direct(sector, entry) => {
+                let lba = geometry.direct(self.file.record, sector);
+                (lba, entry, geometry.roots(self.file.record, 0))
+            }
+            Place::Below(root, sector, entry) => match self.root(on, root).await? {
+                None => return Ok(Pointer::Hole),
+                Some(block) => (geometry.block_lba(block) + u64::from(sector), entry, geometry.block_lba(block + 1)),
+            },
+        };
+        self.entry(on, lba, entry, end).await
+    }
+
+    /// The block of pointers of this number.
+    pub(crate) async fn root<D: Device>(&self, on: &Datastore<D>, root: u32) -> Result<Option<u32>, DatastoreError> {
+        let lba = on.store.geometry.roots(self.file.record, root / POINTERS as u32);
+        Ok(self.entry(on, lba, root as usize % POINTERS, lba + 1).await?.block())
+    }
+
+    async fn entry<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        lba: u64,
+        entry: usize,
+        end: u64,
+    ) -> Result<Pointer, DatastoreError> {
+        let known = |map: &HashMap<u64, Loaded<Pointers>>| {
+            map.get(&lba).and_then(|loaded| loaded.value.entries.get(entry)).map(|value| value.get())
+        };
+        let value = known(&self.sectors.borrow());
+        let value = match value {
+            Some(value) => value,
+            None => {
+                let run = on.store.load_run::<Pointers>(lba, READ_AHEAD.min(end - lba)).await?;
+                let mut sectors = self.sectors.borrow_mut();
+                for loaded in run {
+                    sectors.entry(loaded.lba).or_insert(loaded);
+                }
+                known(&sectors).unwrap_or_default()
+            }
+        };
+        let pointer = Pointer::unpack(value);
+        match pointer.block() {
+            Some(block) if block >= on.store.geometry.blocks => {
+                Err(DatastoreError::Damaged { lba, what: "a pointer leads out of the datastore" })
+            }
+            _ => Ok(pointer),
+        }
+    }
+
+    /// Changes pointers. What several tasks want at one moment is written together: pointers of one sector change at once; those of different ones
+    /// in ascending order. Two tasks must not change the same pointer.
+    pub(crate) async fn set<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        changes: &[(u32, Pointer)],
+    ) -> Result<(), DatastoreError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.make_roots(on, changes).await?;
+        let batch = self.collecting.borrow().clone();
+        batch.borrow_mut().changes.extend_from_slice(changes);
+        let _one = self.writing.lock().await;
+        if let Some(written) = &batch.borrow().written {
+            return written.clone();
+        }
+        // From here on others collect anew. Should this task be dropped, the next one of the batch writes it.
+        if Rc::ptr_eq(&batch, &self.collecting.borrow()) {
+            self.collecting.replace(Rc::default());
+        }
+        let changes = batch.borrow().changes.clone();
+        let written = self.write(on, &changes).await;
+        batch.borrow_mut().written = Some(written.clone());
+        written
+    }
+
+    async fn write<D: Device>(&self, on: &Datastore<D>, changes: &[(u32, Pointer)]) -> Result<(), DatastoreError> {
+        let geometry = on.store.geometry;
+        let mut by_sector: BTreeMap<(bool, u32, u32), Vec<(usize, Pointer)>> = BTreeMap::new();
+        for (index, pointer) in changes {
+            let (key, entry) = match place(&geometry, *index) {
+                Place::Direct(sector, entry) => ((false, 0, sector), entry),
+                Place::Below(root, sector, entry) => ((true, root, sector), entry),
+            };
+            by_sector.entry(key).or_default().push((entry, *pointer));
+        }
+        for ((below, root, sector), entries) in by_sector {
+            let lba = match below {
+                false => geometry.direct(self.file.record, sector),
+                true => {
+                    let missing = DatastoreError::Damaged {
+                        lba: geometry.roots(self.file.record, 0),
+                        what: "a block of pointers is not there any more",
+                    };
+                    geometry.block_lba(self.root(on, root).await?.ok_or(missing)?) + u64::from(sector)
+                }
+            };
+            self.change(on, lba, &entries).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the blocks of pointers that changes need. When there is no space for one, only those hear of it who need it.
+    async fn make_roots<D: Device>(&self, on: &Datastore<D>, changes: &[(u32, Pointer)]) -> Result<(), DatastoreError> {
+        let below = |(index, _): &(u32, Pointer)| match place(&on.store.geometry, *index) {
+            Place::Direct(..) => None,
+            Place::Below(root, ..) => Some(root),
+        };
+        for root in changes.iter().filter_map(below).collect::<BTreeSet<u32>>() {
+            if self.root(on, root).await?.is_none() {
+                let _one = self.writing.lock().await;
+                self.make_root(on, root).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn make_root<D: Device>(&self, on: &Datastore<D>, root: u32) -> Result<u32, DatastoreError> {
+        if let Some(block) = self.root(on, root).await? {
+            return Ok(block);
+        }
+        let blocks = on.allocate(self.file, &[Allocation::POINTER_BLOCK + root]).await?;
+        let block = *blocks.first().ok_or(DatastoreError::Full)?;
+        on.store.zero(on.store.extent(block, 0, on.store.geometry.block_sectors.into()), true, &|_| ()).await?;
+        let lba = on.store.geometry.roots(self.file.record, root / POINTERS as u32);
+        self.change(on, lba, &[(root as usize % POINTERS, Pointer::Data(block))]).await?;
+        Ok(block)
+    }
+
+    /// Takes all pointers away: first those to blocks of pointers, so that what those hold leads nowhere any more.
+    pub(crate) async fn clear<D: Device>(&self, on: &Datastore<D>) -> Result<(), DatastoreError> {
+        let geometry = on.store.geometry;
+        let first = geometry.direct(self.file.record, 0);
+        let count = geometry.direct(self.file.record + 1, 0) - first;
+        let run = on.store.load_run::<Pointers>(first, count).await?;
+        for mut loaded in run.into_iter().rev() {
+            let empty = loaded.value.entries.iter().all(|entry| entry.get() == 0);
+            if !empty && !on.store.swap(&mut loaded, Pointers::new_zeroed()).await? {
+                on.store.lease.evicted.set(true);
+                return Err(DatastoreError::Evicted);
+            }
+        }
+        self.sectors.borrow_mut().clear();
+        Ok(())
+    }
+
+    async fn change<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        lba: u64,
+        entries: &[(usize, Pointer)],
+    ) -> Result<(), DatastoreError> {
+        let known = self.sectors.borrow().get(&lba).cloned();
+        let mut loaded = match known {
+            Some(loaded) => loaded,
+            None => on.store.load::<Pointers>(lba).await?,
+        };
+        let mut value = loaded.value;
+        for (entry, pointer) in entries {
+            if let Some(slot) = value.entries.get_mut(*entry) {
+                *slot = pointer.pack().into();
+            }
+        }
+        let mut doubt = InDoubt { map: self, lba, known: None };
+        if !on.store.swap(&mut loaded, value).await? {
+            // Nobody else changes the pointers of a file whose lock is this host's.
+            on.store.lease.evicted.set(true);
+            return Err(DatastoreError::Evicted);
+        }
+        doubt.known = Some(loaded);
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! What disks take, and giving it back or filling it: zeros punched out, ranges discarded, disks zeroed and inflated.
+
+use crate::datastore::Datastore;
+use crate::directory::{DiskFormat, FileInfo};
+use crate::disk::VirtualDisk;
+use crate::error::DatastoreError;
+use crate::format::{Allocation, FileId, Pointer, state};
+use crate::sector::SECTOR_BYTES;
+use bytes::Bytes;
+use data_mover::{Device, Moved};
+use std::collections::BTreeSet;
+
+/// What a disk takes, as VMware's extended statistics count it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// What the guest sees, in bytes.
+    pub capacity_bytes: u64,
+    /// Blocks that hold what the guest sees, of this disk and of those below it, in bytes.
+    pub used_bytes: u64,
+    /// Blocks that would be free without this disk, in bytes: none while others are based on it.
+    pub unshared_bytes: u64,
+}
+
+/// Blocks handled at once.
+const STEP_BLOCKS: u32 = 256;
+/// Zeros written at once to a redo disk.
+const ZEROS_BYTES: u64 = 1 << 20;
+
+impl<D: Device> Datastore<D> {
+    /// A file and what it takes. Needs no lock: of a disk that is in use it is what was true a moment ago.
+    pub async fn stat(&self, name: &str) -> Result<(FileInfo, DiskSpace), DatastoreError> {
+        let missing = || DatastoreError::NoSuchFile(name.into());
+        let file = self.list().await?.into_iter().find(|file| file.name == name).ok_or_else(missing)?;
+        let records = self.records().await?;
+        let live =
+            |name: &str| records.iter().find(|record| record.value.state == state::LIVE && record.value.name() == name);
+        let record = live(name).ok_or_else(missing)?;
+        let own = FileId { record: record.number, generation: record.value.generation.get() };
+        let mut chain = vec![own];
+        let mut parent = record.value.parent();
+        while let Some(id) = parent.filter(|id| !chain.contains(id)) {
+            chain.push(id);
+            parent = records.get(id.record as usize).and_then(|record| record.value.parent());
+        }
+        let blocks = self.blocks_for(file.size);
+        let (mut seen, mut unshared) = (BTreeSet::new(), 0_u64);
+        for (_, allocation) in self.allocations().await? {
+            let Some(owner) = chain.iter().find(|id| allocation.is_of(**id)) else { continue };
+            if allocation.index < Allocation::POINTER_BLOCK && allocation.index < blocks {
+                seen.insert(allocation.index);
+                unshared += u64::from(*owner == own);
+            }
+        }
+        if !self.children(own).await?.is_empty() {
+            unshared = 0;
+        }
+        let block_bytes = self.store.geometry.block_bytes();
+        let space = DiskSpace {
+            capacity_bytes: file.size,
+            used_bytes: seen.len() as u64 * block_bytes,
+            unshared_bytes: unshared * block_bytes,
+        };
+        Ok((file, space))
+    }
+}
+
+impl<D: Device> VirtualDisk<D> {
+    /// Gives the blocks of a thin disk back that hold nothing but zeros; the host reads them to find out. Nobody may write meanwhile. `progress`
+    /// hears of bytes looked at. Returns the bytes that came back.
+    ///
+    /// Errors: [`DatastoreError::Unsuitable`] for other formats, whose blocks are theirs for good.
+    pub async fn punch_zeros(&self, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
+        if self.format() != DiskFormat::Thin {
+            return Err(DatastoreError::Unsuitable("only a thin disk gives blocks of zeros back".into()));
+        }
+        let _all = self.lock_all_blocks().await;
+        if self.file.lock().await.is_none() {
+            return Err(Self::only_read());
+        }
+        let (on, store) = (&self.on, &self.on.store);
+        let block_bytes = store.geometry.block_bytes();
+        let mut freed = 0;
+        let end = on.blocks_for(self.size());
+        for first in (0..end).step_by(STEP_BLOCKS as usize) {
+            let mut empty = Vec::new();
+            for index in first..end.min(first + STEP_BLOCKS) {
+                if store.mover.is_interrupted() {
+                    return Err(data_mover::DeviceError::Interrupted.into());
+                }
+                if let Pointer::Data(block) = self.map.get(on, index).await? {
+                    let whole = store.extent(block, 0, store.geometry.block_sectors.into());
+                    if store.read(whole).await?.iter().all(|byte| *byte == 0) {
+                        empty.push((index, block));
+                    }
+                }
+                progress(block_bytes);
+            }
+            freed += self.give_back(&empty, Pointer::Hole).await?;
+        }
+        Ok(freed)
+    }
+
+    /// Takes blocks away from the disk, or leaves them to be zeroed; the array is told that they hold nothing of worth.
+    async fn give_back(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
+        if blocks.is_empty() {
+            return Ok(0);
+        }
+        let changes: Vec<_> = blocks.iter().map(|(index, _)| (*index, pointer)).collect();
+        self.map.set(&self.on, &changes).await?;
+        self.on.free(self.map.file, blocks).await?;
+        Ok(blocks.len() as u64 * self.on.store.geometry.block_bytes())
+    }
+
+    /// Makes a range read as zeros that is of no worth any more, and tells the array so: a thin disk gives its blocks back, a thick one keeps
+    /// them, to be zeroed before they are written again. What is less than a block is zeroed. Nobody may write to the range meanwhile.
+    /// Returns the bytes that came back to the datastore or, on a thick disk, to the array.
+    pub async fn discard(&self, offset: u64, bytes: u64, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
+        self.check_range(offset, bytes)?;
+        if self.format() == DiskFormat::Redo {
+            self.write_zeros(offset, bytes, progress).await?;
+            return Ok(0);
+        }
+        let (on, store) = (&self.on, &self.on.store);
+        let block_bytes = store.geometry.block_bytes();
+        let touched = on.blocks_for(offset - offset % block_bytes)..on.blocks_for(offset + bytes);
+        let _mine = self.lock_blocks(touched).await;
+        if self.file.lock().await.is_none() {
+            return Err(Self::only_read());
+        }
+        let mut freed = 0;
+        let (mut whole, mut at) = (Vec::new(), offset);
+        let end = offset + bytes;
+        while at < end {
+            let (index, within) = ((at / block_bytes) as u32, at % block_bytes);
+            let length = (block_bytes - within).min(end - at);
+            let pointer = self.map.get(on, index).await?;
+            // The last block of a disk may reach beyond its end.
+            let all = within == 0 && (length == block_bytes || at + length == self.size());
+            match pointer {
+                Pointer::Data(block) if all => whole.push((index, block)),
+                Pointer::Data(block) => {
+                    let part = store.extent(block, within / SECTOR_BYTES as u64, length / SECTOR_BYTES as u64);
+                    store.zero(part, true, &|_| ()).await?;
+                }
+                Pointer::Hole | Pointer::ToBeZeroed(_) => {}
+            }
+            at += length;
+            progress(length);
+            if whole.len() >= STEP_BLOCKS as usize || at >= end {
+                freed += self.discard_blocks(&std::mem::take(&mut whole)).await?;
+            }
+        }
+        Ok(freed)
+    }
+
+    async fn discard_blocks(&self, blocks: &[(u32, u32)]) -> Result<u64, DatastoreError> {
+        if self.format() == DiskFormat::Thin {
+            return self.give_back(blocks, Pointer::Hole).await;
+        }
+        let store = &self.on.store;
+        let changes: Vec<_> = blocks.iter().map(|(index, block)| (*index, Pointer::ToBeZeroed(*block))).collect();
+        self.map.set(&self.on, &changes).await?;
+        store.alive()?;
+        Ok(store.mover.unmap(&store.device, &self.extents(blocks)).await?)
+    }
+
+    /// Makes the whole disk read as zeros: a thin one loses its blocks, a thick one is zeroed, by the array if it can. Nobody may write meanwhile.
+    /// `progress` hears of bytes that are done.
+    pub async fn zero(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        match self.format() {
+            DiskFormat::Thin => self.discard(0, self.size(), progress).await.map(drop),
+            DiskFormat::Redo => self.write_zeros(0, self.size(), progress).await,
+            DiskFormat::ZeroedThick | DiskFormat::EagerZeroedThick => {
+                let _all = self.lock_all_blocks().await;
+                self.zero_blocks(|_| true, progress).await.map(drop)
+            }
+        }
+    }
+
+    async fn write_zeros(&self, offset: u64, bytes: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        let zeros = Bytes::from(vec![0; usize::try_from(ZEROS_BYTES).unwrap_or(0)]);
+        let mut at = offset;
+        while at < offset + bytes {
+            if self.on.store.mover.is_interrupted() {
+                return Err(data_mover::DeviceError::Interrupted.into());
+            }
+            let length = ZEROS_BYTES.min(offset + bytes - at);
+            self.write(at, zeros.slice(..usize::try_from(length).unwrap_or(0))).await?;
+            at += length;
+            progress(length);
+        }
+        Ok(())
+    }
+
+    /// Gives the disk every block that it may have, zeroed: it is eager zeroed thick from then on. What it holds stays. Nobody may write meanwhile.
+    /// `progress` hears of bytes that are done.
+    ///
+    /// Errors: [`DatastoreError::Full`]; what was done until then stays.
+    pub async fn make_eager(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        if self.format() == DiskFormat::Redo {
+            return Err(DatastoreError::Unsuitable("a disk over another one stays what it is; clone it".into()));
+        }
+        let _all = self.lock_all_blocks().await;
+        self.zero_blocks(|pointer| !matches!(pointer, Pointer::Data(_)), progress).await?;
+        let mut file = self.file.lock().await;
+        let file = file.as_mut().ok_or_else(Self::only_read)?;
+        self.on.change(file, |file| file.format = DiskFormat::EagerZeroedThick.pack()).await?;
+        self.format.set(DiskFormat::EagerZeroedThick);
+        Ok(())
+    }
+
+    /// Zeroes the blocks that are wanted; those that are not there come.
+    async fn zero_blocks(
+        &self,
+        wanted: impl Fn(Pointer) -> bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<Moved, DatastoreError> {
+        if self.file.lock().await.is_none() {
+            return Err(Self::only_read());
+        }
+        let (on, store) = (&self.on, &self.on.store);
+        let block_bytes = store.geometry.block_bytes();
+        let end = on.blocks_for(self.size());
+        let mut moved = Moved::default();
+        for first in (0..end).step_by(STEP_BLOCKS as usize) {
+            let (mut holes, mut blocks) = (Vec::new(), Vec::new());
+            for index in first..end.min(first + STEP_BLOCKS) {
+                let pointer = self.map.get(on, index).await?;
+                match pointer.block() {
+                    _ if !wanted(pointer) => progress(block_bytes),
+                    Some(block) => blocks.push((index, block)),
+                    None => holes.push(index),
+                }
+            }
+            let claimed = on.allocate(self.map.file, &holes).await?;
+            let claimed: Vec<_> = holes.iter().copied().zip(claimed).collect();
+            blocks.extend(&claimed);
+            let zeroed = async {
+                for extent in self.extents(&blocks) {
+                    store.alive()?;
+                    // Not unmapped: the space is to be there.
+                    moved.add(&store.mover.zero(&store.device, extent, false, progress).await?);
+                }
+                Ok::<_, DatastoreError>(())
+            };
+            if let Err(error) = zeroed.await {
+                on.free(self.map.file, &claimed).await?;
+                return Err(error);
+            }
+            let changes: Vec<_> = blocks.iter().map(|(index, block)| (*index, Pointer::Data(*block))).collect();
+            self.map.set(on, &changes).await?;
+        }
+        Ok(moved)
+    }
+}

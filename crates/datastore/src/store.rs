@@ -1,0 +1,124 @@
+//! Sectors and blocks on the logical unit: loaded, changed by atomic update, and nothing of it without a heartbeat.
+
+use crate::error::DatastoreError;
+use crate::format::Heartbeat;
+use crate::geometry::Geometry;
+use crate::sector::{self, Loaded, Payload, SECTOR_BYTES};
+use bytes::Bytes;
+use data_mover::{DataMover, Device, Extent, Patient};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A host that could not renew its heartbeat for this long (from the moment that the last renewal was sent) writes nothing any more. Shorter
+/// than what makes others think it dead, by the time that a command may be under way.
+pub(crate) const LEASE: Duration = Duration::from_secs(12);
+
+/// Sectors read at once.
+const READ_SECTORS: u64 = 128;
+
+/// Whether this host may write.
+#[derive(Debug, Default)]
+pub(crate) struct Lease {
+    pub(crate) until: Cell<Duration>,
+    pub(crate) evicted: Cell<bool>,
+}
+
+/// The logical unit under a datastore.
+pub(crate) struct Store<D> {
+    pub(crate) device: Patient<D>,
+    pub(crate) mover: Rc<DataMover>,
+    pub(crate) geometry: Geometry,
+    pub(crate) lease: Lease,
+}
+
+impl<D: Device> Store<D> {
+    pub(crate) fn now(&self) -> Duration {
+        self.mover.clock().now()
+    }
+
+    pub(crate) async fn sleep(&self, time: Duration) {
+        self.mover.clock().sleep(time).await;
+    }
+
+    /// An error unless this host still has its heartbeat.
+    pub(crate) fn alive(&self) -> Result<(), DatastoreError> {
+        if self.lease.evicted.get() {
+            return Err(DatastoreError::Evicted);
+        }
+        match self.now().checked_sub(self.lease.until.get()) {
+            Some(late) if !late.is_zero() => Err(DatastoreError::LeaseExpired((late + LEASE).as_secs())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a sector.
+    pub(crate) async fn load<T: Payload>(&self, lba: u64) -> Result<Loaded<T>, DatastoreError> {
+        sector::decode(lba, self.device.read(Extent { lba, blocks: 1 }).await?)
+    }
+
+    /// Reads a run of sectors of one kind.
+    pub(crate) async fn load_run<T: Payload>(&self, lba: u64, count: u64) -> Result<Vec<Loaded<T>>, DatastoreError> {
+        let mut loaded = Vec::new();
+        for (lba, data) in self.read_run(lba, count).await? {
+            loaded.push(sector::decode(lba, data)?);
+        }
+        Ok(loaded)
+    }
+
+    /// The sectors of a run, each with its LBA.
+    pub(crate) async fn read_run(&self, lba: u64, count: u64) -> Result<Vec<(u64, Bytes)>, DatastoreError> {
+        let mut sectors = Vec::new();
+        let mut at = lba;
+        while at < lba + count {
+            let blocks = READ_SECTORS.min(lba + count - at);
+            let data = self.device.read(Extent { lba: at, blocks }).await?;
+            for (number, start) in (at..at + blocks).zip((0..data.len()).step_by(SECTOR_BYTES)) {
+                sectors.push((number, data.slice(start..data.len().min(start + SECTOR_BYTES))));
+            }
+            at += blocks;
+        }
+        Ok(sectors)
+    }
+
+    /// Changes a sector, unless it is not any more as it was loaded: then false, and `loaded` stays. A change that was made shows in `loaded`.
+    pub(crate) async fn swap<T: Payload>(&self, loaded: &mut Loaded<T>, value: T) -> Result<bool, DatastoreError> {
+        self.alive()?;
+        let image = sector::encode(loaded.version + 1, &value);
+        let written = self.mover.update(&self.device, loaded.lba, &loaded.image, &image).await?;
+        loaded.changed(written, image, value);
+        Ok(written)
+    }
+
+    /// The same for the heartbeat itself: without one, and before everything that has time.
+    pub(crate) async fn swap_heartbeat(
+        &self,
+        loaded: &mut Loaded<Heartbeat>,
+        value: Heartbeat,
+    ) -> Result<bool, DatastoreError> {
+        let image = sector::encode(loaded.version + 1, &value);
+        let written = self.mover.update_urgently(&self.device, loaded.lba, &loaded.image, &image).await?;
+        loaded.changed(written, image, value);
+        Ok(written)
+    }
+
+    /// Extent of a block, from a sector on.
+    pub(crate) fn extent(&self, block: u32, from: u64, sectors: u64) -> Extent {
+        Extent { lba: self.geometry.block_lba(block) + from, blocks: sectors }
+    }
+
+    pub(crate) async fn read(&self, extent: Extent) -> Result<Bytes, DatastoreError> {
+        Ok(self.device.read(extent).await?)
+    }
+
+    pub(crate) async fn write(&self, lba: u64, data: Bytes) -> Result<(), DatastoreError> {
+        self.alive()?;
+        Ok(self.device.write(lba, data).await?)
+    }
+
+    pub(crate) async fn zero(&self, extent: Extent, unmap: bool, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+        self.alive()?;
+        self.mover.zero(&self.device, extent, unmap, progress).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! A whole logical unit as what a copy comes from. Where it tells what is mapped (GET LBA STATUS) and the rest reads as zeros, only what is mapped is
+//! data; else all of it is.
+
+use crate::disk::Content;
+use crate::error::DatastoreError;
+use crate::sector::SECTOR_BYTES;
+use data_mover::{Device, DeviceError, Extent, LbaStatus, Patient};
+use std::cell::{Cell, RefCell};
+
+/// Blocks without data that are worth being left out: fewer are copied with what is around them. 256 KiB.
+const GAP: u64 = 512;
+/// Blocks that a question is worth at least. Where an answer tells of fewer, this many are copied before the next one. 1 MiB.
+const QUESTION: u64 = 2048;
+
+/// See the module. Blocks of 512 bytes.
+#[derive(Debug)]
+pub struct WholeUnit<D> {
+    device: Patient<D>,
+    /// The last answer: runs one behind the other.
+    known: RefCell<Vec<LbaStatus>>,
+    /// Counts what may have changed them.
+    changes: Cell<u64>,
+    /// It tells nothing.
+    silent: Cell<bool>,
+}
+
+impl<D: Device> WholeUnit<D> {
+    /// Asks nothing before it must.
+    pub fn new(device: Patient<D>) -> Self {
+        Self { device, known: RefCell::default(), changes: Cell::default(), silent: Cell::new(false) }
+    }
+
+    /// The logical unit.
+    pub fn device(&self) -> &Patient<D> {
+        &self.device
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.device.identity().blocks.saturating_mul(self.device.identity().block_bytes.into())
+    }
+
+    /// To be called before and after each write: what was told may not be so any more.
+    pub fn written(&self) {
+        self.changes.set(self.changes.get() + 1);
+        self.known.borrow_mut().clear();
+    }
+
+    /// What is at `offset`, for at most `bytes`, both in whole sectors, and its length in bytes. Nobody may write there before what is found out was
+    /// used.
+    pub(crate) async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
+        let end = self.size().min(offset.saturating_add(bytes)) / SECTOR_BYTES as u64;
+        let lba = offset / SECTOR_BYTES as u64;
+        let run = self.run(lba).await?;
+        let blocks = (run.extent.lba + run.extent.blocks).min(end).saturating_sub(lba);
+        let content = if run.mapped { Content::Sectors(Extent { lba, blocks }) } else { Content::Zeros };
+        Ok((content, blocks * SECTOR_BYTES as u64))
+    }
+
+    /// The run that a block is in.
+    async fn run(&self, lba: u64) -> Result<LbaStatus, DatastoreError> {
+        let blocks = self.device.identity().blocks;
+        let all = LbaStatus { extent: Extent { lba: 0, blocks }, mapped: true };
+        let holds = |run: &&LbaStatus| run.extent.lba <= lba && lba < run.extent.lba + run.extent.blocks;
+        if self.silent.get() || lba >= blocks {
+            return Ok(all);
+        }
+        let known = self.known.borrow().iter().find(holds).copied();
+        if let Some(run) = known {
+            return Ok(run);
+        }
+        let before = self.changes.get();
+        let runs = match self.device.lba_status(lba).await {
+            Ok(runs) => worthwhile(&runs, lba, blocks),
+            Err(error @ (DeviceError::Lost(_) | DeviceError::ReservationConflict | DeviceError::Interrupted)) => {
+                return Err(error.into());
+            }
+            Err(
+                DeviceError::NotSupported(_)
+                | DeviceError::Full
+                | DeviceError::Refused { .. }
+                | DeviceError::Status { .. },
+            ) => {
+                self.silent.set(true);
+                return Ok(all);
+            }
+        };
+        let run = runs.iter().find(holds).copied().unwrap_or(all);
+        // What was written meanwhile is not in the answer; where the caller asks, nobody has written.
+        if self.changes.get() == before {
+            self.known.replace(runs);
+        }
+        Ok(run)
+    }
+}
+
+/// Runs without data that are long enough, and what is between them as one.
+fn worthwhile(runs: &[LbaStatus], lba: u64, end: u64) -> Vec<LbaStatus> {
+    let told = runs.last().map_or(lba, |last| last.extent.lba + last.extent.blocks);
+    if told < end && told.saturating_sub(lba) < QUESTION {
+        return vec![LbaStatus { extent: Extent { lba, blocks: QUESTION.min(end - lba) }, mapped: true }];
+    }
+    let mut found: Vec<LbaStatus> = Vec::new();
+    for run in runs {
+        let mapped = run.mapped || run.extent.blocks < GAP;
+        match found.last_mut() {
+            Some(last) if last.mapped == mapped => last.extent.blocks += run.extent.blocks,
+            _ => found.push(LbaStatus { mapped, ..*run }),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_gaps_are_copied_and_answers_that_tell_little_bound_the_questions() {
+        let run = |lba, blocks, mapped| LbaStatus { extent: Extent { lba, blocks }, mapped };
+        let answer = [run(0, 8, true), run(8, 8, false), run(16, 8, true), run(24, 4000, false), run(4024, 8, true)];
+        assert_eq!(worthwhile(&answer, 0, 100_000), [run(0, 24, true), run(24, 4000, false), run(4024, 8, true)]);
+        assert_eq!(worthwhile(&answer[..2], 0, 100_000), [run(0, 2048, true)]);
+        assert_eq!(worthwhile(&answer[..2], 0, 16), [run(0, 16, true)]);
+        assert_eq!(worthwhile(&[], 7, 100), [run(7, 93, true)]);
+    }
+}

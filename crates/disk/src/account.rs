@@ -1,0 +1,151 @@
+//! Who moved how many bytes, and why; what it took on the wire.
+
+use crate::kit::Kit;
+use data_mover::{Moved, Reason, Tally};
+use iscsi_initiator::Counters;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// The state of all counters at a moment.
+#[derive(Clone, Debug)]
+pub struct Account {
+    started: Instant,
+    tally: Tally,
+    counters: Counters,
+}
+
+/// What was done since then.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// How long it took.
+    pub time: Duration,
+    /// What the mover and the locks did.
+    pub tally: Tally,
+    /// SCSI commands sent.
+    pub commands: u64,
+    /// TCP payload sent, in bytes.
+    pub sent_bytes: u64,
+    /// TCP payload received, in bytes.
+    pub received_bytes: u64,
+}
+
+fn since(now: &Moved, then: &Moved) -> Moved {
+    let by_host = now.by_host.iter().map(|(reason, bytes)| {
+        let before = then.by_host.get(reason).copied().unwrap_or(0);
+        (*reason, bytes.saturating_sub(before))
+    });
+    Moved {
+        offloaded_bytes: now.offloaded_bytes.saturating_sub(then.offloaded_bytes),
+        by_host: by_host.filter(|(_, bytes)| *bytes > 0).collect(),
+    }
+}
+
+impl Account {
+    /// Begins to count.
+    pub fn open(kit: &Kit) -> Self {
+        Self { started: Instant::now(), tally: kit.mover().tally(), counters: kit.counters() }
+    }
+
+    /// What was done since then.
+    pub fn spent(&self, kit: &Kit) -> Spent {
+        let (now, then) = (kit.mover().tally(), &self.tally);
+        let counters = kit.counters();
+        Spent {
+            time: self.started.elapsed(),
+            tally: Tally {
+                copied: since(&now.copied, &then.copied),
+                zeroed: since(&now.zeroed, &then.zeroed),
+                unmapped_bytes: now.unmapped_bytes.saturating_sub(then.unmapped_bytes),
+                atomic_updates: now.atomic_updates.saturating_sub(then.atomic_updates),
+                reserved_updates: now.reserved_updates.saturating_sub(then.reserved_updates),
+                miscompares: now.miscompares.saturating_sub(then.miscompares),
+                reservation_conflicts: now.reservation_conflicts.saturating_sub(then.reservation_conflicts),
+            },
+            commands: counters.commands.saturating_sub(self.counters.commands),
+            sent_bytes: counters.sent_bytes.saturating_sub(self.counters.sent_bytes),
+            received_bytes: counters.received_bytes.saturating_sub(self.counters.received_bytes),
+        }
+    }
+}
+
+/// A reason for people, with the switch it comes from.
+fn words(reason: Reason, switch: &str) -> String {
+    match reason {
+        Reason::SwitchedOff => format!("switched off on this host: {switch}, or -N"),
+        reason => reason.to_string(),
+    }
+}
+
+impl Spent {
+    /// A line for each kind of work that was done, and one for the wire. Sizes are exact with `bytes`.
+    pub fn table(&self, bytes: bool) -> String {
+        let size = |number: u64| if bytes { number.to_string() } else { size::format(number) };
+        let mut out = String::new();
+        for (name, moved, switch) in [
+            ("copied", &self.tally.copied, "/DataMover/HardwareAcceleratedMove"),
+            ("zeroed", &self.tally.zeroed, "/DataMover/HardwareAcceleratedInit"),
+        ] {
+            if moved.offloaded_bytes == 0 && moved.by_host.is_empty() {
+                continue;
+            }
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                out,
+                "{name:9} {} by the array, {} by the host",
+                size(moved.offloaded_bytes),
+                size(moved.host_bytes())
+            );
+            for (reason, number) in &moved.by_host {
+                let _ = writeln!(out, "          {} by the host: {}", size(*number), words(*reason, switch));
+            }
+        }
+        let tally = &self.tally;
+        if tally.unmapped_bytes > 0 {
+            let _ = writeln!(out, "unmapped  {}", size(tally.unmapped_bytes));
+        }
+        if tally.atomic_updates + tally.reserved_updates > 0 {
+            let _ = writeln!(
+                out,
+                "metadata  {} updates by COMPARE AND WRITE ({} miscompares), {} under reservations ({} conflicts)",
+                tally.atomic_updates, tally.miscompares, tally.reserved_updates, tally.reservation_conflicts
+            );
+        }
+        let _ = writeln!(
+            out,
+            "wire      {} sent, {} received, {} commands, {:.2} s",
+            size(self.sent_bytes),
+            size(self.received_bytes),
+            self.commands,
+            self.time.as_secs_f64()
+        );
+        out
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let moved = |moved: &Moved| {
+            let by_host =
+                moved.by_host.iter().map(|(reason, bytes)| json!({"reason": reason.to_string(), "bytes": bytes}));
+            json!({
+                "offloaded_bytes": moved.offloaded_bytes,
+                "host_bytes": moved.host_bytes(),
+                "by_host": by_host.collect::<Vec<_>>(),
+            })
+        };
+        let tally = &self.tally;
+        json!({
+            "seconds": self.time.as_secs_f64(),
+            "copied": moved(&tally.copied),
+            "zeroed": moved(&tally.zeroed),
+            "unmapped_bytes": tally.unmapped_bytes,
+            "atomic_updates": tally.atomic_updates,
+            "miscompares": tally.miscompares,
+            "reserved_updates": tally.reserved_updates,
+            "reservation_conflicts": tally.reservation_conflicts,
+            "commands": self.commands,
+            "sent_bytes": self.sent_bytes,
+            "received_bytes": self.received_bytes,
+        })
+    }
+}

@@ -1,0 +1,217 @@
+//! What can go wrong, what to do about it, and the exit status: 1 failed, 2 usage, 3 not found, 4 in use or in the way, 5 denied, 6 no space,
+//! 7 unreachable, 8 timed out, 130 interrupted.
+
+use data_mover::{DeviceError, Sense};
+use datastore::DatastoreError;
+use iscsi::pdu::LoginStatus;
+use iscsi_initiator::{ProbeError, SessionError};
+use thiserror::Error;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum DiskError {
+    /// The command makes no sense as it was given.
+    #[error("{0}")]
+    Usage(String),
+    /// No session with the target.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// No logical unit.
+    #[error(transparent)]
+    Unit(#[from] ProbeError),
+    /// A logical unit did not carry out a command.
+    #[error("{on}: {error}")]
+    Device {
+        /// The location, without secrets.
+        on: String,
+        /// What happened.
+        error: DeviceError,
+    },
+    /// Something about a datastore.
+    #[error("{on}: {error}")]
+    Datastore {
+        /// The location, without secrets.
+        on: String,
+        /// What happened.
+        error: DatastoreError,
+    },
+    /// It holds data, and nobody said that this may go.
+    #[error("{on} holds data: {found}")]
+    HoldsData {
+        /// The location, without secrets.
+        on: String,
+        /// What was found there.
+        found: String,
+        /// What `--destroy-data` has to name.
+        name: String,
+    },
+    /// A host that is alive has the datastore mounted that would be overwritten.
+    #[error("{on} holds the datastore {name}, which {host} has mounted")]
+    Mounted {
+        /// The location, without secrets.
+        on: String,
+        /// The datastore.
+        name: String,
+        /// The host.
+        host: String,
+    },
+    /// Another name than that of the logical unit was given to `--destroy-data`.
+    #[error("--destroy-data names {given}, but this is {name}")]
+    OtherName {
+        /// What was given.
+        given: String,
+        /// What it is called.
+        name: String,
+    },
+    /// Ctrl-C. The words say what is there now.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
+    /// What was read is not what was written.
+    #[error("{0}")]
+    Wrong(String),
+    /// A file of this machine.
+    #[error("{what}: {error}")]
+    File {
+        /// Which, and for what.
+        what: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+impl DiskError {
+    /// An error of a datastore, or of the device under it, at a place.
+    pub fn datastore(on: impl ToString, error: DatastoreError) -> Self {
+        match error {
+            DatastoreError::Device(error) => Self::device(on, error),
+            error => Self::Datastore { on: on.to_string(), error },
+        }
+    }
+
+    /// An error of a logical unit.
+    pub fn device(on: impl ToString, error: DeviceError) -> Self {
+        match error {
+            DeviceError::Interrupted => Self::Interrupted(on.to_string()),
+            error => Self::Device { on: on.to_string(), error },
+        }
+    }
+
+    /// Status and code.
+    fn class(&self) -> (u8, &'static str) {
+        const FAILED: (u8, &str) = (1, "failed");
+        const NOT_FOUND: (u8, &str) = (3, "not-found");
+        const IN_USE: (u8, &str) = (4, "in-use");
+        const EXISTS: (u8, &str) = (4, "conflict");
+        const NO_SPACE: (u8, &str) = (6, "no-space");
+        const UNREACHABLE: (u8, &str) = (7, "unreachable");
+        match self {
+            Self::Usage(_) | Self::OtherName { .. } => (2, "usage"),
+            Self::HoldsData { .. } => EXISTS,
+            Self::Mounted { .. } => IN_USE,
+            Self::Session(error) => match error {
+                SessionError::Timeout { .. } => (8, "timed-out"),
+                SessionError::Connect { .. } | SessionError::Lost { .. } => UNREACHABLE,
+                SessionError::Login { status, .. } => match *status {
+                    LoginStatus::AUTHENTICATION_FAILURE | LoginStatus::AUTHORIZATION_FAILURE => (5, "denied"),
+                    LoginStatus::TARGET_NOT_FOUND | LoginStatus::TARGET_REMOVED => NOT_FOUND,
+                    _ => FAILED,
+                },
+            },
+            Self::Unit(error) => match error {
+                ProbeError::Session(SessionError::Timeout { .. }) => (8, "timed-out"),
+                ProbeError::Session(_) => UNREACHABLE,
+                ProbeError::NoDisk { .. } => NOT_FOUND,
+                // LOGICAL UNIT NOT SUPPORTED
+                ProbeError::Command {
+                    error: DeviceError::Refused { sense: Sense { key: 5, code: 0x25, .. }, .. },
+                    ..
+                } => NOT_FOUND,
+                ProbeError::Command { error: DeviceError::Lost(_), .. } => UNREACHABLE,
+                ProbeError::Command { .. } | ProbeError::Malformed { .. } => FAILED,
+            },
+            Self::Device { error, .. } => match error {
+                DeviceError::Full => NO_SPACE,
+                DeviceError::Lost(_) => UNREACHABLE,
+                DeviceError::ReservationConflict => IN_USE,
+                _ => FAILED,
+            },
+            Self::Datastore { error, .. } => match error {
+                DatastoreError::Full | DatastoreError::TooManyFiles(_) => NO_SPACE,
+                DatastoreError::NoDatastore | DatastoreError::NoSuchFile(_) => NOT_FOUND,
+                DatastoreError::Exists(_) | DatastoreError::Partial(_) | DatastoreError::NotEmpty => EXISTS,
+                DatastoreError::Locked { .. }
+                | DatastoreError::HasChildren(_)
+                | DatastoreError::Reserved
+                | DatastoreError::TooManyHosts(_) => IN_USE,
+                DatastoreError::Name(_)
+                | DatastoreError::Unsuitable(_)
+                | DatastoreError::Geometry(_)
+                | DatastoreError::Range { .. } => (2, "usage"),
+                _ => FAILED,
+            },
+            Self::Interrupted(_) => (130, "interrupted"),
+            Self::Wrong(_) | Self::File { .. } => FAILED,
+        }
+    }
+
+    /// The exit status of the program.
+    pub fn exit_status(&self) -> u8 {
+        self.class().0
+    }
+
+    /// A stable word for programs.
+    pub fn code(&self) -> &'static str {
+        self.class().1
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        let words: String = match self {
+            Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
+            Self::HoldsData { name, .. } => {
+                format!("if nothing of it is of worth, say so with  --destroy-data {name}")
+            }
+            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {name}"),
+            Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),
+            Self::Session(SessionError::Login { status, .. }) => match *status {
+                LoginStatus::AUTHENTICATION_FAILURE => {
+                    "CHAP: give the user in the URL (iscsi://USER@HOST/…) and the secret with  --chap-secret file:PATH  or  env:NAME".into()
+                }
+                LoginStatus::AUTHORIZATION_FAILURE => {
+                    "the array does not know this initiator; give the name it knows with  --initiator NAME".into()
+                }
+                LoginStatus::TARGET_NOT_FOUND => "the portal has no target of this name".into(),
+                _ => return None,
+            },
+            Self::Unit(_) if self.class().0 == 3 => {
+                "the array shows this initiator nothing at that LUN; was access granted?".into()
+            }
+            Self::Session(_) | Self::Device { error: DeviceError::Lost(_), .. } | Self::Unit(ProbeError::Session(_)) => {
+                "the array is gone or does not answer; when it is back, give the command again: what was half made goes by itself, and with --resume it is gone on with".into()
+            }
+            Self::Device { error: DeviceError::Full, .. } => {
+                "the array's pool is full: grow it, or give space back there, and give the command again".into()
+            }
+            Self::Datastore { error: DatastoreError::Full, .. } => {
+                "delete disks on the datastore, or choose a thin format".into()
+            }
+            Self::Datastore { error: DatastoreError::NoDatastore, .. } => {
+                "make one with  windlass datastore format URL,  or leave #NAME out to mean the whole logical unit".into()
+            }
+            Self::Datastore { error: DatastoreError::NoSuchFile(_), .. } => {
+                "windlass datastore ls URL  lists the disks that are there".into()
+            }
+            Self::Datastore { error: DatastoreError::Locked { .. }, .. } => {
+                "another host has it open; a dead host's lock falls 16 s after its last heartbeat".into()
+            }
+            Self::Datastore { error: DatastoreError::Partial(_), .. } => {
+                "go on with  windlass disk clone --resume,  or remove it with  windlass disk delete".into()
+            }
+            Self::Datastore { error: DatastoreError::HasChildren(_), .. } => {
+                "name the disk on top of it; windlass datastore ls URL  shows which is based on which".into()
+            }
+            _ => return None,
+        };
+        Some(words)
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether a logical unit holds something, before all of it is overwritten. Where the unit tells what is mapped (GET LBA STATUS), only that is
+//! looked at; else its beginning and its end. What is too much to read counts as data.
+
+use crate::error::DiskError;
+use crate::kit::Kit;
+use data_mover::{Device, DeviceError, Extent};
+use iscsi_initiator::LogicalUnit;
+
+/// Bytes that are read to find something that is not zero.
+const READ_BYTES: u64 = 16 << 20;
+/// Bytes of one READ.
+const STEP_BYTES: u64 = 256 << 10;
+
+/// What `--destroy-data` has to name: the NAA identifier, or the URL of a unit that has none.
+pub fn unit_name(url: &iscsi_initiator::url::Url, unit: &LogicalUnit) -> String {
+    let digits = |naa: [u8; 16]| {
+        // An 8-byte designator was padded.
+        let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
+        naa.iter().take(length).fold(String::from("naa."), |text, byte| text + &format!("{byte:02x}"))
+    };
+    unit.identity().naa.map_or_else(|| url.to_string(), digits)
+}
+
+/// Refuses a unit that holds data unless it was named; and one with a datastore that somebody has mounted.
+pub(crate) async fn check_destroy(
+    kit: &Kit,
+    url: &iscsi_initiator::url::Url,
+    unit: &LogicalUnit,
+    destroy: Option<&str>,
+) -> Result<(), DiskError> {
+    let name = unit_name(url, unit);
+    match destroy {
+        Some(given) if given == name => kit.check_not_mounted(url).await,
+        Some(given) => Err(DiskError::OtherName { given: given.into(), name }),
+        None => match holds_data(unit).await.map_err(|error| DiskError::device(url, error))? {
+            None => Ok(()),
+            Some(found) => Err(DiskError::HoldsData { on: url.to_string(), found, name }),
+        },
+    }
+}
+
+/// What was found, in words; `None` when there is nothing.
+pub async fn holds_data(unit: &LogicalUnit) -> Result<Option<String>, DeviceError> {
+    let mapped = unit
+        .mapped(0..unit.identity().blocks, Some(READ_BYTES / u64::from(unit.identity().block_bytes.max(1))))
+        .await?;
+    let block_bytes = u64::from(unit.identity().block_bytes.max(1));
+    let step = (STEP_BYTES / block_bytes).max(1);
+    let (extents, all) = match mapped {
+        Some((extents, all)) => (extents, all),
+        None => {
+            let blocks = unit.identity().blocks;
+            let part = (READ_BYTES / 2 / block_bytes).min(blocks);
+            (vec![Extent { lba: 0, blocks: part }, Extent { lba: blocks - part, blocks: part }], true)
+        }
+    };
+    for extent in extents {
+        let mut at = extent.lba;
+        while at < extent.lba + extent.blocks {
+            let blocks = step.min(extent.lba + extent.blocks - at);
+            if unit.read(Extent { lba: at, blocks }).await?.iter().any(|byte| *byte != 0) {
+                return Ok(Some(format!("the {blocks} blocks from LBA {at} on are not all zeros")));
+            }
+            at += blocks;
+        }
+    }
+    Ok((!all).then(|| "more than 16 MiB of it are mapped".to_owned()))
+}

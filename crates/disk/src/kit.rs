@@ -1,0 +1,239 @@
+//! What one command of a host has open: a session for each target, the logical units it found there, the datastores it has mounted.
+
+use crate::endpoint::Endpoint;
+use crate::error::DiskError;
+use crate::location::Location;
+use data_mover::{DataMover, Device, Patient, Settings};
+use datastore::{Datastore, DatastoreError, Host, Slot, WholeUnit};
+use iscsi_initiator::url::Url;
+use iscsi_initiator::{Counters, LogicalUnit, Options, Session, SystemClock};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// A command that a host with a datastore waits for must end within this time, one way or the other: after it the host may be taken for dead,
+/// and nothing of it may land late (docs/datastore-format.md).
+const DATASTORE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long a command is sent again while other hosts have the logical unit reserved.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who the host is.
+#[derive(Clone, Debug)]
+pub struct KitOptions {
+    /// The switches.
+    pub settings: Settings,
+    /// InitiatorName.
+    pub initiator_name: Option<String>,
+    /// Name on datastores; that of the machine and the process when it is not given.
+    pub host: Option<String>,
+    /// Limit for connecting, login and each command; on datastores never more than 4 s.
+    pub timeout: Duration,
+}
+
+impl Default for KitOptions {
+    fn default() -> Self {
+        Self { settings: Settings::default(), initiator_name: None, host: None, timeout: Duration::from_secs(30) }
+    }
+}
+
+/// The name of this machine, and the process: hosts of one machine are told apart.
+pub fn own_host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = if name.trim().is_empty() { "host" } else { name.trim() };
+    format!("{name}:{}", std::process::id())
+}
+
+struct Found {
+    url: Url,
+    /// COMPARE AND WRITE was tried.
+    locks: bool,
+    unit: Rc<LogicalUnit>,
+}
+
+struct Mounted {
+    url: Url,
+    store: Rc<Datastore<LogicalUnit>>,
+    heartbeat: JoinHandle<()>,
+}
+
+/// Between two looks at the heartbeats: a little more than their period.
+const LOOK: Duration = Duration::from_millis(3500);
+
+/// See the module. To be used on a `LocalSet` or a local runtime of tokio, and closed.
+pub struct Kit {
+    options: Options,
+    host: String,
+    mover: Rc<DataMover>,
+    sessions: RefCell<Vec<(Url, Session)>>,
+    units: RefCell<Vec<Found>>,
+    stores: RefCell<Vec<Mounted>>,
+}
+
+impl Kit {
+    /// Nothing is open yet. `datastores` says whether one may be mounted: time limits are shorter then.
+    pub fn new(options: &KitOptions, datastores: bool) -> Self {
+        // Sessions of two processes with one name must not replace each other.
+        let [.., high, low] = std::process::id().to_be_bytes();
+        let session = Options {
+            initiator_name: options.initiator_name.clone().unwrap_or_else(|| Options::default().initiator_name),
+            qualifier: u16::from_be_bytes([high, low]).max(2),
+            timeout: if datastores { options.timeout.min(DATASTORE_TIMEOUT) } else { options.timeout },
+        };
+        Self::with(session, options)
+    }
+
+    fn with(session: Options, options: &KitOptions) -> Self {
+        Self {
+            options: session,
+            host: options.host.clone().unwrap_or_else(own_host_name),
+            mover: Rc::new(DataMover::new(options.settings, Rc::new(SystemClock::default()))),
+            sessions: RefCell::default(),
+            units: RefCell::default(),
+            stores: RefCell::default(),
+        }
+    }
+
+    /// The data mover of everything here.
+    pub fn mover(&self) -> &Rc<DataMover> {
+        &self.mover
+    }
+
+    /// The logical unit of a URL.
+    pub async fn unit(&self, url: &Url) -> Result<Rc<LogicalUnit>, DiskError> {
+        self.find(url, false).await
+    }
+
+    /// The same; with `locks` it is known whether COMPARE AND WRITE works, which is tried and not only read.
+    async fn find(&self, url: &Url, locks: bool) -> Result<Rc<LogicalUnit>, DiskError> {
+        let serves = |found: &&Found| found.url == *url && (found.locks || !locks);
+        let known = self.units.borrow().iter().find(serves).map(|found| found.unit.clone());
+        if let Some(unit) = known {
+            return Ok(unit);
+        }
+        let known = self.sessions.borrow().iter().find(|(of, _)| of.same_session(url)).map(|(_, open)| open.clone());
+        let session = match known {
+            Some(session) => session,
+            None => {
+                let options = self.options.other_way(self.sessions.borrow().len());
+                let session = Session::connect(url, &options).await?;
+                self.sessions.borrow_mut().push((url.clone(), session.clone()));
+                session
+            }
+        };
+        let unit = Rc::new(match locks {
+            true => LogicalUnit::find_to_lock(&session, url.lun).await?,
+            false => LogicalUnit::find(&session, url.lun).await?,
+        });
+        self.units.borrow_mut().push(Found { url: url.clone(), locks, unit: unit.clone() });
+        Ok(unit)
+    }
+
+    /// A whole logical unit to read and write, one with blocks of 512 bytes.
+    pub async fn patient(&self, url: &Url) -> Result<Patient<LogicalUnit>, DiskError> {
+        let unit = self.unit(url).await?;
+        match unit.identity().block_bytes {
+            512 => Ok(Patient::new(unit, self.mover.clone(), PATIENCE)),
+            other => Err(DiskError::Usage(format!(
+                "{url} has logical blocks of {other} bytes; disks are copied to and from blocks of 512"
+            ))),
+        }
+    }
+
+    /// The same as the end of a copy.
+    pub async fn whole_unit(&self, url: &Url) -> Result<Endpoint<LogicalUnit>, DiskError> {
+        Ok(Endpoint::Unit { unit: WholeUnit::new(self.patient(url).await?), mover: self.mover.clone() })
+    }
+
+    /// The datastore of a logical unit, mounted, its heartbeat renewed.
+    pub async fn datastore(&self, url: &Url) -> Result<Rc<Datastore<LogicalUnit>>, DiskError> {
+        let known = self.stores.borrow().iter().find(|mounted| mounted.url == *url).map(|found| found.store.clone());
+        if let Some(store) = known {
+            return Ok(store);
+        }
+        let host = Host { name: self.host.clone() };
+        let mounted = Datastore::mount(self.find(url, true).await?, self.mover.clone(), host).await;
+        let store = mounted.map_err(|error| DiskError::datastore(url, error))?;
+        let beating = store.clone();
+        let heartbeat = tokio::task::spawn_local(async move {
+            // Whoever uses the datastore hears of an eviction from its next write.
+            beating.keep_alive().await;
+        });
+        self.stores.borrow_mut().push(Mounted { url: url.clone(), store: store.clone(), heartbeat });
+        Ok(store)
+    }
+
+    /// The datastore of a logical unit, to look at only.
+    pub async fn view(&self, url: &Url) -> Result<Rc<Datastore<LogicalUnit>>, DiskError> {
+        let seen = Datastore::view(self.unit(url).await?, self.mover.clone()).await;
+        seen.map_err(|error| DiskError::datastore(url, error))
+    }
+
+    /// The hosts of a datastore, looked at twice: true for those that renewed their heartbeat meanwhile.
+    pub(crate) async fn slots_seen(&self, store: &Datastore<LogicalUnit>) -> Result<Vec<(Slot, bool)>, DatastoreError> {
+        let before = store.slots().await?;
+        self.mover.clock().sleep(if before.is_empty() { Duration::ZERO } else { LOOK }).await;
+        let alive = |slot: &Slot| {
+            let old = before.iter().find(|old| old.number == slot.number && old.host == slot.host);
+            old.is_none_or(|old| old.beat != slot.beat)
+        };
+        Ok(store.slots().await?.into_iter().map(|slot| (slot.clone(), alive(&slot))).collect())
+    }
+
+    /// Before a logical unit is overwritten as a whole: [`DiskError::Mounted`] when it has a datastore, and a host that is alive has it mounted.
+    pub(crate) async fn check_not_mounted(&self, url: &Url) -> Result<(), DiskError> {
+        let store = match Datastore::view(self.unit(url).await?, self.mover.clone()).await {
+            Ok(store) => store,
+            Err(DatastoreError::Device(error)) => return Err(DiskError::device(url, error)),
+            // There is none, or nothing that a host could have mounted.
+            Err(_) => return Ok(()),
+        };
+        // A heartbeat that cannot be read is nobody's.
+        let seen = self.slots_seen(&store).await.unwrap_or_default();
+        match seen.into_iter().find(|(_, alive)| *alive) {
+            None => Ok(()),
+            Some((slot, _)) => Err(DiskError::Mounted { on: url.to_string(), name: store.name(), host: slot.host }),
+        }
+    }
+
+    /// The datastore and the name of a disk that has to be on one.
+    pub async fn on_datastore<'a>(
+        &self,
+        location: &'a Location,
+    ) -> Result<(Rc<Datastore<LogicalUnit>>, &'a str), DiskError> {
+        match &location.disk {
+            Some(name) => Ok((self.datastore(&location.url).await?, name)),
+            None => Err(DiskError::Usage(format!(
+                "{location} is a whole logical unit; a disk on its datastore is {location}#NAME"
+            ))),
+        }
+    }
+
+    /// What all sessions sent and received.
+    pub fn counters(&self) -> Counters {
+        self.sessions.borrow().iter().fold(Counters::default(), |sum, (_, session)| {
+            let one = session.counters();
+            Counters {
+                commands: sum.commands + one.commands,
+                sent_bytes: sum.sent_bytes + one.sent_bytes,
+                received_bytes: sum.received_bytes + one.received_bytes,
+            }
+        })
+    }
+
+    /// Gives everything back. What fails here is of no consequence: locks and slots of a host that is gone fall by themselves.
+    pub async fn close(&self) {
+        let stores = self.stores.take();
+        for mounted in stores {
+            mounted.heartbeat.abort();
+            let _ended = mounted.heartbeat.await;
+            // Its last renewal may have been written without this host knowing: the slot is read again.
+            let _gone = mounted.store.renew().await;
+            let _gone = mounted.store.unmount().await;
+        }
+        self.units.take();
+        for (_, session) in self.sessions.take() {
+            let _gone = session.logout().await;
+        }
+    }
+}

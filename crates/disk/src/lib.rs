@@ -1,0 +1,41 @@
+//! Virtual disks and whole logical units as a host handles them: created, copied, moved while they are in use, zeroed, given back. What
+//! `vmkfstools` does, against any array and as one library; `windlass disk` and `windlass datastore` are its command line.
+//!
+//! * [`Location`]: what a disk is called.
+//! * [`Kit`]: sessions, logical units and mounted datastores of one command.
+//! * [`Endpoint`]: a virtual disk or a whole logical unit, as something to read, write and copy.
+//! * [`Mirror`]: a disk on its way elsewhere while a guest uses it.
+//! * [`verbs`]: one file a verb. [`Account`] says afterwards who moved how many bytes, and why.
+//! * [`settings`]: the switches with the names that ESXi gives them, kept in a file of the user.
+//! * [`storm`]: one host of a storm of dying hosts, and what must be true in the end.
+#![forbid(unsafe_code)]
+
+mod account;
+mod endpoint;
+mod error;
+mod holds_data;
+mod kit;
+pub mod load;
+mod location;
+mod mirror;
+mod progress;
+mod random;
+mod ranges;
+mod runtime;
+pub mod settings;
+pub mod storm;
+pub mod verbs;
+
+pub use account::{Account, Spent};
+pub use endpoint::Endpoint;
+pub use error::DiskError;
+pub use holds_data::{holds_data, unit_name};
+pub use kit::{Kit, KitOptions, own_host_name};
+pub use location::{Location, LocationError};
+pub use mirror::{MigrateError, Mirror};
+pub use progress::Meter;
+pub use runtime::run;
+
+pub use ::datastore::{DiskFormat, FormatOptions};
+pub use iscsi_initiator::url::Url;
+pub use size::parse as parse_size;

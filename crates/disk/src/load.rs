@@ -1,0 +1,225 @@
+//! A guest that knows what it has written: a few requests at a time, mostly writes, each block with its number and a version; what is read must be
+//! the last version that was acknowledged, or one that was under way when a write failed.
+
+use crate::endpoint::SECTOR_BYTES;
+use crate::mirror::Mirror;
+use crate::random::Random;
+use bytes::Bytes;
+use data_mover::{Clock, Device};
+use datastore::DatastoreError;
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+use thiserror::Error;
+
+/// What the guest does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Decides what is written where.
+    pub seed: u64,
+    /// Requests at a time.
+    pub depth: u64,
+    /// Bytes of a block: whole sectors.
+    pub block_bytes: u64,
+    /// Most blocks of one request.
+    pub request_blocks: u64,
+    /// Percent of the requests that are writes.
+    pub write_percent: u64,
+    /// Wait so long between two requests of a task.
+    pub pause: Duration,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { seed: 1, depth: 4, block_bytes: 4096, request_blocks: 8, write_percent: 70, pause: Duration::ZERO }
+    }
+}
+
+/// What the guest found wrong.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// A block holds something else than what was acknowledged.
+    #[error("a write is lost: block {block} holds version {found}, and version {acknowledged} was acknowledged")]
+    Lost {
+        /// Number of the block.
+        block: u64,
+        /// What was read.
+        found: u64,
+        /// What was acknowledged.
+        acknowledged: u64,
+    },
+    /// A block holds what was never written there.
+    #[error("block {block} holds what was never written there")]
+    Foreign {
+        /// Number of the block.
+        block: u64,
+    },
+    /// A request failed.
+    #[error(transparent)]
+    Disk(#[from] DatastoreError),
+}
+
+/// A request: when it ended, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When it ended, by the clock of the host.
+    pub ended: Duration,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether it was a write.
+    pub write: bool,
+}
+
+/// A block: the version that was acknowledged last, and the one that may be there besides.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    acknowledged: u64,
+    /// Under way, or of a write that failed; 0 for none.
+    doubtful: u64,
+}
+
+/// See the module.
+pub struct Load {
+    options: LoadOptions,
+    blocks: RefCell<Vec<Block>>,
+    samples: RefCell<Vec<Sample>>,
+    next_version: Cell<u64>,
+    stop: Cell<bool>,
+}
+
+/// The first sixteen bytes of every sector: block and version, each mixed with the seed.
+fn stamp(seed: u64, block: u64, version: u64, bytes: u64) -> Vec<u8> {
+    let mut data = vec![0; usize::try_from(bytes).unwrap_or(0)];
+    if version == 0 {
+        return data;
+    }
+    for (number, sector) in (0_u64..).zip(data.chunks_mut(SECTOR_BYTES as usize)) {
+        for (index, word) in (0_u64..).zip(sector.chunks_mut(8)) {
+            let value = match index {
+                0 => block ^ seed,
+                1 => version,
+                _ => (block ^ version << 32 ^ number << 16 ^ index ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            };
+            word.copy_from_slice(value.to_le_bytes().get(..word.len()).unwrap_or_default());
+        }
+    }
+    data
+}
+
+impl Load {
+    /// A guest of a disk of so many bytes that reads as zeros, or whose content is `version` 0 for all that it is asked.
+    pub fn new(options: LoadOptions, size: u64) -> Self {
+        let blocks = usize::try_from(size / options.block_bytes.max(1)).unwrap_or(0);
+        Self {
+            options,
+            blocks: RefCell::new(vec![Block::default(); blocks]),
+            samples: RefCell::default(),
+            next_version: Cell::new(1),
+            stop: Cell::new(false),
+        }
+    }
+
+    /// Lets [`Self::run`] end after the requests that run.
+    pub fn stop(&self) {
+        self.stop.set(true);
+    }
+
+    /// The requests so far.
+    pub fn samples(&self) -> Vec<Sample> {
+        self.samples.borrow().clone()
+    }
+
+    /// Writes every block once, unless `stop` says so before.
+    pub async fn fill<D: Device>(&self, disk: &Mirror<D>, stop: &dyn Fn() -> bool) -> Result<(), LoadError> {
+        let blocks = self.blocks.borrow().len() as u64;
+        let step = ((1 << 20) / self.options.block_bytes).max(1);
+        for first in (0..blocks).step_by(usize::try_from(step).unwrap_or(1)) {
+            if stop() {
+                break;
+            }
+            self.write(disk, first, step.min(blocks - first)).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads and writes until [`Self::stop`], or until something is wrong.
+    pub async fn run<D: Device>(&self, disk: &Mirror<D>, clock: &dyn Clock) -> Result<(), LoadError> {
+        let tasks = (0..self.options.depth.max(1)).map(|task| self.task(disk, clock, task));
+        futures_util::future::try_join_all(tasks).await.map(drop)
+    }
+
+    /// One request at a time. A task has every `depth`-th run of blocks to itself.
+    async fn task<D: Device>(&self, disk: &Mirror<D>, clock: &dyn Clock, task: u64) -> Result<(), LoadError> {
+        let options = &self.options;
+        let random = Random::new(options.seed ^ task << 48);
+        let each = options.request_blocks.max(1);
+        let runs = self.blocks.borrow().len() as u64 / each / options.depth.max(1);
+        if runs == 0 {
+            return Ok(());
+        }
+        while !self.stop.get() {
+            let run = random.below(runs) * options.depth.max(1) + task;
+            let from = random.below(each);
+            let count = 1 + random.below(each - from);
+            let write = random.below(100) < options.write_percent;
+            let begun = clock.now();
+            match write {
+                true => self.write(disk, run * each + from, count).await?,
+                false => self.check(disk, run * each + from, count).await?,
+            }
+            let ended = clock.now();
+            self.samples.borrow_mut().push(Sample { ended, took: ended.saturating_sub(begun), write });
+            if !options.pause.is_zero() {
+                clock.sleep(options.pause).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write<D: Device>(&self, disk: &Mirror<D>, first: u64, count: u64) -> Result<(), LoadError> {
+        let version = self.next_version.replace(self.next_version.get() + 1);
+        let bytes = self.options.block_bytes;
+        let mut data = Vec::new();
+        for block in first..first + count {
+            data.extend(stamp(self.options.seed, block, version, bytes));
+        }
+        let set = |change: fn(&mut Block, u64)| {
+            let mut blocks = self.blocks.borrow_mut();
+            for block in blocks.iter_mut().skip(usize::try_from(first).unwrap_or(usize::MAX)).take(count as usize) {
+                change(block, version);
+            }
+        };
+        set(|block, version| block.doubtful = version);
+        disk.write(first * bytes, Bytes::from(data)).await?;
+        set(|block, version| *block = Block { acknowledged: version, doubtful: 0 });
+        Ok(())
+    }
+
+    async fn check<D: Device>(&self, disk: &Mirror<D>, first: u64, count: u64) -> Result<(), LoadError> {
+        let bytes = self.options.block_bytes;
+        let data = disk.read(first * bytes, count * bytes).await?;
+        let blocks = self.blocks.borrow();
+        let known = blocks.iter().skip(usize::try_from(first).unwrap_or(usize::MAX));
+        for ((block, found), known) in (first..).zip(data.chunks(usize::try_from(bytes).unwrap_or(1))).zip(known) {
+            let is = |version: u64| found == stamp(self.options.seed, block, version, bytes);
+            if is(known.acknowledged) || known.doubtful != 0 && is(known.doubtful) {
+                continue;
+            }
+            let version = found.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+            return Err(match is(version) {
+                true => LoadError::Lost { block, found: version, acknowledged: known.acknowledged },
+                false => LoadError::Foreign { block },
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads everything and compares it with what was acknowledged.
+    pub async fn verify<D: Device>(&self, disk: &Mirror<D>) -> Result<(), LoadError> {
+        let blocks = self.blocks.borrow().len() as u64;
+        let step = ((1 << 20) / self.options.block_bytes).max(1);
+        for first in (0..blocks).step_by(usize::try_from(step).unwrap_or(1)) {
+            self.check(disk, first, step.min(blocks - first)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! How far an operation is: a line on standard error with bytes, rate and the time that is left. On a terminal it is drawn over and over, elsewhere
+//! there is a line now and then, and for what takes a moment none.
+
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Between two lines on a terminal, and elsewhere.
+const REDRAW: Duration = Duration::from_millis(100);
+const REPEAT: Duration = Duration::from_secs(10);
+/// Returns to the start of the line and clears it (ECMA-48 EL).
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// See the module.
+#[derive(Debug)]
+pub struct Meter {
+    what: String,
+    total_bytes: Cell<u64>,
+    done_bytes: Cell<u64>,
+    /// Done by an earlier command: does not count for the rate.
+    before_bytes: Cell<u64>,
+    started: Instant,
+    shown: Cell<Instant>,
+    terminal: bool,
+    quiet: bool,
+}
+
+impl Meter {
+    /// For an operation, as in `cloning a → b`. Nothing is shown with `quiet`.
+    pub fn new(what: impl Into<String>, quiet: bool) -> Self {
+        let now = Instant::now();
+        Self {
+            what: what.into(),
+            total_bytes: Cell::new(0),
+            done_bytes: Cell::new(0),
+            before_bytes: Cell::new(0),
+            started: now,
+            shown: Cell::new(now),
+            terminal: io::stderr().is_terminal(),
+            quiet,
+        }
+    }
+
+    /// Sets how much there is to do.
+    pub fn total(&self, bytes: u64) {
+        self.total_bytes.set(bytes);
+    }
+
+    /// What an earlier command has done.
+    pub fn resume(&self, bytes: u64) {
+        self.done_bytes.set(bytes);
+        self.before_bytes.set(bytes);
+    }
+
+    /// Something is done.
+    pub fn advance(&self, bytes: u64) {
+        self.done_bytes.set(self.done_bytes.get().saturating_add(bytes));
+        let now = Instant::now();
+        let period = if self.terminal { REDRAW } else { REPEAT };
+        if self.quiet || now.duration_since(self.shown.get()) < period {
+            return;
+        }
+        self.shown.set(now);
+        let line = self.line(now.duration_since(self.started));
+        // A terminal that is gone needs no progress.
+        let _gone = match self.terminal {
+            true => write!(io::stderr(), "{CLEAR_LINE}{line}"),
+            false => writeln!(io::stderr(), "{line}"),
+        };
+    }
+
+    /// Takes the line away.
+    pub fn end(&self) {
+        if self.terminal && !self.quiet {
+            let _gone = write!(io::stderr(), "{CLEAR_LINE}");
+        }
+    }
+
+    /// What is shown after so much time.
+    fn line(&self, elapsed: Duration) -> String {
+        let (total, what) = (self.total_bytes.get(), &self.what);
+        let done = if total == 0 { self.done_bytes.get() } else { self.done_bytes.get().min(total) };
+        let new = done.saturating_sub(self.before_bytes.get());
+        let rate = new as f64 / elapsed.as_secs_f64().max(1e-3);
+        let speed = size::format(rate as u64);
+        if total == 0 {
+            return format!("{what}  {}  {speed}/s", size::format(done));
+        }
+        let percent = done.saturating_mul(100) / total;
+        let left = match rate {
+            rate if rate >= 1.0 => time((total - done) as f64 / rate),
+            _ => "–".to_owned(),
+        };
+        format!("{what}  {percent}%  {} of {}  {speed}/s  ETA {left}", size::format(done), size::format(total))
+    }
+}
+
+fn time(seconds: f64) -> String {
+    let seconds = seconds.ceil().min(1e9) as u64;
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}min", seconds.div_ceil(60)),
+        _ => format!("{}h", seconds.div_ceil(3600)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_and_how_long() {
+        let meter = Meter::new("cloning", true);
+        meter.total(1000 << 20);
+        meter.resume(200 << 20);
+        meter.advance(200 << 20);
+        let line = meter.line(Duration::from_secs(2));
+        assert_eq!(line, "cloning  40%  400 MiB of 1000 MiB  100 MiB/s  ETA 6s");
+        meter.advance(1 << 40);
+        assert!(meter.line(Duration::from_secs(2)).contains("100%  1000 MiB of 1000 MiB"));
+        assert_eq!(time(7199.5), "2h");
+    }
+}

@@ -1,0 +1,42 @@
+//! One command from its beginning to its end, with the signals that a person sends.
+
+use crate::account::{Account, Spent};
+use crate::error::DiskError;
+use crate::kit::{Kit, KitOptions};
+use data_mover::DataMover;
+use iscsi_initiator::Interrupts;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// Runs `work` with a kit, on a runtime of its own, and closes the kit. SIGINT or SIGTERM interrupts the data mover the first time, so that the work ends and
+/// tidies up; the second one ends the program with status 130. `datastores` says whether one may be mounted. Returns what was spent, too.
+pub fn run<T>(
+    options: &KitOptions,
+    datastores: bool,
+    work: impl AsyncFnOnce(&Kit) -> Result<T, DiskError>,
+) -> (Result<T, DiskError>, Spent) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return (Err(DiskError::File { what: "cannot start".into(), error }), Spent::default()),
+    };
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let kit = Kit::new(options, datastores);
+        let watching = tokio::task::spawn_local(watch(kit.mover().clone()));
+        let account = Account::open(&kit);
+        let result = work(&kit).await;
+        let spent = account.spent(&kit);
+        kit.close().await;
+        watching.abort();
+        (result, spent)
+    })
+}
+
+async fn watch(mover: Rc<DataMover>) {
+    // Without handlers a signal ends the program at once.
+    let Ok(mut interrupts) = Interrupts::watch() else { return };
+    interrupts.next().await;
+    mover.interrupt();
+    let _closed = writeln!(io::stderr(), "\nstopping; once more to stop at once");
+    interrupts.next().await;
+    std::process::exit(130);
+}

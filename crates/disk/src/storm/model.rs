@@ -1,0 +1,247 @@
+//! What the datastore must hold, as far as one host's journal tells.
+
+use super::journal::{Entry, Operation};
+use super::{COUNTERS, SHARED, TEMPLATE};
+use crate::random::Random;
+use std::collections::BTreeMap;
+
+/// Between two sectors that are written, in bytes; not a multiple of a block.
+const STRIDE_BYTES: u64 = 392 * 512;
+/// Disks of a host at most.
+const MOST_DISKS: usize = 8;
+/// Sizes of disks, in mebibytes.
+const SIZES_MIB: std::ops::Range<u64> = 1..24;
+
+/// A disk of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Disk {
+    pub(crate) size: u64,
+    /// By slot, the stamp that was written last; 0, as everywhere else, for zeros.
+    pub(crate) stamps: BTreeMap<u64, u64>,
+    /// The disk below.
+    pub(crate) base: Option<String>,
+    /// A commit of it was interrupted: what is below is a mixture, and it can only be committed again.
+    pub(crate) half_committed: bool,
+}
+
+impl Disk {
+    /// Sectors that may be written.
+    pub(crate) fn slots(&self) -> u64 {
+        self.size.div_ceil(STRIDE_BYTES)
+    }
+}
+
+/// Where a slot is, in bytes.
+pub(crate) fn offset(slot: u64) -> u64 {
+    slot * STRIDE_BYTES
+}
+
+/// What a slot holds.
+pub(crate) fn sector(slot: u64, stamp: u64) -> Vec<u8> {
+    let word = |index: u64| match stamp {
+        0 => 0,
+        stamp => stamp ^ slot << 40 ^ index << 56,
+    };
+    (0..64).flat_map(|index| word(index).to_le_bytes()).collect()
+}
+
+/// Times that something shared was changed: for sure, and perhaps besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) sure: u64,
+    pub(crate) perhaps: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Model {
+    /// The host's own, by name.
+    pub(crate) disks: BTreeMap<String, Disk>,
+    /// Shared files and disks, by name.
+    pub(crate) counts: BTreeMap<String, Count>,
+    /// Begun, and nobody knows yet what came of it.
+    pub(crate) pending: Option<Operation>,
+    /// Operations that were begun, by kind.
+    pub(crate) operations: BTreeMap<&'static str, u64>,
+    /// Processes that the host was.
+    pub(crate) lives: u64,
+    next: u64,
+}
+
+impl Operation {
+    /// Its kind.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Touch { .. } => "touch",
+            Self::Add { .. } => "lock and add",
+            Self::Move { .. } => "move",
+            Self::Create { .. } => "create",
+            Self::Grow { .. } => "grow",
+            Self::Write { .. } => "write",
+            Self::Delete { .. } => "delete",
+            Self::Rename { .. } => "rename",
+            Self::Snapshot { .. } => "snapshot",
+            Self::LinkedClone { .. } => "linked clone",
+            Self::Commit { .. } => "commit",
+        }
+    }
+
+    /// Others do the same to the same file, so that looking afterwards tells nothing.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Touch { .. } | Self::Add { .. } | Self::Move { .. })
+    }
+}
+
+impl Model {
+    /// What a journal tells.
+    pub(crate) fn replay(entries: &[Entry]) -> Self {
+        let mut model = Self::default();
+        for entry in entries {
+            model.enter(entry);
+        }
+        model
+    }
+
+    /// One more line.
+    pub(crate) fn enter(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Life => self.lives += 1,
+            Entry::Begin(operation) => {
+                *self.operations.entry(operation.kind()).or_default() += 1;
+                self.next += 1;
+                self.pending = Some(operation.clone());
+            }
+            Entry::Done => {
+                if let Some(operation) = self.pending.take() {
+                    self.apply(&operation);
+                }
+            }
+            Entry::Undone => {
+                if let Some(Operation::Commit { disk }) = self.pending.take()
+                    && let Some(disk) = self.disks.get_mut(&disk)
+                {
+                    disk.half_committed = true;
+                }
+            }
+            Entry::Unknown => {
+                if let Some(Operation::Touch { file: name } | Operation::Add { disk: name }) = self.pending.take() {
+                    self.counts.entry(name).or_default().perhaps += 1;
+                }
+            }
+        }
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Touch { file: name } | Operation::Add { disk: name } => {
+                self.counts.entry(name.clone()).or_default().sure += 1;
+            }
+            Operation::Move { .. } => {}
+            Operation::Create { disk, size, .. } => {
+                self.disks.insert(disk.clone(), Disk { size: *size, ..Disk::default() });
+            }
+            Operation::Grow { disk, size } => {
+                if let Some(disk) = self.disks.get_mut(disk) {
+                    disk.size = *size;
+                }
+            }
+            Operation::Write { disk, slot, stamp } => {
+                if let Some(disk) = self.disks.get_mut(disk) {
+                    disk.stamps.insert(*slot, *stamp);
+                }
+            }
+            Operation::Delete { disk } => {
+                self.disks.remove(disk);
+            }
+            Operation::Rename { from, to } => {
+                if let Some(disk) = self.disks.remove(from) {
+                    self.disks.insert(to.clone(), disk);
+                }
+                for disk in self.disks.values_mut().filter(|disk| disk.base.as_ref() == Some(from)) {
+                    disk.base = Some(to.clone());
+                }
+            }
+            Operation::Snapshot { disk: base, name } | Operation::LinkedClone { base, name } => {
+                let below = match self.disks.get(base) {
+                    Some(below) => below.clone(),
+                    None => Disk { size: TEMPLATE_BYTES, ..Disk::default() },
+                };
+                self.disks.insert(name.clone(), Disk { base: Some(base.clone()), half_committed: false, ..below });
+            }
+            Operation::Commit { disk } => {
+                if let Some(top) = self.disks.remove(disk)
+                    && let Some(below) = top.base.as_ref().and_then(|base| self.disks.get_mut(base))
+                {
+                    below.stamps = top.stamps;
+                    below.size = below.size.max(top.size);
+                }
+            }
+        }
+    }
+
+    /// Others are based on it.
+    pub(crate) fn has_children(&self, name: &str) -> bool {
+        self.disks.values().any(|disk| disk.base.as_deref() == Some(name))
+    }
+
+    /// It is a mixture of two times, which nobody may read.
+    pub(crate) fn is_mixture(&self, name: &str) -> bool {
+        self.disks.values().any(|disk| disk.half_committed && disk.base.as_deref() == Some(name))
+    }
+
+    /// Something to do next that makes sense.
+    pub(crate) fn choose(&self, host: &str, random: &Random) -> Operation {
+        let pick = |names: &[&str]| -> String {
+            let index = usize::try_from(random.below(names.len() as u64)).unwrap_or(0);
+            names.get(index).copied().unwrap_or_default().to_owned()
+        };
+        let leaves: Vec<&str> = self.disks.keys().map(String::as_str).filter(|name| !self.has_children(name)).collect();
+        let new = format!("{host}/disk-{}", self.next);
+        let create = || Operation::Create {
+            disk: new.clone(),
+            format: pick(&["thin", "thin", "zeroedthick", "eagerzeroedthick"]),
+            size: (SIZES_MIB.start + random.below(SIZES_MIB.end - SIZES_MIB.start)) << 20,
+        };
+        let kind = random.below(16);
+        match kind {
+            0..3 => return Operation::Touch { file: pick(&COUNTERS) },
+            3..5 => return Operation::Add { disk: pick(&SHARED) },
+            5 => {
+                let [a, b] = super::MOVING.map(str::to_owned);
+                return match random.below(2) {
+                    0 => Operation::Move { from: a, to: b },
+                    _ => Operation::Move { from: b, to: a },
+                };
+            }
+            _ => {}
+        }
+        if leaves.is_empty() {
+            return create();
+        }
+        let disk = pick(&leaves);
+        let found = self.disks.get(&disk).cloned().unwrap_or_default();
+        let full = self.disks.len() >= MOST_DISKS;
+        match kind {
+            6 | 7 if !full => create(),
+            8 if !full => match random.below(2) {
+                0 => Operation::LinkedClone { base: TEMPLATE.into(), name: new },
+                _ => Operation::LinkedClone { base: disk, name: new },
+            },
+            9 | 10 if !full => Operation::Snapshot { disk, name: new },
+            // Not into the template, on which the clones of others are based.
+            11 | 12 if found.base.as_ref().is_some_and(|base| self.only_child(base)) => Operation::Commit { disk },
+            13 if found.base.is_none() => Operation::Grow { disk, size: found.size + ((1 + random.below(4)) << 20) },
+            14 => Operation::Rename { from: disk, to: new },
+            6..9 | 15 if (full || random.below(2) == 0) && !found.half_committed => Operation::Delete { disk },
+            _ => Operation::Write { disk, slot: random.below(found.slots()), stamp: self.next << 8 | 1 },
+        }
+    }
+
+    fn only_child(&self, base: &str) -> bool {
+        self.disks.contains_key(base)
+            && self.disks.values().filter(|disk| disk.base.as_deref() == Some(base)).count() == 1
+    }
+}
+
+/// Size of the shared template.
+pub(crate) const TEMPLATE_BYTES: u64 = 16 << 20;

@@ -1,0 +1,299 @@
+//! Copies: from a disk or a whole logical unit to a new disk or another logical unit, by the array if it can.
+//!
+//! A copy to a datastore is there when all of it is. When it is interrupted or fails, what was made is removed; with [`CloneOptions::resume`] it is
+//! kept instead, with how far it is and what it comes from, and the same command goes on with it. Who takes the lock of the source meanwhile, to
+//! write or not, makes that impossible: the copy would be of two different times. For a copy to a whole logical unit this is kept in a file of the
+//! user (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`); whether a whole logical unit as the *source* was written
+//! to meanwhile, nobody can tell.
+
+use super::{Done, close, format_name, open_source};
+use crate::endpoint::Endpoint;
+use crate::error::DiskError;
+use crate::holds_data::{check_destroy, unit_name};
+use crate::kit::Kit;
+use crate::location::Location;
+use crate::progress::Meter;
+use ::datastore::{DatastoreError, DiskFormat, DiskOptions, SourceMark};
+use data_mover::{Device, DeviceError};
+use iscsi_initiator::LogicalUnit;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Bytes copied between two looks at the clock: at first and at least, and at most.
+const REGION_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=1 << 30;
+/// A region takes about this long, so that a copy that is interrupted has not much to do twice.
+const REGION_TIME: Duration = Duration::from_millis(250);
+/// Between two notes of how far a copy is.
+const NOTE: Duration = Duration::from_secs(1);
+
+/// How to copy.
+#[derive(Clone, Debug)]
+pub struct CloneOptions {
+    /// Format of a new disk.
+    pub format: DiskFormat,
+    /// Keep what is copied when the copy is interrupted, and go on from there.
+    pub resume: bool,
+    /// Name of a logical unit whose data may go.
+    pub destroy: Option<String>,
+}
+
+/// Copies a disk or a whole logical unit.
+pub async fn clone(
+    kit: &Kit,
+    from: &Location,
+    to: &Location,
+    options: &CloneOptions,
+    meter: &Meter,
+) -> Result<Done, DiskError> {
+    if from == to {
+        return Err(DiskError::Usage(format!("{from} is source and destination")));
+    }
+    let source = open_source(kit, from).await?;
+    let result = match &to.disk {
+        Some(name) => to_disk(kit, from, &source, (to, name), options, meter).await,
+        None => to_unit(kit, from, &source, to, options, meter).await,
+    };
+    let closed = close(source).await;
+    let (size, resumed) = result?;
+    closed.map_err(|error| DiskError::datastore(from, error))?;
+    let format = to.disk.as_ref().map(|_| format_name(options.format));
+    let kind = format.map_or_else(String::new, |format| format!(" {format}"));
+    let part = match resumed {
+        0 => String::new(),
+        resumed => format!(", {} of them before", size::format(resumed)),
+    };
+    let words = format!("cloned {from} to {to}: {}{kind}{part}", size::format(size));
+    let json = json!({
+        "source": from.to_string(),
+        "disk": to.to_string(),
+        "format": format,
+        "capacity_bytes": size,
+        "resumed_bytes": resumed,
+    });
+    Ok(Done::new(words, json))
+}
+
+/// What the copy comes from.
+async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceMark, DiskError> {
+    match source {
+        Endpoint::Disk(disk) => disk.mark().await.map_err(|error| DiskError::datastore(from, error)),
+        Endpoint::Unit { unit, .. } => {
+            let naa = unit.device().identity().naa;
+            let naa = naa.ok_or_else(|| DiskError::Usage(format!("{from} has no NAA identifier to know it again by")));
+            Ok(SourceMark::of_unit(naa?))
+        }
+    }
+}
+
+fn other_source(from: &Location, to: &Location) -> DiskError {
+    DiskError::Usage(format!(
+        "what is at {to} is not a part of {from} as it is now: it comes from another disk, or somebody has had the disk open since; \
+         remove it with  windlass disk delete"
+    ))
+}
+
+/// Returns the size, and how much an earlier command had copied.
+async fn to_disk(
+    kit: &Kit,
+    from: &Location,
+    source: &Endpoint<LogicalUnit>,
+    (to, name): (&Location, &str),
+    options: &CloneOptions,
+    meter: &Meter,
+) -> Result<(u64, u64), DiskError> {
+    let store = kit.datastore(&to.url).await?;
+    let failed = |error| DiskError::datastore(to, error);
+    let size = source.size();
+    meter.total(size);
+    let mark = if options.resume { Some(mark(from, source).await?) } else { None };
+    let earlier = match options.resume {
+        true => store.resume_disk(name).await.map_err(failed)?,
+        false => None,
+    };
+    let (disk, begin) = match (earlier, &mark) {
+        (Some((disk, partial)), Some(mark)) => {
+            if !mark.continues(&partial.source) || partial.size != size || disk.format() != options.format {
+                disk.close().await.map_err(failed)?;
+                return Err(other_source(from, to));
+            }
+            (disk, partial.copied)
+        }
+        _ => {
+            let made = store.begin_disk(name, DiskOptions { format: options.format, size }).await;
+            (made.map_err(failed)?, 0)
+        }
+    };
+    meter.resume(begin);
+    let destination = Endpoint::Disk(Box::new(disk));
+    let reached = copy(source, &destination, begin, meter, async |at| match (&destination, &mark) {
+        (Endpoint::Disk(disk), Some(mark)) => disk.keep_partial(mark, at).await,
+        _ => Ok(()),
+    })
+    .await;
+    let Endpoint::Disk(disk) = destination else { return Ok((size, begin)) };
+    let published = match &reached {
+        Ok(()) => disk.publish().await.map_err(|error| (size, error)),
+        Err(_) => Ok(()),
+    };
+    match reached.and(published) {
+        Ok(()) => {
+            disk.close().await.map_err(failed)?;
+            Ok((size, begin))
+        }
+        Err((at, error)) => Err(keep_or_remove(*disk, &mark, at, failed(error), to, kit).await),
+    }
+}
+
+/// After an interruption or a failure: with `--resume` what is there is kept, else it is removed.
+async fn keep_or_remove(
+    disk: ::datastore::VirtualDisk<LogicalUnit>,
+    mark: &Option<SourceMark>,
+    at: u64,
+    error: DiskError,
+    to: &Location,
+    kit: &Kit,
+) -> DiskError {
+    let interrupted = kit.mover().is_interrupted();
+    let left = match mark {
+        Some(mark) => disk
+            .close_partial(mark, at)
+            .await
+            .map(|()| format!("{} of {to} are kept; the same command goes on from there", size::format(at))),
+        None => disk.abandon().await.map(|()| format!("{to} was removed")),
+    };
+    match (interrupted, left) {
+        (true, Ok(words)) => DiskError::Interrupted(words),
+        (true, Err(_)) => DiskError::Interrupted(format!("{to} is removed by whoever needs its place")),
+        // The reason is what counts; what is left of a disk that cannot be reached goes, or is kept, by itself.
+        (false, _) => error,
+    }
+}
+
+/// Copies from `begin` on. `note` hears how far it is, now and then. An error comes with how far it is.
+async fn copy<D: Device>(
+    source: &Endpoint<D>,
+    destination: &Endpoint<D>,
+    begin: u64,
+    meter: &Meter,
+    note: impl AsyncFn(u64) -> Result<(), DatastoreError>,
+) -> Result<(), (u64, DatastoreError)> {
+    let size = source.size();
+    let least = REGION_BYTES.start().max(&source.grain()).max(&destination.grain()).to_owned();
+    let mut region = least;
+    let (mut at, mut noted) = (begin, Instant::now());
+    // So that a host that dies in the first second leaves something, too.
+    note(at).await.map_err(|error| (at, error))?;
+    while at < size {
+        if source.mover().is_interrupted() {
+            return Err((at, DeviceError::Interrupted.into()));
+        }
+        let (bytes, begun) = (region.min(size - at), Instant::now());
+        let copied = destination.copy_from(source.source(), at, bytes, &|bytes| meter.advance(bytes)).await;
+        copied.map_err(|error| (at, error))?;
+        at += bytes;
+        if begun.elapsed() < REGION_TIME / 2 {
+            region = (region * 2).min(REGION_BYTES.end().max(&least).to_owned());
+        } else if begun.elapsed() > REGION_TIME {
+            region = (region / 2).max(least);
+        }
+        if noted.elapsed() >= NOTE {
+            noted = Instant::now();
+            note(at).await.map_err(|error| (at, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// How far a copy to a whole logical unit is.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// A [`SourceMark`].
+    source: [u8; 32],
+    size_bytes: u64,
+    copied_bytes: u64,
+}
+
+fn note_file(unit: &str) -> Result<PathBuf, DiskError> {
+    let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = directory("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let base = base.or_else(|| directory("HOME").map(|home| home.join(".local/state")));
+    let base = base.ok_or_else(|| {
+        DiskError::Usage("neither XDG_STATE_HOME nor HOME is set, where --resume keeps how far it is".into())
+    })?;
+    let plain: String = unit.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
+    Ok(base.join("windlass").join(format!("clone-{plain}.json")))
+}
+
+fn write_note(path: &PathBuf, note: &Note) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let new = path.with_extension("new");
+    std::fs::write(&new, serde_json::to_vec(note).map_err(io::Error::other)?)?;
+    std::fs::rename(&new, path)
+}
+
+async fn to_unit(
+    kit: &Kit,
+    from: &Location,
+    source: &Endpoint<LogicalUnit>,
+    to: &Location,
+    options: &CloneOptions,
+    meter: &Meter,
+) -> Result<(u64, u64), DiskError> {
+    let unit = kit.unit(&to.url).await?;
+    let size = source.size();
+    let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
+    if room < size {
+        let words = format!("{to} has {}, {from} {}", size::format(room), size::format(size));
+        return Err(DiskError::Usage(words));
+    }
+    let path = if options.resume { Some(note_file(&unit_name(&to.url, &unit))?) } else { None };
+    let mark = if options.resume { Some(mark(from, source).await?) } else { None };
+    let earlier = path.as_ref().and_then(|path| std::fs::read(path).ok());
+    let earlier = earlier.and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    let begin = match (&earlier, &mark) {
+        (Some(note), Some(mark)) => {
+            if !mark.continues(&SourceMark::from_bytes(&note.source)) || note.size_bytes != size {
+                return Err(other_source(from, to));
+            }
+            note.copied_bytes.min(size)
+        }
+        _ => {
+            check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
+            0
+        }
+    };
+    meter.total(size);
+    meter.resume(begin);
+    let destination = kit.whole_unit(&to.url).await?;
+    let file_error = |error| DiskError::File { what: "cannot keep how far the copy is".into(), error };
+    let note = async |at| {
+        let (Some(path), Some(mark)) = (&path, &mark) else { return Ok(()) };
+        let note = Note { source: mark.to_bytes(), size_bytes: size, copied_bytes: at };
+        write_note(path, &note).map_err(|error| DatastoreError::Unsuitable(file_error(error).to_string()))
+    };
+    match copy(source, &destination, begin, meter, note).await {
+        Ok(()) => {
+            if let Some(path) = &path {
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(error)),
+                    _ => {}
+                }
+            }
+            Ok((size, begin))
+        }
+        Err((at, error)) => {
+            let _kept = note(at).await;
+            let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));
+            let words = match options.resume {
+                true => format!("{} of {to} are written; the same command goes on from there", size::format(at)),
+                false => format!("the first {} of {to} are overwritten, the rest is as it was", size::format(at)),
+            };
+            Err(if interrupted { DiskError::Interrupted(words) } else { DiskError::datastore(to, error) })
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Datastores as such: made, looked at, checked; hosts that use them; space that goes back to the array.
+
+use super::{Done, format_name};
+use crate::error::DiskError;
+use crate::holds_data::{check_destroy, unit_name};
+use crate::kit::Kit;
+use ::datastore::{Datastore, DatastoreError, FormatOptions};
+use data_mover::{Device, Extent};
+use iscsi_initiator::url::Url;
+use serde_json::{Value, json};
+
+/// A list for people: headings and rows.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Headings.
+    pub headings: Vec<&'static str>,
+    /// Rows; numbers of bytes are in [`Listing::json`].
+    pub rows: Vec<Vec<String>>,
+    /// Everything for programs.
+    pub json: Value,
+    /// Below the list.
+    pub notes: Vec<String>,
+}
+
+/// Makes a datastore of the whole logical unit. One that holds data, or a datastore, has to be named by `destroy`.
+pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Option<&str>) -> Result<Done, DiskError> {
+    let unit = kit.unit(url).await?;
+    let failed = |error| DiskError::datastore(url, error);
+    match Datastore::view(unit.clone(), kit.mover().clone()).await {
+        // Its name is taken too, as people remember names.
+        Ok(old) if destroy == Some(&old.name()) => kit.check_not_mounted(url).await?,
+        Ok(old) if destroy.is_none() => {
+            let found = format!("the datastore {}, {} files", old.name(), old.list().await.map_err(failed)?.len());
+            return Err(DiskError::HoldsData { on: url.to_string(), found, name: unit_name(url, &unit) });
+        }
+        Ok(_) | Err(DatastoreError::NoDatastore | DatastoreError::Version(_) | DatastoreError::Damaged { .. }) => {
+            check_destroy(kit, url, &unit, destroy).await?;
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    let options = FormatOptions { force: true, ..options.clone() };
+    // What the unit held is of no worth; one without UNMAP keeps it until it is overwritten.
+    let whole = Extent { lba: 0, blocks: unit.identity().blocks };
+    kit.mover().unmap(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
+    Datastore::format(&unit, kit.mover(), &options).await.map_err(failed)?;
+    let store = kit.view(url).await?;
+    let geometry = store.geometry();
+    let bytes = u64::from(geometry.blocks) * geometry.block_bytes();
+    let words = format!(
+        "made the datastore {} on {url}: {} in blocks of {}, for {} hosts and {} disks",
+        store.name(),
+        size::format(bytes),
+        size::format(geometry.block_bytes()),
+        geometry.hosts,
+        geometry.files
+    );
+    Ok(Done::new(words, describe(&store, url).await.map_err(failed)?))
+}
+
+async fn describe<D: Device>(store: &Datastore<D>, url: &Url) -> Result<Value, DatastoreError> {
+    let geometry = store.geometry();
+    let free = store.free_blocks().await? * geometry.block_bytes();
+    Ok(json!({
+        "url": url.to_string(),
+        "name": store.name(),
+        "uuid": store.uuid().to_string(),
+        "block_bytes": geometry.block_bytes(),
+        "capacity_bytes": u64::from(geometry.blocks) * geometry.block_bytes(),
+        "free_bytes": free,
+        "files": store.list().await?.len(),
+        "most_files": geometry.files,
+        "hosts": store.hosts().await?,
+        "most_hosts": geometry.hosts,
+        "created": store.created(),
+    }))
+}
+
+/// The datastores of some logical units.
+pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskError> {
+    let size = |number: Option<u64>| {
+        let number = number.unwrap_or(0);
+        if bytes { number.to_string() } else { size::format(number) }
+    };
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for url in urls {
+        let store = kit.view(url).await?;
+        let one = describe(&store, url).await.map_err(|error| DiskError::datastore(url, error))?;
+        let number = |name: &str| one.get(name).and_then(Value::as_u64);
+        rows.push(vec![
+            store.name(),
+            size(number("block_bytes")),
+            size(number("capacity_bytes")),
+            size(number("free_bytes")),
+            number("files").unwrap_or(0).to_string(),
+            one.get("hosts").and_then(Value::as_array).map_or(0, Vec::len).to_string(),
+            url.to_string(),
+        ]);
+        all.push(one);
+    }
+    let headings = vec!["NAME", "BLOCK", "CAPACITY", "FREE", "DISKS", "HOSTS", "URL"];
+    Ok(Listing { headings, rows, json: Value::Array(all), notes: Vec::new() })
+}
+
+/// The disks of a datastore.
+pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError> {
+    let failed = |error| DiskError::datastore(url, error);
+    let store = kit.view(url).await?;
+    let size = |number: u64| if bytes { number.to_string() } else { size::format(number) };
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for file in store.list().await.map_err(failed)? {
+        let (file, space) = match store.stat(&file.name).await {
+            Ok(found) => found,
+            // Deleted since.
+            Err(DatastoreError::NoSuchFile(_)) => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        rows.push(vec![
+            file.name.clone(),
+            format_name(file.format).to_owned(),
+            size(space.capacity_bytes),
+            size(space.used_bytes),
+            size(space.unshared_bytes),
+            file.parent.clone().unwrap_or_else(|| "–".into()),
+        ]);
+        all.push(json!({
+            "name": file.name,
+            "format": format_name(file.format),
+            "capacity_bytes": space.capacity_bytes,
+            "used_bytes": space.used_bytes,
+            "unshared_bytes": space.unshared_bytes,
+            "parent": file.parent,
+            "frozen": file.frozen,
+            "created": file.created,
+            "modified": file.modified,
+            "touched": file.touched,
+        }));
+    }
+    let partials = store.partials().await.map_err(failed)?;
+    let notes = partials.iter().map(|partial| {
+        let (copied, all) = (size::format(partial.copied), size::format(partial.size));
+        format!(
+            "{}: a copy that was interrupted, {copied} of {all}; it goes on with  windlass disk clone --resume",
+            partial.name
+        )
+    });
+    let notes = notes.collect();
+    all.extend(partials.iter().map(|partial| {
+        json!({ "name": partial.name, "partial": true, "capacity_bytes": partial.size, "copied_bytes": partial.copied })
+    }));
+    let headings = vec!["NAME", "FORMAT", "CAPACITY", "USED", "UNSHARED", "BASED ON"];
+    Ok(Listing { headings, rows, json: Value::Array(all), notes })
+}
+
+/// The hosts that have a datastore mounted, looked at twice: who renews the heartbeat is alive.
+pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
+    let failed = |error| DiskError::datastore(url, error);
+    let store = kit.view(url).await?;
+    let seen = kit.slots_seen(&store).await.map_err(failed)?;
+    let now = kit.mover().clock().unix_seconds();
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for (slot, alive) in seen {
+        rows.push(vec![
+            slot.number.to_string(),
+            slot.host.clone(),
+            if alive { "alive" } else { "silent" }.into(),
+            format!("{} s ago", now.saturating_sub(slot.renewed)),
+            slot.locks.to_string(),
+        ]);
+        all.push(json!({
+            "slot": slot.number,
+            "host": slot.host,
+            "alive": alive,
+            "renewed": slot.renewed,
+            "locks": slot.locks,
+        }));
+    }
+    let headings = vec!["SLOT", "HOST", "STATE", "HEARTBEAT", "LOCKS"];
+    Ok(Listing { headings, rows, json: Value::Array(all), notes: Vec::new() })
+}
+
+/// Whether everything is as it should be.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What was found.
+    pub report: ::datastore::check::Report,
+    /// What was finished before.
+    pub tidied: Option<::datastore::Tidied>,
+}
+
+impl Checked {
+    /// True when nothing is wrong. What dead hosts have left is not wrong: it is tidied up by whoever takes over.
+    pub fn is_clean(&self) -> bool {
+        self.report.problems.is_empty()
+    }
+
+    /// For people.
+    pub fn words(&self, url: &Url) -> String {
+        let report = &self.report;
+        let mut lines = Vec::new();
+        if let Some(tidied) = self.tidied {
+            lines.push(format!(
+                "tidied up: {} silent hosts, {} of their locks, {} files half made or half deleted",
+                tidied.hosts, tidied.locks, tidied.files
+            ));
+        }
+        lines.extend(report.leftovers.iter().map(|left| format!("left over  {left}")));
+        lines.extend(report.problems.iter().map(|problem| format!("problem    {problem}")));
+        let verdict = match (report.problems.len(), report.leftovers.len()) {
+            (0, 0) => "clean".to_owned(),
+            (0, left) => {
+                format!("nothing wrong; {left} things that hosts are in the middle of, or dead ones have left (--tidy)")
+            }
+            (wrong, _) => format!("{wrong} problems"),
+        };
+        lines.push(format!("{url}: {} disks, {} blocks: {verdict}", report.files, report.blocks));
+        lines.join("\n")
+    }
+
+    /// For programs.
+    pub fn json(&self, url: &Url) -> Value {
+        json!({
+            "url": url.to_string(),
+            "clean": self.is_clean(),
+            "files": self.report.files,
+            "blocks": self.report.blocks,
+            "problems": self.report.problems,
+            "leftovers": self.report.leftovers,
+            "tidied": self.tidied.map(|tidied| json!({
+                "hosts": tidied.hosts, "locks": tidied.locks, "files": tidied.files
+            })),
+        })
+    }
+}
+
+/// Reads everything and says what is wrong; with `tidy` finishes first what dead hosts have left.
+pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskError> {
+    let failed = |error| DiskError::datastore(url, error);
+    let tidied = match tidy {
+        true => Some(kit.datastore(url).await?.tidy().await.map_err(failed)?),
+        false => None,
+    };
+    let report = kit.view(url).await?.check().await.map_err(failed)?;
+    Ok(Checked { report, tidied })
+}
+
+/// Tells the array that free blocks hold nothing of worth, as `esxcli storage vmfs unmap` does.
+pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
+    let store = kit.datastore(url).await?;
+    let told = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;
+    Ok(Done::new(
+        format!("unmapped {} of free blocks of {url}", size::format(told)),
+        json!({ "url": url.to_string(), "unmapped_bytes": told }),
+    ))
+}

@@ -1,0 +1,274 @@
+//! A disk that is in use goes elsewhere: everything is copied while writes go to both sides, then the guest is moved over.
+//!
+//! A guest is a part of the process that has the disk open, since nobody else may write to it. So the guest here is the command's own: a load that
+//! knows what it has written, or none at all.
+
+use super::{Done, close, format_name};
+use crate::endpoint::Endpoint;
+use crate::error::DiskError;
+use crate::holds_data::check_destroy;
+use crate::kit::Kit;
+use crate::load::{Load, LoadError, LoadOptions, Sample};
+use crate::location::Location;
+use crate::mirror::{MigrateError, Mirror};
+use crate::progress::Meter;
+use ::datastore::{DatastoreError, DiskFormat, DiskOptions};
+use data_mover::{DataMover, Device, Moved};
+use futures_util::future::{self, Either};
+use serde_json::{Value, json};
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How to migrate.
+#[derive(Clone, Debug)]
+pub struct MigrateOptions {
+    /// Format of the new disk.
+    pub format: DiskFormat,
+    /// Leave the source there; a whole logical unit always stays.
+    pub keep_source: bool,
+    /// Name of a logical unit whose data may go.
+    pub destroy: Option<String>,
+    /// A guest that verifies; it overwrites the disk.
+    pub load: Option<LoadOptions>,
+    /// How long the guest runs before, and after.
+    pub settle: Duration,
+}
+
+/// What came of a migration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Migrated {
+    /// How long the guest's requests were held back.
+    pub pause: Duration,
+    /// When the copy began, and when the guest was moved over, by the clock of the host.
+    pub copying: (Duration, Duration),
+}
+
+/// Copies and cuts over, while `guest` runs. The guest ends by itself only with an error. Afterwards it is at the destination, or, after an
+/// error, still at the source.
+pub async fn migrate_under<D: Device>(
+    mirror: &Mirror<D>,
+    stop: &dyn Fn() -> bool,
+    progress: &dyn Fn(u64),
+    publish: impl AsyncFnOnce(&Endpoint<D>) -> Result<(), DatastoreError>,
+    now: &dyn Fn() -> Duration,
+) -> Result<(Migrated, Moved), MigrateError> {
+    let begun = now();
+    let moved = mirror.copy(stop, progress).await?;
+    let pause = mirror.cut_over(publish).await?;
+    Ok((Migrated { pause, copying: (begun, now()) }, moved))
+}
+
+/// Moves a disk, or the content of a whole logical unit.
+pub async fn migrate(
+    kit: &Kit,
+    from: &Location,
+    to: &Location,
+    options: &MigrateOptions,
+    meter: &Meter,
+) -> Result<Done, DiskError> {
+    if from == to {
+        return Err(DiskError::Usage(format!("{from} is source and destination")));
+    }
+    let source = match &from.disk {
+        // To write, as the guest does.
+        Some(name) => {
+            let opened = kit.datastore(&from.url).await?.open(name).await;
+            Endpoint::Disk(Box::new(opened.map_err(|error| DiskError::datastore(from, error))?))
+        }
+        None => {
+            if options.load.is_some() {
+                let unit = kit.unit(&from.url).await?;
+                check_destroy(kit, &from.url, &unit, options.destroy.as_deref()).await?;
+            }
+            kit.whole_unit(&from.url).await?
+        }
+    };
+    let destination = match destination(kit, to, source.size(), options).await {
+        Ok(destination) => destination,
+        Err(error) => {
+            close(source).await.map_err(|error| DiskError::datastore(from, error))?;
+            return Err(error);
+        }
+    };
+    meter.total(source.size());
+    let size = source.size();
+    let mirror = Rc::new(Mirror::new(source, destination));
+    let outcome = run(kit.mover(), &mirror, options, meter).await;
+    // What does not count any more goes first; then the disk itself is closed.
+    let rest = mirror.settle().await;
+    let moved = mirror.is_moved();
+    let tidied = match rest {
+        Some(Endpoint::Disk(disk)) if moved => remove_source(kit, from, *disk, options.keep_source).await,
+        Some(Endpoint::Disk(disk)) => disk.abandon().await.map_err(|error| DiskError::datastore(to, error)),
+        Some(Endpoint::Unit { .. }) | None => Ok(()),
+    };
+    let here = if moved { to } else { from };
+    let closed = match Rc::into_inner(mirror).and_then(Mirror::into_disk) {
+        Some(disk) => close(disk).await.map_err(|error| DiskError::datastore(here, error)),
+        None => Ok(()),
+    };
+    let (migrated, copied, load) = match outcome {
+        Ok(outcome) => outcome,
+        Err(Failure::Migrate(MigrateError::Interrupted)) => {
+            return Err(DiskError::Interrupted(format!("the disk is where it was, at {from}")));
+        }
+        Err(Failure::Migrate(MigrateError::Failed(error))) => {
+            return Err(DiskError::datastore(format!("the disk is where it was, at {from}; {to}"), error));
+        }
+        Err(Failure::Migrate(error @ MigrateError::Guest(_))) => {
+            return Err(DiskError::Wrong(format!("{from}: {error}")));
+        }
+        Err(Failure::Load(LoadError::Disk(error))) => return Err(DiskError::datastore(here, error)),
+        Err(Failure::Load(error)) => return Err(DiskError::Wrong(format!("{here}: {error}"))),
+    };
+    closed?;
+    tidied?;
+    let pause_ms = migrated.pause.as_secs_f64() * 1e3;
+    let format = to.disk.as_ref().map(|_| format_name(options.format));
+    let mut words = format!("moved {from} to {to}: {}, cut-over pause {pause_ms:.1} ms", size::format(size));
+    if let Some(load) = &load {
+        words += &format!("\n{}", load.words);
+    }
+    let json = json!({
+        "source": from.to_string(),
+        "disk": to.to_string(),
+        "format": format,
+        "capacity_bytes": size,
+        "pause_ms": pause_ms,
+        "copied_bytes": copied.offloaded_bytes + copied.host_bytes(),
+        "load": load.map(|load| load.json),
+    });
+    Ok(Done::new(words, json))
+}
+
+async fn destination(
+    kit: &Kit,
+    to: &Location,
+    size: u64,
+    options: &MigrateOptions,
+) -> Result<Endpoint<iscsi_initiator::LogicalUnit>, DiskError> {
+    match &to.disk {
+        Some(name) => {
+            let store = kit.datastore(&to.url).await?;
+            let begun = store.begin_disk(name, DiskOptions { format: options.format, size }).await;
+            Ok(Endpoint::Disk(Box::new(begun.map_err(|error| DiskError::datastore(to, error))?)))
+        }
+        None => {
+            let unit = kit.unit(&to.url).await?;
+            let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
+            if room < size {
+                let words = format!("{to} has {}, and {} are wanted", size::format(room), size::format(size));
+                return Err(DiskError::Usage(words));
+            }
+            check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
+            kit.whole_unit(&to.url).await
+        }
+    }
+}
+
+async fn remove_source<D: Device>(
+    kit: &Kit,
+    from: &Location,
+    disk: ::datastore::VirtualDisk<D>,
+    keep: bool,
+) -> Result<(), DiskError> {
+    let failed = |error| DiskError::datastore(from, error);
+    disk.close().await.map_err(failed)?;
+    match (&from.disk, keep) {
+        (Some(name), false) => kit.datastore(&from.url).await?.delete(name).await.map_err(failed),
+        _ => Ok(()),
+    }
+}
+
+/// What kept it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Migrate(MigrateError),
+    Load(LoadError),
+}
+
+/// What the guest saw.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    words: String,
+    json: Value,
+}
+
+/// Runs the guest if there is one, and moves the disk under it.
+pub(crate) async fn run<D: Device>(
+    mover: &DataMover,
+    mirror: &Mirror<D>,
+    options: &MigrateOptions,
+    meter: &Meter,
+) -> Result<(Migrated, Moved, Option<Seen>), Failure> {
+    let clock = mover.clock();
+    let (stop, now) = (|| mover.is_interrupted(), || clock.now());
+    let progress = |bytes| meter.advance(bytes);
+    let publish = async |destination: &Endpoint<D>| match destination {
+        Endpoint::Disk(disk) => disk.publish().await,
+        Endpoint::Unit { .. } => Ok(()),
+    };
+    let Some(options_of_load) = options.load else {
+        let (migrated, moved) =
+            migrate_under(mirror, &stop, &progress, publish, &now).await.map_err(Failure::Migrate)?;
+        return Ok((migrated, moved, None));
+    };
+    let load = Load::new(options_of_load, mirror.size());
+    load.fill(mirror, &stop).await.map_err(Failure::Load)?;
+    let work = async {
+        clock.sleep(options.settle).await;
+        let migrated = migrate_under(mirror, &stop, &progress, publish, &now).await;
+        // The guest goes on wherever it is now.
+        clock.sleep(options.settle).await;
+        load.stop();
+        migrated
+    };
+    let guest = load.run(mirror, clock);
+    let migrated = match future::select(pin!(guest), pin!(work)).await {
+        Either::Right((migrated, guest)) => {
+            guest.await.map_err(Failure::Load)?;
+            migrated
+        }
+        Either::Left((ended, work)) => {
+            // It ends by itself only with an error; then the disk stays where it is.
+            mirror.give_up();
+            let _stays = work.await;
+            ended.map_err(Failure::Load)?;
+            Err(MigrateError::Interrupted)
+        }
+    };
+    load.verify(mirror).await.map_err(Failure::Load)?;
+    let (migrated, moved) = migrated.map_err(Failure::Migrate)?;
+    let seen = seen(&load.samples(), migrated);
+    Ok((migrated, moved, Some(seen)))
+}
+
+/// Latency before, while and after.
+fn seen(samples: &[Sample], migrated: Migrated) -> Seen {
+    let (begin, end) = migrated.copying;
+    let mut words = format!("guest: {} requests, every acknowledged write found again at the end", samples.len());
+    let mut phases = Vec::new();
+    for (name, from, to) in [("before", Duration::ZERO, begin), ("copying", begin, end), ("after", end, Duration::MAX)]
+    {
+        let mut times: Vec<Duration> = samples
+            .iter()
+            .filter(|sample| sample.ended > from && sample.ended <= to)
+            .map(|sample| sample.took)
+            .collect();
+        times.sort_unstable();
+        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        words += &format!(
+            "\n  {name:8} {} requests, p50 {:.2} ms, p99 {:.2} ms, longest {:.2} ms",
+            times.len(),
+            ms(at(50)),
+            ms(at(99)),
+            ms(at(100))
+        );
+        phases.push(json!({
+            "phase": name, "requests": times.len(), "p50_ms": ms(at(50)), "p99_ms": ms(at(99)), "longest_ms": ms(at(100)),
+        }));
+    }
+    Seen { words, json: json!({ "requests": samples.len(), "phases": phases }) }
+}

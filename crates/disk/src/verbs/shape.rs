@@ -1,0 +1,44 @@
+//! Other sizes and formats of a disk that is there: larger, without blocks of zeros, with every block.
+
+use super::{Done, closing, format_name};
+use crate::error::DiskError;
+use crate::kit::Kit;
+use crate::location::Location;
+use crate::progress::Meter;
+use serde_json::json;
+
+/// Makes a disk larger; the blocks of a thick one come at once.
+pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<Done, DiskError> {
+    let (store, name) = kit.on_datastore(at).await?;
+    let failed = |error| DiskError::datastore(at, error);
+    let disk = store.open(name).await.map_err(failed)?;
+    let old = disk.size();
+    meter.total(size.saturating_sub(old));
+    closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await.map_err(failed)?;
+    let words = format!("{at} has {}, and had {}", size::format(size), size::format(old));
+    Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
+}
+
+/// Gives blocks of a thin disk back that hold nothing but zeros (vmkfstools `-K`).
+pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
+    let (store, name) = kit.on_datastore(at).await?;
+    let failed = |error| DiskError::datastore(at, error);
+    let disk = store.open(name).await.map_err(failed)?;
+    meter.total(disk.size());
+    let freed = closing(disk, async |disk| disk.punch_zeros(&|bytes| meter.advance(bytes)).await).await;
+    let freed = freed.map_err(failed)?;
+    let words = format!("{} of zeros of {at} went back to the datastore and the array", size::format(freed));
+    Ok(Done::new(words, json!({ "disk": at.to_string(), "freed_bytes": freed })))
+}
+
+/// Gives a disk every block that it may have, zeroed where it has none yet (vmkfstools `-j` of a thin one, `-k` of a zeroed-thick one).
+pub async fn inflate(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
+    let (store, name) = kit.on_datastore(at).await?;
+    let failed = |error| DiskError::datastore(at, error);
+    let disk = store.open(name).await.map_err(failed)?;
+    meter.total(disk.size());
+    let was = format_name(disk.format());
+    closing(disk, async |disk| disk.make_eager(&|bytes| meter.advance(bytes)).await).await.map_err(failed)?;
+    let words = format!("{at} is eagerzeroedthick, and was {was}");
+    Ok(Done::new(words, json!({ "disk": at.to_string(), "format": "eagerzeroedthick", "was": was })))
+}

@@ -1,0 +1,65 @@
+//! Disks over other disks: snapshots, their end, and linked clones.
+
+use super::Done;
+use crate::error::DiskError;
+use crate::kit::Kit;
+use crate::location::Location;
+use crate::progress::Meter;
+use serde_json::json;
+
+/// Keeps a disk as it is; `name` on the same datastore goes on from there.
+pub async fn snapshot(kit: &Kit, at: &Location, name: &str) -> Result<Done, DiskError> {
+    let (store, base) = kit.on_datastore(at).await?;
+    let failed = |error| DiskError::datastore(at, error);
+    let disk = store.open(base).await.map_err(failed)?;
+    match disk.snapshot(name).await {
+        Ok(top) => top.close().await.map_err(failed)?,
+        Err((disk, error)) => {
+            disk.close().await.map_err(failed)?;
+            return Err(failed(error));
+        }
+    }
+    let top = Location { url: at.url.clone(), disk: Some(name.into()) };
+    Ok(Done::new(
+        format!("{at} stays as it is; {top} goes on from there"),
+        json!({ "disk": top.to_string(), "base": at.to_string() }),
+    ))
+}
+
+/// Makes a disk that holds only what will differ from `base`.
+pub async fn linked_clone(kit: &Kit, base: &Location, name: &str) -> Result<Done, DiskError> {
+    let (store, below) = kit.on_datastore(base).await?;
+    let made = store.create_linked_clone(below, name).await;
+    made.map_err(|error| DiskError::datastore(base, error))?;
+    let clone = Location { url: base.url.clone(), disk: Some(name.into()) };
+    Ok(Done::new(
+        format!("{clone} is a linked clone of {base}"),
+        json!({ "disk": clone.to_string(), "base": base.to_string() }),
+    ))
+}
+
+/// Puts what a disk holds into the one below it, and deletes it.
+pub async fn commit(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
+    let (store, name) = kit.on_datastore(at).await?;
+    let failed = |error| DiskError::datastore(at, error);
+    let (file, space) = store.stat(name).await.map_err(failed)?;
+    meter.total(space.unshared_bytes);
+    let disk = store.open(name).await.map_err(failed)?;
+    match disk.commit(&|bytes| meter.advance(bytes)).await {
+        Ok(base) => base.close().await.map_err(failed)?,
+        Err((disk, error)) => {
+            disk.close().await.map_err(failed)?;
+            return Err(match failed(error) {
+                DiskError::Interrupted(_) => {
+                    DiskError::Interrupted(format!("{at} is as it was; a part of it is in the disk below already"))
+                }
+                error => error,
+            });
+        }
+    }
+    let base = Location { url: at.url.clone(), disk: file.parent };
+    Ok(Done::new(
+        format!("{at} went into {base} and is gone"),
+        json!({ "disk": base.to_string(), "committed": at.to_string() }),
+    ))
+}

@@ -1,0 +1,120 @@
+//! A SCSI target over devices in memory, for the targets that execute commands. Volumes 10 and 11 are LUN 0 and 1 of everybody; volume 12 was
+//! granted to nobody, and a command that reaches it is a failure.
+
+use crate::device::SparseDevice;
+use block::VolumeId;
+use scsi_target::{
+    Clock, Grant, Limits, LogicalUnitConfig, NexusId, PersistedReservations, Profile, ReservationStore, ScsiTarget,
+    StoreError, TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAborter,
+};
+use std::cell::Cell;
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Blocks of every volume.
+pub(crate) const BLOCKS: u64 = 1 << 17;
+/// iSCSI name of the target.
+pub(crate) const TARGET: &str = "iqn.2026-01.org.example:t0";
+/// iSCSI name of the initiator.
+pub(crate) const INITIATOR: &str = "iqn.1994-05.com.example:host1";
+
+/// Moves on by 1 µs whenever it is read.
+#[derive(Default)]
+struct Ticks(Cell<u64>);
+
+impl Clock for Ticks {
+    fn monotonic_ns(&self) -> u64 {
+        self.0.set(self.0.get() + 1_000);
+        self.0.get()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        1_700_000_000_000
+    }
+}
+
+/// Keeps nothing; every third call fails.
+#[derive(Default)]
+struct Store(Cell<u64>);
+
+impl ReservationStore for Store {
+    fn store(
+        &self,
+        _: VolumeId,
+        _: Option<PersistedReservations>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
+        self.0.set(self.0.get() + 1);
+        Box::pin(ready(if self.0.get().is_multiple_of(3) { Err(StoreError::NoRoom) } else { Ok(()) }))
+    }
+}
+
+/// Nobody has tasks.
+struct NoTasks;
+
+impl TaskAborter for NoTasks {
+    fn abort(&self, _: VolumeId, _: Vec<NexusId>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(ready(()))
+    }
+}
+
+/// The target and what is behind it.
+pub(crate) struct Array {
+    pub target: Rc<ScsiTarget<SparseDevice>>,
+    pub volumes: [SparseDevice; 3],
+}
+
+impl Array {
+    pub fn new() -> Self {
+        // Transfers are cut, so that one input cannot take long.
+        let limits = Limits { transfer_blocks: 64, write_same_blocks: 512, ..Limits::default() };
+        let volumes = [10, 11, 12].map(|id| SparseDevice::new(id, BLOCKS));
+        let target = ScsiTarget::new(TargetOptions {
+            identity: TargetIdentity {
+                name: TARGET.into(),
+                groups: vec![TargetPortGroup::new(1), TargetPortGroup::new(2)],
+                ports: vec![
+                    TargetPort { relative_identifier: 1, portal_group_tag: 1, group: 1 },
+                    TargetPort { relative_identifier: 2, portal_group_tag: 2, group: 2 },
+                ],
+            },
+            limits,
+            clock: Rc::new(Ticks::default()),
+            refusal_log_entries: 64,
+            token_key: [7; 32],
+        });
+        target.set_reservation_store(Rc::new(Store::default()));
+        target.set_task_aborter(Rc::new(NoTasks));
+        for (device, id) in volumes.iter().zip(10u8..) {
+            let mut naa = [0; 16];
+            (naa[0], naa[15]) = (0x60, id);
+            target.add_logical_unit(LogicalUnitConfig {
+                device: device.clone(),
+                naa,
+                serial: format!("{id:08x}"),
+                name: format!("v{id}"),
+                profile: Profile::default(),
+            });
+        }
+        for (lun, volume) in [(0, 10), (1, 11)] {
+            if let Err(error) = target.set_access(VolumeId(volume), Grant { initiator: None, lun }) {
+                panic!("{error}");
+            }
+        }
+        Self { target: Rc::new(target), volumes }
+    }
+
+    /// Panics when the volume that nobody may see was reached.
+    pub fn assert_secret_untouched(&self) {
+        assert_eq!(self.volumes[2].calls(), 0, "a volume was reached that the initiator may not see");
+    }
+}
+
+/// Polls a future once.
+pub(crate) fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T>>>) -> Option<T> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}

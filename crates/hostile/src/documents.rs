@@ -1,0 +1,161 @@
+//! JSON from others: the documents of the array's state, as they stand in a pool (which may be of a newer version, or be edited), and bodies of
+//! REST requests. A state that cannot be read is refused in words; what is read can be used.
+
+use crate::input::{Reader, Writer};
+use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
+use control::{Action, ArrayOptions, ChapSet, Control, Grantee, HostCreate, Limits, Secret, VolumeCreate};
+use pool::{Catalog, CatalogChange, ObjectId};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// A body is read as every type that a request can have.
+macro_rules! bodies {
+    ($bytes:expr, $($name:ty),* $(,)?) => {
+        $(if let Ok(body) = serde_json::from_slice::<$name>($bytes) {
+            let _shown = format!("{body:?}");
+        })*
+    };
+}
+
+/// A byte: even for a request's body, odd for documents, each with its key and its length.
+pub(crate) fn run(input: &[u8]) {
+    let mut reader = Reader::new(input);
+    if reader.u8() & 1 == 0 {
+        let body = reader.rest();
+        bodies!(
+            body,
+            api::HostCreate,
+            api::ChapSet,
+            api::MutualChapSet,
+            api::HostSet,
+            api::JobSet,
+            api::PoolSet,
+            api::PoolGrow,
+            api::SnapshotGroupCreate,
+            api::SnapshotCreate,
+            api::VolumeCreate,
+            api::VolumeSet,
+            api::VolumeRollback,
+            api::AccessGrant,
+        );
+        if let Ok(text) = std::str::from_utf8(body)
+            && let Ok(bytes) = size::parse(text)
+        {
+            // What is written for people is rounded, so it need not be a size of whole bytes.
+            let _again = size::parse(&size::format(bytes));
+        }
+        return;
+    }
+    let catalog = Rc::new(MemoryCatalog::default());
+    let mut documents = 0;
+    while !reader.is_empty() && documents < 24 {
+        documents += 1;
+        let key = String::from_utf8_lossy(reader.short()).into_owned();
+        let value = String::from_utf8_lossy(reader.long()).into_owned();
+        catalog.put_document(&key, &value);
+    }
+    // Objects that documents can be about.
+    for id in 1..=8 {
+        let _made = finish(catalog.commit(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 1 << 30 }]));
+    }
+    let Some(control) = open(catalog) else { return };
+    for action in [
+        Action::Status,
+        Action::Metrics,
+        Action::PoolList,
+        Action::VolumeList,
+        Action::HostList,
+        Action::JobList,
+        Action::ReservationList { volume: None },
+        Action::SessionList,
+        Action::PortalList,
+    ] {
+        let _reply = finish(control.execute(action));
+    }
+}
+
+fn open(catalog: Rc<MemoryCatalog>) -> Option<Control<MemoryCatalog>> {
+    let options = ArrayOptions {
+        pool_name: "p0".into(),
+        iqn_base: "iqn.2026-01.org.example".into(),
+        target_name: Some("test".into()),
+        limits: Limits::default(),
+        background_share_percent: 20,
+        portals: Vec::new(),
+    };
+    let live = Rc::new(MemoryLive::default());
+    finish(Control::open(catalog, live, Rc::new(MemoryEnvironment::default()), options))?.ok()
+}
+
+/// Polls a future that waits for nothing outside.
+fn finish<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = std::pin::pin!(future);
+    for _ in 0..10_000 {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for body in [
+        r#"{"name":"esx01","initiators":["iqn.1998-01.com.vmware:esx01"],"chap":{"user":"u","secret":"a-secret-secret"}}"#,
+        r#"{"name":"v1","size":"10G","thin":true}"#,
+        r#"{"size":"1.5 TiB","warn_percent":80}"#,
+        r#"{"volume":"v1","host":"esx01","lun":7}"#,
+        r#"{"name":"s1","volumes":["v1","v2"]}"#,
+        r#"{"share_percent":20}"#,
+        r#"{"device":"/dev/sdb"}"#,
+        "[1,2,{\"a\":null}]",
+        "12.5 GiB",
+    ] {
+        seeds.push(Writer::default().u8(0).raw(body.as_bytes()).0);
+    }
+    seeds.extend(documents());
+    seeds
+}
+
+/// The documents of a small array: together, and each of them alone.
+fn documents() -> Vec<Vec<u8>> {
+    let catalog = Rc::new(MemoryCatalog::default());
+    let Some(control) = open(Rc::clone(&catalog)) else { return Vec::new() };
+    let volume = VolumeCreate { name: "v1".into(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
+    let copy = VolumeCreate { name: "v2".into(), source: Some("v1".into()), ..VolumeCreate::default() };
+    let chap = ChapSet { user: "esx".into(), secret: Some(Secret::new("a-secret-secret".into())), mutual: None };
+    let host = HostCreate { name: "h1".into(), iqns: vec!["iqn.1998-01.com.vmware:h1".into()], chap: Some(chap) };
+    for action in [
+        Action::VolumeCreate(volume),
+        Action::SnapshotCreate { volume: "v1".into(), name: "s1".into() },
+        Action::VolumeCreate(copy),
+        Action::HostCreate(host),
+        Action::AccessGrant { volume: "v1".into(), grantee: Grantee::Host("h1".into()), lun: None },
+        Action::AccessGrant { volume: "v2".into(), grantee: Grantee::Any, lun: Some(9) },
+        Action::PoolScrub { pool: "p0".into(), share_percent: None },
+        Action::VolumeReclaim { volume: "v1".into(), share_percent: Some(5) },
+    ] {
+        let reply = finish(control.execute(action));
+        assert!(matches!(reply, Some(Ok(_))), "the array to begin with cannot be made: {reply:?}");
+    }
+    let mut all = Writer::default().u8(1);
+    let mut seeds = Vec::new();
+    for (key, value) in catalog.documents("") {
+        all = all.short(key.as_bytes()).long(&value);
+        seeds.push(Writer::default().u8(1).short(key.as_bytes()).long(&value).0);
+    }
+    let id = r#""00000000-0000-4000-8000-000000000002""#;
+    for (key, value) in [
+        ("pool-settings", r#"{"warn_percent":80,"commitment":{"percent":300}}"#.to_owned()),
+        (
+            "reservations/00000000-0000-4000-8000-000000000002",
+            format!(
+                r#"{{"volume":{id},"registrations":[{{"initiator_port":"a,i,0x1","relative_target_port":1,"key":7}}]}}"#
+            ),
+        ),
+    ] {
+        seeds.push(Writer::default().u8(1).short(key.as_bytes()).long(value.as_bytes()).0);
+    }
+    seeds.push(all.0);
+    seeds
+}

@@ -1,0 +1,120 @@
+//! Hostile input: what each fuzz target does with its bytes, and the seeds it starts from.
+//!
+//! The targets stand here, in the workspace, and not under `fuzz/`, so that an ordinary `cargo test` runs every seed and every input that once
+//! crashed something (`fuzz/regressions/NAME/`). `fuzz/` only puts libFuzzer in front of them. A target gets any bytes and must come
+//! back: it panics when the array would have, or when a rule is broken that it checks itself.
+//!
+//! Decoders of whole messages get the bytes as they are. State machines get them as a list of steps (`input::Reader`), so that a change of
+//! one byte is a change of one step; on-disk structures as a list of changes of a good image whose checksums are made right again,
+//! because else nothing would be tried but the checksum.
+#![forbid(unsafe_code)]
+
+mod array;
+mod device;
+mod documents;
+mod input;
+
+mod device_server;
+mod storage;
+mod transport;
+
+/// One fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, that of the program in `fuzz/fuzz_targets/` and of the directory in `fuzz/regressions/`.
+    pub name: &'static str,
+    /// What it is about, for `--list`.
+    pub what: &'static str,
+    /// Longest input that makes sense, in bytes.
+    pub max_bytes: usize,
+    /// Gives it an input.
+    pub run: fn(&[u8]),
+    /// Inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// Every target, by name.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "documents",
+        what: "documents of the array's state and REST request bodies",
+        max_bytes: 4096,
+        run: documents::run,
+        seeds: documents::seeds,
+    },
+    Target {
+        name: "iscsi_framing",
+        what: "PDU framing in both directions: lengths, additional headers, digests",
+        max_bytes: 4096,
+        run: transport::framing::run,
+        seeds: transport::framing::seeds,
+    },
+    Target {
+        name: "iscsi_full_feature",
+        what: "the full-feature state machine of a target with logical units",
+        max_bytes: 2048,
+        run: transport::full_feature::run,
+        seeds: transport::full_feature::seeds,
+    },
+    Target {
+        name: "iscsi_initiator",
+        what: "the initiator, against a target that lies",
+        max_bytes: 2048,
+        run: transport::initiator::run,
+        seeds: transport::initiator::seeds,
+    },
+    Target {
+        name: "iscsi_login",
+        what: "the login state machine, with CHAP in one and both directions",
+        max_bytes: 2048,
+        run: transport::login::run,
+        seeds: transport::login::seeds,
+    },
+    Target {
+        name: "iscsi_text",
+        what: "text keys, values, names, and the negotiation of parameters",
+        max_bytes: 4096,
+        run: transport::text::run,
+        seeds: transport::text::seeds,
+    },
+    Target {
+        name: "pool_image",
+        what: "a pool whose every structure may be wrong under right checksums",
+        max_bytes: 512,
+        run: storage::image::run,
+        seeds: storage::image::seeds,
+    },
+    Target {
+        name: "pool_log",
+        what: "frames and records of the log, replayed",
+        max_bytes: 2048,
+        run: storage::log::run,
+        seeds: storage::log::seeds,
+    },
+    Target {
+        name: "pool_superblock",
+        what: "superblock copies and the root in them",
+        max_bytes: 512,
+        run: storage::superblock::run,
+        seeds: storage::superblock::seeds,
+    },
+    Target {
+        name: "scsi_commands",
+        what: "CDBs and parameter lists against the device server",
+        max_bytes: 4096,
+        run: device_server::commands::run,
+        seeds: device_server::commands::seeds,
+    },
+    Target {
+        name: "scsi_transport_id",
+        what: "TransportIDs, initiator port names, lists of PERSISTENT RESERVE OUT",
+        max_bytes: 1024,
+        run: device_server::transport_id::run,
+        seeds: device_server::transport_id::seeds,
+    },
+];
+
+/// The target of that name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,120 @@
+//! The commands that are not answered: who waits for which, and since when. No clock is asked and nothing is allocated for a command.
+
+use crate::session::Inner;
+use iscsi::initiator::Completion;
+use rustc_hash::FxHashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// Steps of the driver's clock in the time that a command may take.
+pub(crate) const TICKS: u32 = 8;
+
+#[derive(Debug)]
+enum Slot {
+    Waiting { since: u32, waker: Option<Waker> },
+    Done(Completion),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    slots: FxHashMap<u32, Slot>,
+    tick: u32,
+}
+
+impl InFlight {
+    pub(crate) fn insert(&mut self, tag: u32) {
+        self.slots.insert(tag, Slot::Waiting { since: self.tick, waker: None });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.values().filter(|slot| matches!(slot, Slot::Waiting { .. })).count()
+    }
+
+    /// A command was answered. Nobody waits when the future of the command was dropped.
+    pub(crate) fn complete(&mut self, completion: Completion) {
+        if let Some(slot) = self.slots.get_mut(&completion.initiator_task_tag)
+            && let Slot::Waiting { waker, .. } = slot
+        {
+            let waker = waker.take();
+            *slot = Slot::Done(completion);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// The session is lost: who still waits gets nothing.
+    pub(crate) fn end(&mut self) {
+        for slot in std::mem::take(&mut self.slots).into_values() {
+            if let Slot::Waiting { waker: Some(waker), .. } = slot {
+                waker.wake();
+            }
+        }
+    }
+
+    /// A step of the clock. True when a command waits for more than [`TICKS`] whole ones.
+    pub(crate) fn tick(&mut self) -> bool {
+        self.tick = self.tick.wrapping_add(1);
+        let now = self.tick;
+        self.slots.values().any(|slot| matches!(slot, Slot::Waiting { since, .. } if now.wrapping_sub(*since) > TICKS))
+    }
+}
+
+/// The answer to a command; `None` when the session was lost before it came. Dropped, the answer is forgotten.
+pub(crate) struct Answer<'a> {
+    inner: &'a Inner,
+    tag: u32,
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn new(inner: &'a Inner, tag: u32) -> Self {
+        Self { inner, tag }
+    }
+}
+
+impl Future for Answer<'_> {
+    type Output = Option<Completion>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut in_flight = self.inner.in_flight.borrow_mut();
+        match in_flight.slots.get_mut(&self.tag) {
+            None => Poll::Ready(None),
+            Some(Slot::Waiting { waker: Some(waker), .. }) => {
+                waker.clone_from(context.waker());
+                Poll::Pending
+            }
+            Some(Slot::Waiting { waker, .. }) => {
+                *waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            Some(Slot::Done(_)) => match in_flight.slots.remove(&self.tag) {
+                Some(Slot::Done(completion)) => Poll::Ready(Some(completion)),
+                _ => Poll::Ready(None),
+            },
+        }
+    }
+}
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        self.inner.in_flight.borrow_mut().slots.remove(&self.tag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_late_after_its_whole_time() {
+        let mut in_flight = InFlight::default();
+        assert!(!in_flight.tick());
+        in_flight.insert(7);
+        assert!((0..TICKS).all(|_| !in_flight.tick()));
+        assert!(in_flight.tick());
+        in_flight.end();
+        assert!(!in_flight.tick() && in_flight.len() == 0);
+    }
+}

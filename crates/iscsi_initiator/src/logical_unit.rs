@@ -1,0 +1,501 @@
+//! A logical unit that was found at a LUN of a session.
+
+use crate::cdb::{self, CopySegment};
+use crate::sense::Sense;
+use crate::session::{Session, SessionError};
+use bytes::Bytes;
+use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits};
+use iscsi::initiator::{Completion, TransferRequest};
+use std::ops::Range;
+use std::time::Duration;
+use thiserror::Error;
+
+const GOOD: u8 = 0x00;
+const CHECK_CONDITION: u8 = 0x02;
+const BUSY: u8 = 0x08;
+const RESERVATION_CONFLICT: u8 = 0x18;
+const TASK_SET_FULL: u8 = 0x28;
+const UNIT_ATTENTION: u8 = 0x06;
+
+/// Most times that a command is sent again after BUSY, TASK SET FULL or a unit attention.
+const MAX_RETRIES: u32 = 200;
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+
+/// Why there is no logical unit.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ProbeError {
+    /// The session broke.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A command that every logical unit knows failed.
+    #[error("LUN {lun}: {error}")]
+    Command {
+        /// The LUN, as in the URL.
+        lun: u16,
+        /// What happened.
+        error: DeviceError,
+    },
+    /// There is nothing, or no disk, at the LUN.
+    #[error("there is no disk at LUN {lun} (peripheral qualifier and device type {found:02x}h)")]
+    NoDisk {
+        /// The LUN.
+        lun: u16,
+        /// Byte 0 of INQUIRY.
+        found: u8,
+    },
+    /// An answer without the form it should have.
+    #[error("LUN {lun}: the answer to {command} is too short")]
+    Malformed {
+        /// The LUN.
+        lun: u16,
+        /// The command.
+        command: &'static str,
+    },
+}
+
+/// A logical unit of a session.
+#[derive(Clone)]
+pub struct LogicalUnit {
+    session: Session,
+    lun: [u8; 8],
+    identity: Identity,
+    designator: Option<String>,
+    /// LBPME and LBPRZ of READ CAPACITY (16).
+    thin: bool,
+    reads_zeros: bool,
+}
+
+const STATUS_BYTES: u32 = 8 + 255 * 16;
+
+/// The runs of an answer to GET LBA STATUS (SBC-3 §5.5), as far as they go on behind each other from `lba` on; the last one ends with the unit.
+fn provisioning(answer: &[u8], lba: u64, end: u64) -> Vec<(Extent, u8)> {
+    let length = word(answer, 0).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    let told = answer.len().min(length.saturating_add(4));
+    let mut runs: Vec<(Extent, u8)> = Vec::new();
+    let mut at = lba;
+    for descriptor in answer.get(8..told).unwrap_or_default().chunks_exact(16) {
+        let (Some(first), Some(blocks), Some(status)) = (long(descriptor, 0), word(descriptor, 8), descriptor.get(12))
+        else {
+            break;
+        };
+        // The first run may begin before the block that was asked for.
+        let next = first.saturating_add(blocks).min(end);
+        if next <= at || first > at || (first < at && !runs.is_empty()) {
+            break;
+        }
+        runs.push((Extent { lba: at, blocks: next - at }, status & 0x0f));
+        at = next;
+    }
+    runs
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(|bytes| u64::from(u32::from_be_bytes(bytes)))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
+}
+
+/// Saturates: the limits of 32 bits that are announced in 64.
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The binary designators of the logical unit itself: type and bytes, as VPD page 83h has them.
+fn designators(page: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = page.get(4..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let [code_set, kind, _, length, tail @ ..] = rest else { return None };
+        let (designator, next) = tail.split_at_checked(usize::from(*length))?;
+        rest = next;
+        Some((code_set & 0x0f, kind & 0x3f, designator))
+    })
+    // Association 0 is the logical unit, code set 1 binary.
+    .filter(|(code_set, kind, _)| *code_set == 1 && *kind <= 0x0f)
+    .map(|(_, kind, designator)| (kind, designator))
+}
+
+/// The first NAA designator of the logical unit, padded with zeros.
+fn naa(page: &[u8]) -> Option<[u8; 16]> {
+    let (_, found) = designators(page).find(|(kind, bytes)| *kind == 3 && matches!(bytes.len(), 8 | 16))?;
+    let mut naa = [0; 16];
+    for (to, from) in naa.iter_mut().zip(found) {
+        *to = *from;
+    }
+    Some(naa)
+}
+
+/// What tells this logical unit from all others: `naa.6001…`, or `eui.…` where it has no NAA.
+fn designator(page: &[u8]) -> Option<String> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let of = |wanted, name: &str| {
+        let found = designators(page).find(|(kind, bytes)| *kind == wanted && matches!(bytes.len(), 8 | 12 | 16));
+        found.map(|(_, bytes)| format!("{name}.{}", hex(bytes)))
+    };
+    of(3, "naa").or_else(|| of(2, "eui"))
+}
+
+fn text(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).trim().to_owned()
+}
+
+impl LogicalUnit {
+    /// Finds out what is at a LUN.
+    pub async fn find(session: &Session, lun: u16) -> Result<Self, ProbeError> {
+        let command_error = |error| ProbeError::Command { lun, error };
+        let malformed = |command| ProbeError::Malformed { lun, command };
+        let [high, low] = lun.to_be_bytes();
+        let mut unit = Self {
+            session: session.clone(),
+            lun: [if lun > 255 { 0x40 | high & 0x3f } else { 0 }, low, 0, 0, 0, 0, 0, 0],
+            identity: Identity {
+                blocks: 0,
+                block_bytes: 512,
+                naa: None,
+                array: String::new(),
+                limits: Limits::default(),
+            },
+            designator: None,
+            thin: false,
+            reads_zeros: false,
+        };
+        let inquiry = unit.inquiry(None).await.map_err(command_error)?;
+        let [kind, ..] = *inquiry else { return Err(malformed("INQUIRY")) };
+        if kind != 0 {
+            return Err(ProbeError::NoDisk { lun, found: kind });
+        }
+        unit.identity.array = format!("{} {}", text(inquiry.get(8..16)), text(inquiry.get(16..32)));
+        let capacity = unit.run("READ CAPACITY", cdb::read_capacity16(), TransferRequest::In(32)).await;
+        let capacity = capacity.map_err(command_error)?;
+        let (Some(last), Some(length), Some(flags)) = (long(&capacity, 0), word(&capacity, 8), capacity.get(14)) else {
+            return Err(malformed("READ CAPACITY"));
+        };
+        unit.identity.blocks = last.saturating_add(1);
+        unit.identity.block_bytes = narrow(length);
+        (unit.thin, unit.reads_zeros) = (flags & 0x80 != 0, flags & 0x40 != 0);
+        // Pages that a unit need not have.
+        let page = unit.page(0x83).await.map_err(command_error)?.unwrap_or_default();
+        unit.identity.naa = naa(&page);
+        unit.designator = designator(&page);
+        unit.identity.limits = unit.limits().await.map_err(command_error)?;
+        Ok(unit)
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What tells this logical unit from all others, whatever the path: `naa.6001…` or `eui.…`; `None` when it does not say.
+    pub fn designator(&self) -> Option<&str> {
+        self.designator.as_deref()
+    }
+
+    /// LBPME: the unit is thin.
+    pub fn is_thin(&self) -> bool {
+        self.thin
+    }
+
+    /// LBPRZ: what is unmapped reads as zeros.
+    pub fn reads_zeros(&self) -> bool {
+        self.reads_zeros
+    }
+
+    /// The same for a host that is going to lock by COMPARE AND WRITE: a unit that announces the command is asked to write block 0 over itself, which
+    /// changes nothing. One that does not know the command after all (tgt announces 128 blocks) has [`Limits::compare_and_write`] 0 from then on.
+    pub async fn find_to_lock(session: &Session, lun: u16) -> Result<Self, ProbeError> {
+        let mut unit = Self::find(session, lun).await?;
+        if unit.identity.limits.compare_and_write > 0
+            && !unit.knows_compare_and_write().await.map_err(|error| ProbeError::Command { lun, error })?
+        {
+            unit.identity.limits.compare_and_write = 0;
+        }
+        Ok(unit)
+    }
+
+    /// Only a unit that says so does not know it; another's reservation or a write protection says nothing.
+    async fn knows_compare_and_write(&self) -> Result<bool, DeviceError> {
+        let block = match self.read_blocks(0, 1).await {
+            Ok(block) => block,
+            Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+            Err(_) => return Ok(true),
+        };
+        match self.compare_and_write(0, block.clone(), block).await {
+            Err(DeviceError::Lost(reason)) => Err(DeviceError::Lost(reason)),
+            Err(DeviceError::NotSupported(_)) => Ok(false),
+            Ok(_) | Err(_) => Ok(true),
+        }
+    }
+
+    async fn limits(&self) -> Result<Limits, DeviceError> {
+        let mut limits = Limits::default();
+        let supported = self.page(0x00).await?.unwrap_or_default();
+        let has = |page: u8| supported.get(4..).unwrap_or_default().contains(&page);
+        if has(0xb0)
+            && let Some(page) = self.page(0xb0).await?
+        {
+            limits.compare_and_write = page.get(5).copied().map_or(0, u32::from);
+            limits.unmap = word(&page, 20).unwrap_or(0);
+            limits.unmap_descriptors = narrow(word(&page, 24).unwrap_or(0));
+            limits.unmap_granularity = narrow(word(&page, 28).unwrap_or(0));
+            limits.write_same = long(&page, 36).filter(|blocks| *blocks > 0).unwrap_or(u64::from(u32::MAX));
+        }
+        if has(0xb2)
+            && let Some(page) = self.page(0xb2).await?
+            // LBPU
+            && page.get(5).is_some_and(|flags| flags & 0x80 == 0)
+        {
+            limits.unmap = 0;
+        }
+        let parameters = cdb::receive_copy_results(3, 0, 1024);
+        match self.run("RECEIVE COPY RESULTS", parameters, TransferRequest::In(1024)).await {
+            Ok(answer) => {
+                limits.copy_segments = u16::try_from(word(&answer, 8).unwrap_or(0) & 0xffff).unwrap_or(0);
+                let bytes = word(&answer, 16).unwrap_or(0);
+                let block_bytes = u64::from(self.identity.block_bytes.max(1));
+                // 0: no limit but that of the descriptor.
+                limits.copy_segment = if bytes == 0 { u64::from(u16::MAX) } else { bytes / block_bytes };
+            }
+            Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+            Err(_) => {}
+        }
+        Ok(limits)
+    }
+
+    /// What is mapped of some blocks, and whether that is all of it; at most so many blocks when there is a limit. `None` when the unit does not tell.
+    ///
+    /// Errors: those of the questions after the first one, and a lost connection.
+    pub async fn mapped(&self, of: Range<u64>, limit: Option<u64>) -> Result<Option<(Vec<Extent>, bool)>, DeviceError> {
+        let (mut at, mut found, mut extents) = (of.start, 0, Vec::new());
+        while at < of.end {
+            let runs = match self.provisioning(at).await {
+                Ok(runs) => runs,
+                Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+                Err(_) if at == of.start => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            for (Extent { lba, blocks }, status) in runs.into_iter().take_while(|(run, _)| run.lba < of.end) {
+                at = (lba + blocks).min(of.end);
+                let blocks = at - lba;
+                // 1 is deallocated, 2 anchored.
+                if status != 0 {
+                    continue;
+                }
+                let all = limit.is_none_or(|limit| found + blocks <= limit);
+                let blocks = limit.map_or(blocks, |limit| blocks.min(limit - found));
+                found += blocks;
+                if blocks > 0 {
+                    extents.push(Extent { lba, blocks });
+                }
+                if !all {
+                    return Ok(Some((extents, false)));
+                }
+            }
+        }
+        Ok(Some((extents, true)))
+    }
+
+    /// TEST UNIT READY.
+    pub async fn is_ready(&self) -> Result<(), DeviceError> {
+        self.run("TEST UNIT READY", cdb::test_unit_ready(), TransferRequest::None).await.map(drop)
+    }
+
+    /// READ of so many blocks.
+    pub async fn read_blocks(&self, lba: u64, blocks: u32) -> Result<Bytes, DeviceError> {
+        let bytes = blocks.saturating_mul(self.identity.block_bytes);
+        let data = self.run("READ", cdb::read16(lba, blocks), TransferRequest::In(bytes)).await?;
+        match data.len() == bytes as usize {
+            true => Ok(data),
+            false => Err(DeviceError::Lost("READ ended with GOOD and less data than was asked for".into())),
+        }
+    }
+
+    /// INQUIRY.
+    pub async fn inquiry(&self, page: Option<u8>) -> Result<Bytes, DeviceError> {
+        self.run("INQUIRY", cdb::inquiry(page, 4096), TransferRequest::In(4096)).await
+    }
+
+    /// A VPD page; `None` when the unit does not have it.
+    pub async fn page(&self, page: u8) -> Result<Option<Bytes>, DeviceError> {
+        match self.inquiry(Some(page)).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(DeviceError::Lost(reason)) => Err(DeviceError::Lost(reason)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// GET LBA STATUS from `lba` on: runs of blocks one behind the other, the first from `lba` on, with their provisioning status: 0 mapped or not known, 1
+    /// deallocated, 2 anchored. At least one; not all the way to the end if that is too much for one answer.
+    ///
+    /// Errors: [`DeviceError::NotSupported`] also when the unit answers and tells nothing.
+    pub async fn provisioning(&self, lba: u64) -> Result<Vec<(Extent, u8)>, DeviceError> {
+        let command = cdb::get_lba_status(lba, STATUS_BYTES);
+        let answer = self.run("GET LBA STATUS", command, TransferRequest::In(STATUS_BYTES)).await?;
+        let runs = provisioning(&answer, lba, self.identity.blocks);
+        match runs.is_empty() {
+            true => Err(DeviceError::NotSupported("GET LBA STATUS")),
+            false => Ok(runs),
+        }
+    }
+
+    /// Sends a command and returns its Data-In; sends it again after BUSY, TASK SET FULL and unit attentions.
+    pub async fn run(
+        &self,
+        command: &'static str,
+        cdb: [u8; 16],
+        transfer: TransferRequest,
+    ) -> Result<Bytes, DeviceError> {
+        let mut retries = 0;
+        loop {
+            let sent = self.session.execute(self.lun, cdb, transfer.clone()).await;
+            let completion = sent.map_err(|error| DeviceError::Lost(error.to_string()))?;
+            let again = match completion.status {
+                BUSY | TASK_SET_FULL => {
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                    true
+                }
+                CHECK_CONDITION => Sense::parse(&completion.sense).is_some_and(|sense| sense.key == UNIT_ATTENTION),
+                _ => false,
+            };
+            if !again || retries == MAX_RETRIES {
+                return outcome(command, completion);
+            }
+            retries += 1;
+        }
+    }
+}
+
+/// Data-In of a good command, or what went wrong.
+fn outcome(command: &'static str, completion: Completion) -> Result<Bytes, DeviceError> {
+    if completion.response != 0 {
+        return Err(DeviceError::Lost(format!("{command}: target failure")));
+    }
+    match completion.status {
+        GOOD => Ok(completion.data_in),
+        RESERVATION_CONFLICT => Err(DeviceError::ReservationConflict),
+        CHECK_CONDITION => match Sense::parse(&completion.sense) {
+            Some(Sense { key: 7, code: 0x27, qualifier: 7, .. }) => Err(DeviceError::Full),
+            Some(Sense { key: 5, code: 0x20, qualifier: 0, .. }) => Err(DeviceError::NotSupported(command)),
+            Some(Sense { key, code, qualifier, .. }) => {
+                Err(DeviceError::Refused { command, sense: data_mover::Sense { key, code, qualifier } })
+            }
+            None => Err(DeviceError::Status { command, status: CHECK_CONDITION }),
+        },
+        status => Err(DeviceError::Status { command, status }),
+    }
+}
+
+impl Device for LogicalUnit {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.read_blocks(extent.lba, narrow(extent.blocks)).await
+    }
+
+    async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        let blocks = narrow(data.len() as u64 / u64::from(self.identity.block_bytes));
+        self.run("WRITE", cdb::write16(lba, blocks, false), TransferRequest::Out(data)).await.map(drop)
+    }
+
+    async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
+        let blocks = expected.len() / self.identity.block_bytes as usize;
+        let cdb = cdb::compare_and_write(lba, u8::try_from(blocks).unwrap_or(u8::MAX));
+        let data = Bytes::from([expected, new].concat());
+        match self.run("COMPARE AND WRITE", cdb, TransferRequest::Out(data)).await {
+            Ok(_) => Ok(Compared::Written),
+            // MISCOMPARE DURING VERIFY OPERATION
+            Err(DeviceError::Refused { sense: data_mover::Sense { key: 0xe, code: 0x1d, qualifier: 0 }, .. }) => {
+                Ok(Compared::Miscompare)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError> {
+        let cdb = cdb::write_same16(extent.lba, narrow(extent.blocks), unmap && self.thin && self.reads_zeros, false);
+        let block = Bytes::from(vec![0; self.identity.block_bytes as usize]);
+        self.run("WRITE SAME", cdb, TransferRequest::Out(block)).await.map(drop)
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
+        let ranges: Vec<_> = extents.iter().map(|extent| (extent.lba, narrow(extent.blocks))).collect();
+        let list = cdb::unmap_list(&ranges);
+        let cdb = cdb::unmap(u16::try_from(list.len()).unwrap_or(u16::MAX));
+        self.run("UNMAP", cdb, TransferRequest::Out(list.into())).await.map(drop)
+    }
+
+    async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
+        let Some(own) = self.identity.naa else { return Err(DeviceError::NotSupported("EXTENDED COPY")) };
+        let segments: Vec<_> = segments
+            .iter()
+            .map(|segment| CopySegment {
+                source: 0,
+                destination: 1,
+                source_lba: segment.source_lba,
+                destination_lba: segment.destination_lba,
+                blocks: segment.blocks,
+            })
+            .collect();
+        let list = cdb::extended_copy_list(&[*source, own], &segments);
+        let cdb = cdb::extended_copy(narrow(list.len() as u64));
+        self.run("EXTENDED COPY", cdb, TransferRequest::Out(list.into())).await.map(drop)
+    }
+
+    async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
+        if !(self.thin && self.reads_zeros) {
+            return Err(DeviceError::NotSupported("GET LBA STATUS with LBPRZ"));
+        }
+        let runs = self.provisioning(lba).await?;
+        Ok(runs.into_iter().map(|(extent, status)| LbaStatus { extent, mapped: !matches!(status, 1 | 2) }).collect())
+    }
+
+    async fn reserve(&self) -> Result<(), DeviceError> {
+        self.run("RESERVE", cdb::padded(&[0x16]), TransferRequest::None).await.map(drop)
+    }
+
+    async fn release(&self) -> Result<(), DeviceError> {
+        self.run("RELEASE", cdb::padded(&[0x17]), TransferRequest::None).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn runs_of_blocks_are_told_as_far_as_they_are_in_order() {
+        let descriptor = |lba: u64, blocks: u32, status: u8| {
+            [&lba.to_be_bytes()[..], &blocks.to_be_bytes(), &[status, 0, 0, 0]].concat()
+        };
+        let answer = |descriptors: &[Vec<u8>]| {
+            let length = 4 + 16 * descriptors.len() as u32;
+            [&length.to_be_bytes()[..], &[0; 4], &descriptors.concat()].concat()
+        };
+        let run = |lba, blocks, status| (Extent { lba, blocks }, status);
+        let good = answer(&[descriptor(90, 20, 0x10), descriptor(110, 5, 1), descriptor(115, u32::MAX, 2)]);
+        assert_eq!(provisioning(&good, 100, 1000), [run(100, 10, 0), run(110, 5, 1), run(115, 885, 2)]);
+        // Cut off; a hole; backwards; nothing; behind what was asked for.
+        assert_eq!(provisioning(&good[..30], 100, 1000), [run(100, 10, 0)]);
+        assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(6, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
+        assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(4, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
+        assert_eq!(provisioning(&answer(&[descriptor(7, 5, 1)]), 0, 1000), []);
+        assert_eq!(provisioning(&answer(&[descriptor(0, 0, 1)]), 0, 1000), []);
+        assert_eq!(provisioning(&[0, 0, 0, 0xff, 0, 0, 0], 0, 1000), []);
+    }
+
+    #[test]
+    fn a_unit_is_told_by_its_naa_or_its_eui() {
+        // A T10 vendor designator, the target port's, an EUI-64 and an NAA.
+        let page = hex!(
+            "00 83 0034  02 01 00 04 41424344  01 13 00 08 3000000000000001  01 02 00 08 0011223344556677  01 03 00 10 6001405a1b2c3d4e5f60718293a4b5c6"
+        );
+        assert_eq!(designator(&page).as_deref(), Some("naa.6001405a1b2c3d4e5f60718293a4b5c6"));
+        assert_eq!(naa(&page).map(|naa| naa[..2].to_vec()), Some(vec![0x60, 0x01]));
+        assert_eq!(designator(&page[..36]).as_deref(), Some("eui.0011223344556677"));
+        assert_eq!((designator(&page[..24]), naa(&[]), designator(&[0; 6])), (None, None, None));
+    }
+}

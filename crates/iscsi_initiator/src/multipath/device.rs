@@ -1,0 +1,165 @@
+//! What is done about commands whose answer was lost with their path.
+
+use super::{Multipath, Shared};
+use crate::logical_unit::LogicalUnit;
+use bytes::Bytes;
+use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Sense};
+use tokio::time::Instant;
+
+/// NOT READY, LOGICAL UNIT NOT ACCESSIBLE: the port is in transition, in standby, or unavailable (SPC-4 §5.15.2).
+fn is_other_port_wanted(error: &DeviceError) -> bool {
+    matches!(error, DeviceError::Refused { sense: Sense { key: 2, code: 4, qualifier: 0x0a..=0x0c }, .. })
+}
+
+impl Shared {
+    /// Sends a command over one path after another until it is answered. To be used for what may be done twice.
+    async fn run<T>(&self, command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        self.run_until(command, |_| false).await.map(|(value, _)| value)
+    }
+
+    /// The same, but ends with [`DeviceError::Lost`] at the first lost answer for which `stop` is true. Also says which path answered.
+    async fn run_until<T>(
+        &self,
+        command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>,
+        stop: impl Fn(&str) -> bool,
+    ) -> Result<(T, usize), DeviceError> {
+        let deadline = Instant::now() + self.options.patience;
+        let mut avoid = Vec::new();
+        loop {
+            let (index, unit) = self.path(&mut avoid, deadline).await?;
+            match command(&unit).await {
+                Ok(value) => return Ok((value, index)),
+                // An answer that breaks the rules is no lost path: it would come again.
+                Err(DeviceError::Lost(reason)) if unit.session().is_up() || stop(&reason) => {
+                    return Err(DeviceError::Lost(reason));
+                }
+                Err(DeviceError::Lost(_)) => {}
+                // Not carried out, so no command has to fear this.
+                Err(error) if is_other_port_wanted(&error) => {
+                    if Instant::now() >= deadline {
+                        return Err(error);
+                    }
+                    avoid.push(index);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What came of a COMPARE AND WRITE without an answer; `None` when it is as if it had not been sent.
+    async fn resolve(&self, lba: u64, expected: &Bytes, new: &Bytes) -> Result<Option<Compared>, DeviceError> {
+        let extent = Extent { lba, blocks: expected.len() as u64 / u64::from(self.identity.block_bytes.max(1)) };
+        let found = self.run(async |unit| unit.read(extent).await).await?;
+        match found {
+            found if found == *new => Ok(Some(Compared::Written)),
+            found if found == *expected => Ok(None),
+            _ => {
+                let reason = format!(
+                    "the answer to COMPARE AND WRITE of LBA {lba} was lost with its path, and what is there now tells nothing"
+                );
+                Err(DeviceError::Lost(reason))
+            }
+        }
+    }
+}
+
+/// True when a copy reads what it has written.
+fn overlaps_itself(segments: &[CopyDescriptor]) -> bool {
+    let touches = |from: u64, to: u64, a: &CopyDescriptor, b: &CopyDescriptor| {
+        from < to.saturating_add(u64::from(b.blocks)) && to < from.saturating_add(u64::from(a.blocks))
+    };
+    segments.iter().any(|source| segments.iter().any(|to| touches(source.source_lba, to.destination_lba, source, to)))
+}
+
+impl Device for Multipath {
+    fn identity(&self) -> &Identity {
+        &self.shared.identity
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.shared.run(async |unit| unit.read(extent).await).await
+    }
+
+    async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.shared.run(async |unit| unit.write(lba, data.clone()).await).await
+    }
+
+    /// A lost answer is resolved by reading: what was to be written is there, or what was expected is and it is tried again. Anything else is
+    /// [`DeviceError::Lost`]: others may have been there since.
+    async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
+        let mut lost = false;
+        loop {
+            let send = async |unit: &LogicalUnit| unit.compare_and_write(lba, expected.clone(), new.clone()).await;
+            let answer = self.shared.run_until(send, |_| true).await;
+            match answer {
+                // Miscompare after a lost answer may be our own work of the time before.
+                Ok((Compared::Written, _)) => return Ok(Compared::Written),
+                Ok((Compared::Miscompare, _)) if !lost => return Ok(Compared::Miscompare),
+                Ok((Compared::Miscompare, _)) => {}
+                Err(DeviceError::Lost(_)) => lost = true,
+                Err(error) => return Err(error),
+            }
+            if let Some(compared) = self.shared.resolve(lba, &expected, &new).await? {
+                return Ok(compared);
+            }
+        }
+    }
+
+    async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError> {
+        self.shared.run(async |unit| unit.write_zeros(extent, unmap).await).await
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
+        self.shared.run(async |unit| unit.unmap(extents).await).await
+    }
+
+    /// A copy within the logical unit that overlaps itself is not sent again: its source may have been overwritten by then.
+    async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
+        let once = Some(*source) == self.shared.identity.naa && overlaps_itself(segments);
+        let send = async |unit: &LogicalUnit| unit.extended_copy(source, segments).await;
+        self.shared.run_until(send, |_| once).await.map(drop)
+    }
+
+    async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
+        self.shared.run(async |unit| unit.lba_status(lba).await).await
+    }
+
+    /// Of one path: while it is held all commands take that one, and when it is lost they fail, as the reservation is lost too.
+    async fn reserve(&self) -> Result<(), DeviceError> {
+        let ((), index) = self.shared.run_until(async |unit| unit.reserve().await, |_| false).await?;
+        self.shared.hold_reservation(index);
+        Ok(())
+    }
+
+    /// A path that is lost has released what it held.
+    async fn release(&self) -> Result<(), DeviceError> {
+        let released = self.shared.run_until(async |unit| unit.release().await, |_| true).await;
+        let was_reserved = self.shared.reserved.take();
+        match (released, was_reserved) {
+            (Err(DeviceError::Lost(_)), _) => Ok(()),
+            (released, _) => released.map(drop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_reads_what_it_wrote_is_found() {
+        let copy = |source_lba, destination_lba, blocks| CopyDescriptor { source_lba, destination_lba, blocks };
+        assert!(!overlaps_itself(&[copy(0, 100, 100), copy(200, 300, 100)]));
+        assert!(overlaps_itself(&[copy(0, 99, 100)]));
+        assert!(overlaps_itself(&[copy(0, 100, 50), copy(120, 300, 10)]));
+        assert!(!overlaps_itself(&[]));
+    }
+
+    #[test]
+    fn ports_that_want_another_are_told_from_failures() {
+        let refused =
+            |key, code, qualifier| DeviceError::Refused { command: "READ", sense: Sense { key, code, qualifier } };
+        assert!(is_other_port_wanted(&refused(2, 4, 0x0b)) && !is_other_port_wanted(&refused(2, 4, 1)));
+        assert!(!is_other_port_wanted(&DeviceError::Full));
+    }
+}

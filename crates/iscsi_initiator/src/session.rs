@@ -1,0 +1,345 @@
+//! A session: [`iscsi::initiator`] on a TCP connection. One thread; the tasks of that thread share it.
+
+use crate::driver::Driver;
+use crate::in_flight::{Answer, InFlight};
+use crate::url::{Url, UserSecret};
+use bytes::Bytes;
+use iscsi::chap::{Algorithm, Credentials};
+use iscsi::initiator::{Chap, Completion, Config, Event, Initiator, Request, TransferRequest};
+use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute};
+use iscsi::target::{SessionType, TargetRecord};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Why a session is of no use any more, or did not come about.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SessionError {
+    /// No TCP connection.
+    #[error("cannot connect to {portal}: {reason}")]
+    Connect {
+        /// Host and port.
+        portal: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The target refused the login.
+    #[error("{target} at {portal} refused the login: {status:?}{}", .moved.as_ref().map(|to| format!("; it has moved to {to}")).unwrap_or_default())]
+    Login {
+        /// Host and port.
+        portal: String,
+        /// Target name.
+        target: String,
+        /// Login status.
+        status: LoginStatus,
+        /// Where it has moved to.
+        moved: Option<String>,
+    },
+    /// The connection broke, or the target broke the protocol. What the commands in flight did is not known.
+    #[error("the connection to {portal} is lost: {reason}")]
+    Lost {
+        /// Host and port.
+        portal: String,
+        /// Why.
+        reason: String,
+    },
+    /// No answer in time; the session is closed, so that nothing of it takes effect late.
+    #[error("no answer from {portal} within {} s", .limit.as_secs_f64())]
+    Timeout {
+        /// Host and port.
+        portal: String,
+        /// The limit.
+        limit: Duration,
+    },
+}
+
+/// Between the qualifiers of a host's sessions: more than there are hosts in one process.
+const WAYS_APART: u16 = 0x1000;
+/// Between two looks at what is outstanding.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Settings of a session.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// InitiatorName.
+    pub initiator_name: String,
+    /// Last bytes of the ISID; sessions of one initiator name with one target differ in it.
+    pub qualifier: u16,
+    /// Limit for connecting, for login and for each command.
+    pub timeout: Duration,
+}
+
+impl Options {
+    /// The same for another way to a target: session number `number` of a host. Sessions with one ISID would replace each other.
+    pub fn other_way(&self, number: usize) -> Self {
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        Self { qualifier: self.qualifier.wrapping_add(number.wrapping_mul(WAYS_APART)), ..self.clone() }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { initiator_name: "iqn.2026-01.org.example:host".into(), qualifier: 1, timeout: Duration::from_secs(30) }
+    }
+}
+
+/// What a session did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// SCSI commands sent.
+    pub commands: u64,
+    /// TCP payload sent, in bytes.
+    pub sent_bytes: u64,
+    /// TCP payload received, in bytes.
+    pub received_bytes: u64,
+}
+
+/// What the session and its driver share.
+pub(crate) struct Inner {
+    /// Gone with the session.
+    pub(crate) writer: RefCell<Option<OwnedWriteHalf>>,
+    pub(crate) machine: RefCell<Initiator>,
+    /// Taken from the machine and not written yet.
+    pub(crate) output: RefCell<VecDeque<Bytes>>,
+    pub(crate) in_flight: RefCell<InFlight>,
+    /// Of the driver, while nobody has told it that there is something to write.
+    pub(crate) driver: Cell<Option<Waker>>,
+    /// Answers that a command of the session waits for: login, list of targets, logout.
+    pub(crate) events: RefCell<VecDeque<Event>>,
+    pub(crate) event: Notify,
+    lost: RefCell<Option<SessionError>>,
+    counters: Cell<Counters>,
+    pub(crate) portal: String,
+    pub(crate) timeout: Duration,
+}
+
+/// See the module. Clones are the same session; it is closed with the last of them.
+#[derive(Clone)]
+pub struct Session {
+    inner: Rc<Inner>,
+    _driver: Rc<DriverTask>,
+}
+
+/// Ends the driver's task with the last [`Session`].
+struct DriverTask(JoinHandle<()>);
+
+impl Drop for DriverTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn config(url: &Url, options: &Options) -> Config {
+    let mut config = Config::new(&options.initiator_name, &url.target);
+    let [high, low] = options.qualifier.to_be_bytes();
+    config.isid = [0x80, 0, 0, 0, high, low];
+    let credentials = |pair: &UserSecret| Credentials::new(&pair.user, pair.secret.as_bytes());
+    config.chap = url.chap.as_ref().map(|own| Chap {
+        own: credentials(own),
+        target: url.target_chap.as_ref().map(credentials),
+        algorithms: vec![Algorithm::Sha256, Algorithm::Md5],
+    });
+    if url.header_digest {
+        config.header_digest = "CRC32C".into();
+    }
+    if url.data_digest {
+        config.data_digest = "CRC32C".into();
+    }
+    config
+}
+
+impl Session {
+    /// Connects and logs in. To be called on a `LocalSet` or a local runtime of tokio.
+    pub async fn connect(url: &Url, options: &Options) -> Result<Self, SessionError> {
+        Self::connect_with(url, options, config(url, options)).await
+    }
+
+    /// The targets of the portal of the URL.
+    pub async fn discover(url: &Url, options: &Options) -> Result<Vec<TargetRecord>, SessionError> {
+        let mut config = config(url, options);
+        config.session_type = SessionType::Discovery;
+        let session = Self::connect_with(url, options, config).await?;
+        session.inner.machine.borrow_mut().send_targets("All");
+        session.inner.schedule();
+        let answer = session.wait_event(|event| matches!(event, Event::Targets(_))).await?;
+        session.logout().await?;
+        match answer {
+            Event::Targets(targets) => Ok(targets),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn connect_with(url: &Url, options: &Options, config: Config) -> Result<Self, SessionError> {
+        let portal = format!("{}:{}", url.host, url.port);
+        let failed = |reason: String| SessionError::Connect { portal: portal.clone(), reason };
+        let connecting = timeout(options.timeout, TcpStream::connect((url.host.as_str(), url.port)));
+        let stream = match connecting.await {
+            Ok(stream) => stream.map_err(|error| failed(error.to_string()))?,
+            Err(_) => return Err(failed(format!("no answer within {} s", options.timeout.as_secs_f64()))),
+        };
+        stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| failed(error.to_string()))?;
+        let (reader, writer) = stream.into_split();
+        let inner = Rc::new(Inner {
+            writer: RefCell::new(Some(writer)),
+            machine: RefCell::new(Initiator::new(config, seed)),
+            output: RefCell::default(),
+            in_flight: RefCell::default(),
+            driver: Cell::default(),
+            events: RefCell::default(),
+            event: Notify::new(),
+            lost: RefCell::default(),
+            counters: Cell::default(),
+            portal,
+            timeout: options.timeout,
+        });
+        let driver = tokio::task::spawn_local(Driver::new(inner.clone(), reader));
+        let session = Self { inner, _driver: Rc::new(DriverTask(driver)) };
+        let answer = session.wait_event(|event| matches!(event, Event::LoggedIn { .. } | Event::LoginFailed { .. }));
+        match answer.await? {
+            Event::LoginFailed { status, target_address } => Err(SessionError::Login {
+                portal: session.inner.portal.clone(),
+                target: url.target.clone(),
+                status,
+                moved: target_address,
+            }),
+            _ => Ok(session),
+        }
+    }
+
+    /// Host and port.
+    pub fn portal(&self) -> &str {
+        &self.inner.portal
+    }
+
+    /// What was sent and received so far.
+    pub fn counters(&self) -> Counters {
+        self.inner.counters.get()
+    }
+
+    /// Commands that were sent, or wait for the window, and are not answered.
+    pub fn outstanding(&self) -> usize {
+        self.inner.in_flight.borrow().len()
+    }
+
+    /// Returns when nothing is outstanding any more, or after so long: then an answer is not to be expected.
+    pub async fn at_rest(&self, limit: Duration) {
+        let begun = Instant::now();
+        while self.outstanding() > 0 && begun.elapsed() < limit {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Sends a command and waits for its end. When the future is dropped, the command goes on and its answer is forgotten.
+    pub async fn execute(
+        &self,
+        lun: [u8; 8],
+        cdb: [u8; 16],
+        transfer: TransferRequest,
+    ) -> Result<Completion, SessionError> {
+        let inner = &self.inner;
+        inner.check()?;
+        let request = Request { lun, cdb, attribute: TaskAttribute::SIMPLE, immediate: false, transfer };
+        let tag = inner.machine.borrow_mut().command(request);
+        inner.in_flight.borrow_mut().insert(tag);
+        inner.count(|counters| counters.commands += 1);
+        // Not written here: the commands of all tasks that run now go out together.
+        inner.schedule();
+        Answer::new(inner, tag).await.ok_or_else(|| inner.lost())
+    }
+
+    /// False when the session is of no use any more.
+    pub fn is_up(&self) -> bool {
+        self.inner.check().is_ok()
+    }
+
+    /// Waits until the session is of no use any more, and says why.
+    pub async fn ended(&self) -> SessionError {
+        loop {
+            let arrived = self.inner.event.notified();
+            if let Err(error) = self.inner.check() {
+                return error;
+            }
+            arrived.await;
+        }
+    }
+
+    /// Logs out and closes the connection.
+    pub async fn logout(self) -> Result<(), SessionError> {
+        self.inner.check()?;
+        self.inner.machine.borrow_mut().logout(LogoutReason::CLOSE_SESSION);
+        self.inner.schedule();
+        self.wait_event(|event| matches!(event, Event::LoggedOut(_))).await.map(drop)
+    }
+
+    /// Cuts the connection without a word, as a host does that dies.
+    pub fn cut(&self) {
+        let reason = "cut by this host".to_owned();
+        self.inner.lose(SessionError::Lost { portal: self.inner.portal.clone(), reason });
+    }
+
+    async fn wait_event(&self, wanted: impl Fn(&Event) -> bool) -> Result<Event, SessionError> {
+        let inner = &self.inner;
+        let found = async {
+            loop {
+                let arrived = inner.event.notified();
+                let position = inner.events.borrow().iter().position(&wanted);
+                if let Some(event) = position.and_then(|position| inner.events.borrow_mut().remove(position)) {
+                    return Ok(event);
+                }
+                inner.check()?;
+                arrived.await;
+            }
+        };
+        match timeout(inner.timeout, found).await {
+            Ok(found) => found,
+            Err(_) => {
+                inner.lose(SessionError::Timeout { portal: inner.portal.clone(), limit: inner.timeout });
+                Err(inner.lost())
+            }
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn check(&self) -> Result<(), SessionError> {
+        self.lost.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    fn lost(&self) -> SessionError {
+        let unknown = || SessionError::Lost { portal: self.portal.clone(), reason: "the session was closed".into() };
+        self.lost.borrow().clone().unwrap_or_else(unknown)
+    }
+
+    /// Ends the session: everybody who waits gets the error, and the connection is closed.
+    pub(crate) fn lose(&self, error: SessionError) {
+        self.lost.borrow_mut().get_or_insert(error);
+        self.writer.take();
+        self.output.take();
+        self.in_flight.borrow_mut().end();
+        self.event.notify_waiters();
+        self.schedule();
+    }
+
+    /// Has the driver run once more after the tasks that run now.
+    pub(crate) fn schedule(&self) {
+        if let Some(waker) = self.driver.take() {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
+        let mut counters = self.counters.get();
+        change(&mut counters);
+        self.counters.set(counters);
+    }
+}

@@ -1,0 +1,423 @@
+//! What every case works with: logical units cut into places, hosts, the scale, rounds of off and on, disks filled and verified.
+
+use crate::case::Primitive;
+use crate::content::{self, Base, Ledger};
+use crate::device::{Place, Unit};
+use crate::error::LabError;
+use crate::host::{Connection, Disk, Host, Store};
+use crate::outcome::{Outcome, Way};
+use crate::runner::Watch;
+use crate::scale::Size;
+use crate::space::{self, Space};
+use data_mover::{Clock, DataMover, Extent, Identity, Settings};
+use datastore::{DiskFormat, DiskOptions, FormatOptions};
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) const KIB: u64 = 1 << 10;
+pub(crate) const MIB: u64 = 1 << 20;
+pub(crate) const GIB: u64 = 1 << 30;
+
+/// Bytes of one read or write when a disk is filled or verified.
+const STEP_BYTES: u64 = 512 * KIB;
+/// Of those in flight.
+const STEP_DEPTH: usize = 8;
+/// How long an array may take to account for what it was given back.
+const SETTLE: Duration = Duration::from_secs(10);
+const SETTLE_STEP: Duration = Duration::from_millis(100);
+
+/// Connects a host, which is known by its number, to the logical units of the run.
+pub(crate) type Connect = Box<dyn Fn(u32) -> LocalBoxFuture<'static, Result<Connection, LabError>>>;
+
+/// See the module.
+pub(crate) struct Bench {
+    pub(crate) clock: Rc<dyn Clock>,
+    pub(crate) size: Size,
+    pub(crate) pairs: u32,
+    /// What the logical units say of themselves.
+    pub(crate) units: Vec<Identity>,
+    pub(crate) watch: Rc<dyn Watch>,
+    connect: Connect,
+    connections: RefCell<BTreeMap<u32, Rc<Connection>>>,
+    designators: Rc<Vec<Option<[u8; 16]>>>,
+    needs: Cell<&'static [Primitive]>,
+    seeds: Cell<u64>,
+}
+
+impl Bench {
+    pub(crate) fn new(
+        clock: Rc<dyn Clock>,
+        units: Vec<Identity>,
+        connect: Connect,
+        (size, pairs): (Size, u32),
+        watch: Rc<dyn Watch>,
+    ) -> Self {
+        let designators = Rc::new(units.iter().map(|unit| unit.naa).collect());
+        Self {
+            clock,
+            size,
+            pairs,
+            units,
+            watch,
+            connect,
+            connections: RefCell::default(),
+            designators,
+            needs: Cell::new(&[]),
+            seeds: Cell::new(1),
+        }
+    }
+
+    /// Begins a case: what its off side does without, and which side cannot run on these units.
+    pub(crate) async fn begin(
+        &self,
+        needs: &'static [Primitive],
+        second_unit: bool,
+        outcome: &mut Outcome,
+    ) -> Result<(), LabError> {
+        self.needs.set(needs);
+        let used = if second_unit { self.units.len() } else { 1 };
+        for unit in self.units.iter().take(used) {
+            let missing = needs.iter().find_map(|need| need.missing(&unit.limits, unit.naa.is_some()));
+            outcome.no_on = outcome.no_on.take().or(missing.map(str::to_owned));
+        }
+        // Without COMPARE AND WRITE everything locks by reservation.
+        let reserves = needs.contains(&Primitive::Locking)
+            || self.units.iter().take(used).any(|unit| unit.limits.compare_and_write == 0);
+        if reserves && let Err(error) = self.try_reserve(used).await {
+            if error.is_gone() {
+                return Err(error);
+            }
+            let why = format!("the logical unit takes no RESERVE ({error})");
+            match needs.contains(&Primitive::Locking) {
+                true => outcome.no_off = Some(why),
+                false => outcome.impossible = Some(format!("no lock works: no COMPARE AND WRITE, and {why}")),
+            }
+        }
+        if outcome.no_on.is_some() && outcome.no_off.is_some() {
+            outcome.impossible = Some("neither side can run on this logical unit".into());
+        }
+        Ok(())
+    }
+
+    async fn try_reserve(&self, units: usize) -> Result<(), LabError> {
+        let host = self.connection(1).await?;
+        for unit in host.units.iter().take(units) {
+            unit.reserve().await?;
+            unit.release().await?;
+        }
+        Ok(())
+    }
+
+    /// The rounds: each side once a pair, the first of them in turns. A side that cannot run is left out.
+    pub(crate) fn rounds(&self, outcome: &Outcome) -> Vec<(u32, Way)> {
+        let runs = |way: &Way| match way {
+            Way::Off => outcome.no_off.is_none(),
+            Way::On => outcome.no_on.is_none(),
+        };
+        (0..self.pairs.max(1))
+            .flat_map(|pair| {
+                let order = if pair % 2 == 0 { [Way::Off, Way::On] } else { [Way::On, Way::Off] };
+                order.into_iter().filter(runs).map(move |way| (pair, way))
+            })
+            .collect()
+    }
+
+    async fn connection(&self, number: u32) -> Result<Rc<Connection>, LabError> {
+        let known = self.connections.borrow().get(&number).cloned();
+        if let Some(connection) = known {
+            return Ok(connection);
+        }
+        let connection = Rc::new((self.connect)(number).await?);
+        self.connections.borrow_mut().insert(number, connection.clone());
+        Ok(connection)
+    }
+
+    /// A host, from number 1 on, with the switches of a side.
+    pub(crate) async fn host(&self, number: u32, way: Way) -> Result<Host, LabError> {
+        let mut settings = Settings::default();
+        if way == Way::Off {
+            for need in self.needs.get() {
+                need.switch_off(&mut settings);
+            }
+        }
+        Ok(Host {
+            name: format!("lab-host-{number}"),
+            mover: Rc::new(DataMover::new(settings, self.clock.clone())),
+            connection: self.connection(number).await?,
+            designators: self.designators.clone(),
+            unmap: way == Way::On || !self.needs.get().contains(&Primitive::Unmap),
+        })
+    }
+
+    /// Hosts 1 to `count`.
+    pub(crate) async fn hosts(&self, count: u32, way: Way) -> Result<Vec<Host>, LabError> {
+        let mut hosts = Vec::new();
+        for number in 1..=count {
+            hosts.push(self.host(number, way).await?);
+        }
+        Ok(hosts)
+    }
+
+    /// Every session of the run, for its end.
+    pub(crate) fn connections(&self) -> Vec<Rc<Connection>> {
+        self.connections.borrow().values().cloned().collect()
+    }
+
+    /// All of the first logical unit.
+    pub(crate) fn whole(&self) -> Place {
+        Place { unit: 0, first: 0, blocks: self.units.first().map_or(0, |unit| unit.blocks) }
+    }
+
+    /// Two places for two datastores: two logical units if there are, else two halves of the one.
+    pub(crate) fn two_places(&self, outcome: &mut Outcome) -> (Place, Place) {
+        let first = self.whole();
+        if let Some(unit) = self.units.get(1) {
+            return (first, Place { unit: 1, first: 0, blocks: unit.blocks });
+        }
+        outcome.note("both datastores are on one logical unit; a second URL gives each its own");
+        // Halves that begin at a whole mebibyte, and more.
+        let half = (first.blocks / 2) & !0x3fff;
+        (Place { blocks: half, ..first }, Place { first: half, blocks: first.blocks - half, ..first })
+    }
+
+    /// Bytes that files may take on a place.
+    pub(crate) fn room(&self, place: Place) -> u64 {
+        let block_bytes = self.units.get(place.unit).map_or(512, |unit| u64::from(unit.block_bytes));
+        // What the datastore's own tables take, and something over.
+        (place.blocks * block_bytes).saturating_sub(32 * MIB) / 100 * 97
+    }
+
+    /// The size of a disk: that of the scale, or what the place has room for when it is to hold so many disks like it. Whole mebibytes, and `least` of
+    /// them at least.
+    ///
+    /// Errors: [`LabError::Impossible`] when there is no room.
+    pub(crate) fn fit(
+        &self,
+        outcome: &mut Outcome,
+        (small, paper): (u64, u64),
+        place: Place,
+        disks: f64,
+    ) -> Result<u64, LabError> {
+        self.fit_bytes(outcome, self.size.bytes(small, paper), place, disks)
+    }
+
+    /// The same for a disk that is to have so many bytes.
+    pub(crate) fn fit_bytes(
+        &self,
+        outcome: &mut Outcome,
+        wanted: u64,
+        place: Place,
+        disks: f64,
+    ) -> Result<u64, LabError> {
+        let room = self.room(place) as f64 / disks;
+        // Far below 2^53.
+        let fits = (room as u64).min(wanted) / MIB * MIB;
+        if fits < MIB {
+            return Err(LabError::Impossible("the logical unit is too small for this case".into()));
+        }
+        if fits < wanted {
+            let (fits, wanted) = (size::format(fits), size::format(wanted));
+            outcome.note(format!("the disk has {fits} instead of {wanted}: the logical unit has no room for more"));
+        }
+        Ok(fits)
+    }
+
+    /// A seed that no disk of this run had.
+    pub(crate) fn seed(&self) -> u64 {
+        let seed = self.seeds.get();
+        self.seeds.set(seed + 1);
+        seed << 20 | 0x1ab
+    }
+
+    /// What is being done, for people.
+    pub(crate) fn say(&self, words: &str) {
+        self.watch.step(words);
+    }
+
+    /// Tells people how far something is that handles so many bytes.
+    pub(crate) fn progress(&self, total: u64) -> impl Fn(u64) + use<> {
+        let watch = self.watch.clone();
+        let done = Cell::new(0);
+        move |bytes| {
+            done.set(done.get() + bytes);
+            watch.progress(done.get(), total);
+        }
+    }
+
+    /// A new datastore on a place that nothing is stored in, if the array can do that.
+    pub(crate) async fn datastore(
+        &self,
+        host: &Host,
+        place: Place,
+        options: FormatOptions,
+    ) -> Result<Rc<Store>, LabError> {
+        self.unmap(place).await?;
+        host.format(place, &options).await?;
+        host.mount(place).await
+    }
+
+    /// The same, made by the first of some hosts and mounted by all, in their order.
+    pub(crate) async fn shared_datastore(
+        &self,
+        hosts: &[Host],
+        place: Place,
+        options: FormatOptions,
+    ) -> Result<Vec<Rc<Store>>, LabError> {
+        let mut stores = Vec::with_capacity(hosts.len());
+        for host in hosts {
+            stores.push(match stores.is_empty() {
+                true => self.datastore(host, place, options.clone()).await?,
+                false => host.mount(place).await?,
+            });
+        }
+        Ok(stores)
+    }
+
+    /// Tells the array that a place holds nothing of worth.
+    pub(crate) async fn unmap(&self, place: Place) -> Result<(), LabError> {
+        let host = self.host(1, Way::On).await?;
+        host.mover.unmap(&*host.slice(place)?, &[Extent { lba: 0, blocks: place.blocks }]).await?;
+        Ok(())
+    }
+
+    /// What the array says of the space that a place takes.
+    pub(crate) async fn space(&self, place: Place) -> Result<Space, LabError> {
+        let connection = self.connection(1).await?;
+        match connection.units.get(place.unit) {
+            Some(unit) => Ok(space::space(unit, place).await?),
+            None => Ok(Space::default()),
+        }
+    }
+
+    /// The same once it does not change any more: arrays give space back in the background.
+    pub(crate) async fn settled_space(&self, place: Place) -> Result<Space, LabError> {
+        let deadline = self.clock.now() + SETTLE;
+        let mut last = self.space(place).await?;
+        let mut same = 0;
+        while same < 3 && !last.is_unknown() && self.clock.now() < deadline {
+            self.clock.sleep(SETTLE_STEP).await;
+            let now = self.space(place).await?;
+            same = if now == last { same + 1 } else { 0 };
+            last = now;
+        }
+        Ok(last)
+    }
+
+    /// True when what is unmapped reads as zeros on the first logical unit.
+    pub(crate) async fn reads_zeros(&self) -> Result<bool, LabError> {
+        let connection = self.connection(1).await?;
+        Ok(connection.units.first().is_some_and(Unit::reads_zeros))
+    }
+
+    /// A disk with content, open.
+    pub(crate) async fn filled(
+        &self,
+        store: &Rc<Store>,
+        (name, format, size): (&str, DiskFormat, u64),
+        base: Base,
+    ) -> Result<(Disk, Ledger), LabError> {
+        let disk = store.create_open(name, DiskOptions { format, size }, &|_| ()).await?;
+        self.fill(&disk, base).await?;
+        Ok((disk, Ledger::new(self.seed(), base)))
+    }
+
+    /// Writes what `base` says wherever that is not zeros.
+    pub(crate) async fn fill(&self, disk: &Disk, base: Base) -> Result<(), LabError> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < disk.size() {
+            let (expected, length) = base.at(at);
+            let length = length.min(disk.size() - at);
+            if let content::Expected::Stamped { seed, .. } = expected {
+                let steps = (0..length).step_by(usize::try_from(STEP_BYTES).unwrap_or(usize::MAX));
+                pieces.extend(steps.map(|from| (seed, at + from, STEP_BYTES.min(length - from))));
+            }
+            at += length;
+        }
+        let progress = self.progress(pieces.iter().map(|(_, _, bytes)| bytes).sum());
+        let writes = stream::iter(pieces).map(Ok::<_, LabError>);
+        writes
+            .try_for_each_concurrent(STEP_DEPTH, |(seed, offset, bytes)| {
+                let progress = &progress;
+                async move {
+                    disk.write(offset, content::stamped(seed, offset, bytes, 0)).await?;
+                    progress(bytes);
+                    Ok(())
+                }
+            })
+            .await
+    }
+
+    /// Reads all of a disk and compares it with what it should hold.
+    ///
+    /// Errors: [`LabError::WrongData`].
+    pub(crate) async fn verify(&self, disk: &Disk, ledger: &Ledger) -> Result<(), LabError> {
+        let size = disk.size();
+        let progress = self.progress(size);
+        let steps = (0..size.div_ceil(STEP_BYTES)).map(|step| step * STEP_BYTES);
+        let reads = stream::iter(steps).map(Ok::<_, LabError>);
+        reads
+            .try_for_each_concurrent(STEP_DEPTH, |offset| {
+                let progress = &progress;
+                async move {
+                    let bytes = STEP_BYTES.min(size - offset);
+                    let data = disk.read(offset, bytes).await?;
+                    ledger.check(offset, &data)?;
+                    progress(bytes);
+                    Ok(())
+                }
+            })
+            .await
+    }
+
+    /// Opens a disk that was copied and compares it: a difference is a failed check and not an error.
+    pub(crate) async fn check_disk(
+        &self,
+        outcome: &mut Outcome,
+        store: &Rc<Store>,
+        name: &str,
+        ledger: &Ledger,
+    ) -> Result<(), LabError> {
+        self.say("comparing every byte");
+        let disk = store.open(name).await?;
+        let verified = self.verify(&disk, ledger).await;
+        disk.close().await?;
+        match verified {
+            Err(LabError::WrongData(words)) => {
+                outcome.fail(format!("{name} does not hold what it should: {words}"));
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Looks through a datastore's own tables.
+    pub(crate) async fn check_store(&self, outcome: &mut Outcome, store: &Rc<Store>) -> Result<(), LabError> {
+        let report = store.check().await?;
+        for problem in report.problems.into_iter().take(5) {
+            outcome.fail(format!("datastore check: {problem}"));
+        }
+        Ok(())
+    }
+}
+
+/// Options of a datastore for few files: what is read of its tables is little.
+pub(crate) fn few_files() -> FormatOptions {
+    FormatOptions { name: "windlass-lab".into(), hosts: 16, files: 64, ..FormatOptions::default() }
+}
+
+/// One part of so many of a size, in whole mebibytes, at most `most`.
+pub(crate) fn part(size: u64, of: u64, most: u64) -> u64 {
+    (size / of / MIB * MIB).clamp(MIB, most)
+}
+
+/// Where a datastore's blocks are: its place without the tables.
+pub(crate) fn data_of(place: Place, store: &Store) -> Place {
+    let geometry = store.geometry();
+    let blocks = u64::from(geometry.blocks) * u64::from(geometry.block_sectors);
+    Place { first: place.first + geometry.sectors() - blocks, blocks, ..place }
+}

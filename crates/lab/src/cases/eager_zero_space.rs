@@ -1,0 +1,81 @@
+//! P2: what an eager-zeroed disk takes of a thin volume.
+
+use super::zeroing;
+use crate::bench::{Bench, GIB, data_of, few_files};
+use crate::case::{Case, Primitive};
+use crate::content::{Base, Ledger};
+use crate::error::LabError;
+use crate::host::mounted;
+use crate::outcome::Outcome;
+use crate::paper;
+use crate::results::{Better, Paper, Unit};
+
+pub(super) const CASE: Case = Case {
+    name: "eager-zero-space",
+    title: "what an eager-zeroed disk takes of a thin volume",
+    needs: &[Primitive::Init],
+    second_unit: false,
+    paper: says,
+    run: |bench, outcome| Box::pin(run(bench, outcome)),
+};
+
+fn says() -> Paper {
+    let words = "a 30 GB eagerzeroedthick disk on a thin volume: 31 GB → 1 GB consumed; 85 % less time";
+    paper::paper(
+        "P2, block zeroing",
+        paper::P2,
+        words,
+        vec![
+            paper::figure("consumed_share", Unit::Ratio, 31.0 / 30.0, 1.0 / 30.0),
+            paper::ratio("seconds", Unit::Seconds, 0.15),
+        ],
+    )
+}
+
+async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
+    let place = bench.whole();
+    let size = bench.fit(outcome, (2 * GIB, 30 * GIB), place, 1.05)?;
+    if bench.space(place).await?.is_unknown() {
+        let words = "the array does not tell what is consumed: no GET LBA STATUS, and no log page 0Ch";
+        return Err(LabError::Impossible(words.into()));
+    }
+    for (_, way) in bench.rounds(outcome) {
+        let host = bench.host(1, way).await?;
+        let store = bench.datastore(&host, place, few_files()).await?;
+        let work = async {
+            let place = data_of(place, &store);
+            let before = bench.settled_space(place).await?;
+            bench.say(&format!("{}: making an eager-zeroed disk", way.word()));
+            let mut round = zeroing::create(bench, outcome, (&host, way), &store, ("disk", size)).await?;
+            let after = bench.settled_space(place).await?;
+            let (mapped, taken) = (after.mapped_since(&before), after.taken_since(&before));
+            for (name, bytes) in [("mapped_bytes", mapped), ("pool_bytes", taken)] {
+                if let Some(bytes) = bytes {
+                    round.put(name, Unit::Bytes, Better::Lower, bytes);
+                }
+            }
+            // The pool is what was bought; where it is not told, what is mapped of the unit.
+            match (taken, mapped) {
+                (Some(bytes), _) => {
+                    zeroing::put_share(&mut round, "consumed_share", bytes, size);
+                    outcome.note(format!(
+                        "consumed_share is of the pool, from log page 0Ch, to {}",
+                        size::format(after.grain)
+                    ));
+                }
+                (None, Some(bytes)) => {
+                    zeroing::put_share(&mut round, "consumed_share", bytes, size);
+                    outcome.note("consumed_share is what GET LBA STATUS says is mapped; the array has no log page 0Ch");
+                }
+                (None, None) => {}
+            }
+            bench.check_disk(outcome, &store, "disk", &Ledger::new(0, Base::Zeros)).await?;
+            Ok(round)
+        };
+        let round = mounted(std::slice::from_ref(&store), work).await?;
+        outcome.add(way, round);
+    }
+    let measured = outcome.median("on", "consumed_share");
+    outcome.at_most("consumed_share: on less than 1 % of the disk", measured, 0.01);
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! P2: the zeros of a disk given back.
+
+use super::copies;
+use crate::bench::{Bench, GIB, KIB, MIB, data_of, few_files};
+use crate::case::{Case, Primitive};
+use crate::content::Base;
+use crate::error::LabError;
+use crate::host::mounted;
+use crate::outcome::Outcome;
+use crate::paper;
+use crate::results::{Better, Paper, Unit};
+use datastore::DiskFormat;
+
+pub(super) const CASE: Case = Case {
+    name: "zero-page-reclaim",
+    title: "a disk with little data made eager-zeroed, and its zeros given back",
+    needs: &[Primitive::Move, Primitive::Init],
+    second_unit: false,
+    paper: says,
+    run: |bench, outcome| Box::pin(run(bench, outcome)),
+};
+
+fn says() -> Paper {
+    let words =
+        "a 100 GB disk with 8 GB used, converted to eagerzeroedthick, then zero page reclaim: 100 → 8 GB, 92 GB freed";
+    paper::paper(
+        "P2, zero page reclaim",
+        paper::P2,
+        words,
+        vec![
+            paper::figure("consumed_after_share", Unit::Ratio, 1.0, 0.08),
+            paper::figure("freed_share", Unit::Ratio, 0.0, 1.0),
+        ],
+    )
+}
+
+/// 4 KiB of data in every 48 KiB: 8 % of the disk, and no zeros of more than 44 KiB together.
+const DATA: u64 = 4 * KIB;
+const EVERY: u64 = 48 * KIB;
+
+async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
+    let place = bench.whole();
+    let size = bench.fit(outcome, (512 * MIB, 100 * GIB), place, 2.05)?;
+    if bench.space(place).await?.mapped.is_none() {
+        return Err(LabError::Impossible("the array does not tell what is mapped (GET LBA STATUS)".into()));
+    }
+    let reads_zeros = bench.reads_zeros().await?;
+    for (_, way) in bench.rounds(outcome) {
+        let host = bench.host(1, way).await?;
+        let store = bench.datastore(&host, place, few_files()).await?;
+        let work = async {
+            let place = data_of(place, &store);
+            let before = bench.settled_space(place).await?;
+            bench.say("writing 4 KiB in every 48 KiB");
+            let base = Base::Stamped { seed: bench.seed(), bytes: DATA, every: EVERY };
+            let (source, ledger) = bench.filled(&store, ("vm", DiskFormat::ZeroedThick, size), base).await?;
+            bench.say(&format!("{}: converting to eager-zeroed thick", way.word()));
+            let to = (&store, "converted", DiskFormat::EagerZeroedThick);
+            let mut round = copies::clone(bench, outcome, (&host, way), &source, to).await?;
+            source.close().await?;
+            store.delete("vm").await?;
+            let converted = bench.settled_space(place).await?;
+            let share = |now: Option<f64>| now.map(|bytes| bytes.max(0.0) / size as f64);
+            if let Some(share) = share(converted.mapped_since(&before)) {
+                round.put("consumed_converted_share", Unit::Ratio, Better::Lower, share);
+            }
+            // Arrays that keep zeros are told of them; where that would change what is read, they are not.
+            if reads_zeros {
+                bench.say(&format!("{}: looking for zeros and giving them back", way.word()));
+                let begun = bench.clock.now();
+                let disk = store.open("converted").await?;
+                let given = disk.unmap_zeros(&bench.progress(size)).await?;
+                disk.close().await?;
+                let seconds = bench.clock.now().saturating_sub(begun).as_secs_f64();
+                round.put("reclaim_seconds", Unit::Seconds, Better::Lower, seconds);
+                round.put_count("reclaim_unmapped_bytes", Unit::Bytes, Better::Neither, given);
+            }
+            let after = bench.settled_space(place).await?;
+            if let Some(share) = share(after.mapped_since(&before)) {
+                let data = (size / EVERY * DATA + (size % EVERY).min(DATA)) as f64 / size as f64;
+                round.put("consumed_after_share", Unit::Ratio, Better::Lower, share);
+                round.put("freed_share", Unit::Ratio, Better::Higher, (1.0 - share) / (1.0 - data));
+            }
+            bench.check_disk(outcome, &store, "converted", &ledger).await?;
+            bench.check_store(outcome, &store).await?;
+            Ok(round)
+        };
+        let round = mounted(std::slice::from_ref(&store), work).await?;
+        outcome.add(way, round);
+    }
+    if !reads_zeros {
+        outcome.note(
+            "what is unmapped need not read as zeros on this unit (LBPRZ = 0), so nothing was unmapped by the host",
+        );
+    }
+    outcome.note("shares are of the disk's size, from GET LBA STATUS; consumed_converted_share is before the host unmaps the zeros that it finds");
+    let measured = outcome.median("on", "freed_share");
+    outcome.at_least("freed_share: on at least 99.9 % of the zeros, in pieces of 44 KiB", measured, 0.999);
+    Ok(())
+}

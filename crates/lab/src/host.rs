@@ -1,0 +1,107 @@
+//! A host: an initiator name and sessions of its own, a data mover with its switches, and datastores that it has mounted.
+
+use crate::device::{Place, Slice, Unit};
+use crate::error::LabError;
+use data_mover::{DataMover, Tally};
+use datastore::{Datastore, DatastoreError, FormatOptions, VirtualDisk};
+use futures_util::future::{self, Either};
+use iscsi_initiator::{Counters, Session};
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+
+/// A datastore as one host has it mounted.
+pub(crate) type Store = Datastore<Slice>;
+/// A virtual disk that a host has open.
+pub(crate) type Disk = VirtualDisk<Slice>;
+
+/// A host's sessions: one to each logical unit of the run. They stay for the whole run.
+pub(crate) struct Connection {
+    pub(crate) units: Vec<Unit>,
+    pub(crate) sessions: Vec<Session>,
+}
+
+impl Connection {
+    /// What was sent and received so far, all sessions together.
+    pub(crate) fn counters(&self) -> Counters {
+        self.units.iter().map(Unit::counters).fold(Counters::default(), |sum, next| Counters {
+            commands: sum.commands + next.commands,
+            sent_bytes: sum.sent_bytes + next.sent_bytes,
+            received_bytes: sum.received_bytes + next.received_bytes,
+        })
+    }
+}
+
+/// See the module. Made anew for each side of each round, over sessions that stay.
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) mover: Rc<DataMover>,
+    pub(crate) connection: Rc<Connection>,
+    pub(crate) designators: Rc<Vec<Option<[u8; 16]>>>,
+    /// False: this host knows of no UNMAP.
+    pub(crate) unmap: bool,
+}
+
+impl Host {
+    /// A part of a logical unit.
+    pub(crate) fn slice(&self, place: Place) -> Result<Rc<Slice>, LabError> {
+        let unit = self.connection.units.get(place.unit);
+        let unit = unit.ok_or_else(|| LabError::Unsuitable("there is no such logical unit".into()))?;
+        let slice = Slice::new(unit, place, &self.designators, |identity| {
+            if !self.unmap {
+                identity.limits.unmap = 0;
+            }
+        });
+        Ok(Rc::new(slice))
+    }
+
+    /// Makes a datastore.
+    pub(crate) async fn format(&self, place: Place, options: &FormatOptions) -> Result<(), LabError> {
+        Ok(Datastore::format(&self.slice(place)?, &self.mover, &FormatOptions { force: true, ..options.clone() })
+            .await?)
+    }
+
+    /// Mounts one. [`alive`] has to run around what is done with it.
+    pub(crate) async fn mount(&self, place: Place) -> Result<Rc<Store>, LabError> {
+        let host = datastore::Host { name: self.name.clone() };
+        Ok(Datastore::mount(self.slice(place)?, self.mover.clone(), host).await?)
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.connection.counters()
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.mover.tally()
+    }
+}
+
+/// Runs `work` while the heartbeats of the datastores are renewed; without one they would be taken away.
+pub(crate) async fn alive<T>(
+    stores: &[Rc<Store>],
+    work: impl Future<Output = Result<T, LabError>>,
+) -> Result<T, LabError> {
+    let beats = stores.iter().map(|store| Box::pin(store.keep_alive()));
+    let beats = pin!(future::select_all(beats));
+    match future::select(pin!(work), beats).await {
+        Either::Left((result, _)) => result,
+        Either::Right(((error, _, _), _)) => Err(error.into()),
+    }
+}
+
+/// The same, and unmounts them when it is done well.
+pub(crate) async fn mounted<T>(
+    stores: &[Rc<Store>],
+    work: impl Future<Output = Result<T, LabError>>,
+) -> Result<T, LabError> {
+    let value = alive(stores, work).await?;
+    for store in stores {
+        store.unmount().await?;
+    }
+    Ok(value)
+}
+
+/// Takes a disk out of its last owner's hands.
+pub(crate) fn sole(disk: Rc<Disk>) -> Result<Disk, LabError> {
+    Rc::try_unwrap(disk).map_err(|_| DatastoreError::Unsuitable("the disk is in use".into()).into())
+}

@@ -1,0 +1,327 @@
+//! `nas-clone`: a disk is a file, and its clone another. Off, the host reads and writes it; on, the file system shares its extents (FICLONE). Beside
+//! them copy_file_range, with which a file system does what it thinks best. Then what the paper could not: a source that is being written, and one
+//! with snapshots.
+
+use super::content::{self, BLOCK, Found};
+use super::copy::{Method, copy};
+use super::findings::{Findings, Values};
+use super::{Bench, NasError, doing, file_system};
+use crate::results::{Better, Paper, PaperFigure, Unit};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub(super) const TITLE: &str = "A disk on a file server is cloned: at rest, while it is written, and with snapshots";
+
+/// Time between two writes of the guest on the source.
+const GUEST_PAUSE: Duration = Duration::from_micros(200);
+/// The guest writes at least so long while a copy begins.
+const GUEST_TIME: Duration = Duration::from_millis(100);
+/// Snapshots that the source has.
+const SNAPSHOTS: usize = 3;
+
+pub(super) fn paper() -> Paper {
+    Paper {
+        test: "P4, full file clone".into(),
+        system: "EMC VNX for File, NFSv3, ESXi 5.0".into(),
+        words: "A powered-off VM's disk on NFS is cloned in 15:08 instead of 19:03, with 99 % less on the network; vaaiFullClone takes 30 693 µs. The source \
+                must be off and must have no snapshots."
+            .into(),
+        figures: vec![
+            PaperFigure { measure: "seconds".into(), unit: Unit::Seconds, off: Some(1143.0), on: Some(908.0), ratio: None },
+            PaperFigure { measure: "server_bytes".into(), unit: Unit::Bytes, off: None, on: None, ratio: Some(0.01) },
+        ],
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
+    let (source, path) = content::make(bench, "source")?;
+    findings.goals.clear();
+    for round in bench.rounds() {
+        for method in turns(round) {
+            bench.go_on()?;
+            if let Err(error) = once(bench, findings, method, &source) {
+                missing(findings, method, error)?;
+            }
+        }
+    }
+    if findings.skipped.is_none() {
+        findings.goal_faster(20.0);
+    }
+    busy(bench, findings, &source, &path)?;
+    snapshots(bench, findings, &source, &path)
+}
+
+/// Nobody goes first always.
+fn turns(round: u32) -> [Method; 3] {
+    match round % 2 {
+        1 => [Method::ReadWrite, Method::Clone, Method::CopyFileRange],
+        _ => [Method::CopyFileRange, Method::Clone, Method::ReadWrite],
+    }
+}
+
+/// The values of a way to copy.
+fn side(findings: &mut Findings, method: Method) -> &mut Values {
+    match method {
+        Method::ReadWrite => &mut findings.off,
+        Method::Clone => &mut findings.on,
+        Method::CopyFileRange => findings.others.entry("copy_file_range").or_default(),
+    }
+}
+
+/// What the file system lacks is said once and is no failure; the rest of the case goes on without.
+fn missing(findings: &mut Findings, method: Method, error: NasError) -> Result<(), NasError> {
+    match (method, error) {
+        (Method::Clone, error @ NasError::Unsupported { .. }) => findings.skipped = Some(error.to_string()),
+        (_, error @ NasError::Unsupported { .. }) => findings.note(error.to_string()),
+        (_, error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// One copy of the source at rest.
+fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &File) -> Result<(), NasError> {
+    let to = bench.path("copy");
+    content::forget(source);
+    let room = || file_system::room(bench.directory()).map(|room| room.unused);
+    let (before, server_before) = (room(), file_system::server_bytes(bench.directory()));
+    let (time, new) = copy(bench, method, source, &to)?;
+    let consumed = before.zip(room()).map(|(before, after)| before.saturating_sub(after));
+    let server = server_before
+        .zip(file_system::server_bytes(bench.directory()))
+        .map(|(before, after)| after.saturating_sub(before));
+    let size = bench.size();
+    let values = side(findings, method);
+    values.seconds("seconds", time.as_secs_f64());
+    if let Some(consumed) = consumed {
+        values.bytes("consumed_bytes", consumed, Better::Lower);
+    }
+    if let Some(server) = server {
+        values.bytes("server_bytes", server, Better::Lower);
+    }
+    // copy_file_range does not tell what it did; a copy that took no space was none.
+    let who = match (method, consumed) {
+        (Method::ReadWrite, _) => "read and written by this host",
+        (Method::Clone, _) => "offloaded",
+        (Method::CopyFileRange, Some(consumed)) if consumed < size / 10 => "offloaded",
+        (Method::CopyFileRange, _) if server.is_some_and(|bytes| bytes < size / 10) => "offloaded",
+        (Method::CopyFileRange, _) => "copied by this host's kernel",
+    };
+    values.moved_bytes = [(who.to_owned(), size)].into();
+    let wrong = content::verify(bench, &new, &to, |_| Found::Stamp(0))?;
+    findings.check(wrong.is_none(), || format!("{}: the copy differs: {}", method.name(), wrong.unwrap_or_default()));
+    bench.remove(&to)
+}
+
+/// The guest on the source: in an order in which every block has its turn once in a while, each write with a stamp one higher than the one before.
+#[derive(Clone, Copy)]
+struct Guest {
+    blocks: u64,
+    stride: u64,
+}
+
+impl Guest {
+    fn new(blocks: u64) -> Self {
+        // A stride that has no divisor in common with the number of blocks reaches all of them.
+        let stride = [1_000_003, 999_983, 1]
+            .into_iter()
+            .find(|stride| *stride == 1 || !blocks.is_multiple_of(*stride))
+            .unwrap_or(1);
+        Self { blocks, stride }
+    }
+
+    /// Where the write of this stamp goes; stamps begin at 1.
+    fn place(self, stamp: u64) -> u64 {
+        (u128::from(stamp - 1) * u128::from(self.stride) % u128::from(self.blocks)).try_into().unwrap_or(0)
+    }
+
+    /// What every block holds after the write of stamp `last`.
+    fn after(self, last: u64) -> Vec<u64> {
+        let mut stamps = vec![0; usize::try_from(self.blocks).unwrap_or(0)];
+        for stamp in last.saturating_sub(self.blocks) + 1..=last {
+            if let Some(block) = usize::try_from(self.place(stamp)).ok().and_then(|place| stamps.get_mut(place)) {
+                *block = stamp;
+            }
+        }
+        stamps
+    }
+
+    /// Blocks of a copy that are not of the moment at which the last of its writes was made; 0 when it is the disk as it was at one instant.
+    fn of_other_moments(self, found: &[Found]) -> u64 {
+        let stamp = |found: &Found| if let Found::Stamp(stamp) = found { *stamp } else { 0 };
+        let expected = self.after(found.iter().map(stamp).max().unwrap_or(0));
+        expected.iter().zip(found).filter(|(expected, found)| **found != Found::Stamp(**expected)).count() as u64
+    }
+}
+
+/// Copies while a guest writes. A clone has to be the disk of one instant; what a host reads meanwhile is of many.
+fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
+    let guest = Guest::new(bench.size() / BLOCK);
+    let mut stamp = 0;
+    for round in bench.rounds() {
+        let idle = with_guest(guest, &mut stamp, source, path, || Ok(()))?;
+        findings.others.entry("idle").or_default().seconds("guest_p99_seconds", idle.1);
+        for method in turns(round) {
+            bench.go_on()?;
+            if method == Method::Clone && findings.skipped.is_some() {
+                continue;
+            }
+            let to = bench.path("busy-copy");
+            let copied = with_guest(guest, &mut stamp, source, path, || copy(bench, method, source, &to));
+            let ((time, new), p99) = match copied {
+                Ok(done) => done,
+                Err(error) => {
+                    missing(findings, method, error)?;
+                    continue;
+                }
+            };
+            let found = content::inspect(bench, &new, &to)?;
+            let others = guest.of_other_moments(&found);
+            let values = side(findings, method);
+            values.seconds("busy_seconds", time.as_secs_f64());
+            values.seconds("guest_p99_seconds", p99);
+            values.add("blocks_of_other_moments", others as f64, Unit::Count, Better::Lower);
+            let what = || {
+                format!(
+                    "round {round}: {others} blocks of the clone of a source that was being written are of another moment"
+                )
+            };
+            findings.check(method != Method::Clone || others == 0, what);
+            bench.remove(&to)?;
+        }
+    }
+    let expected = guest.after(stamp);
+    let of = |number: u64| {
+        Found::Stamp(usize::try_from(number).ok().and_then(|number| expected.get(number).copied()).unwrap_or(0))
+    };
+    let wrong = content::verify(bench, source, path, of)?;
+    findings.check(wrong.is_none(), || {
+        format!("the source differs from what its guest wrote: {}", wrong.unwrap_or_default())
+    });
+    Ok(())
+}
+
+/// Does `work` while a guest writes; also says the 99th percentile of the guest's latency in seconds.
+fn with_guest<T>(
+    guest: Guest,
+    stamp: &mut u64,
+    source: &File,
+    path: &Path,
+    work: impl FnOnce() -> Result<T, NasError>,
+) -> Result<(T, f64), NasError> {
+    let done = AtomicBool::new(false);
+    let latencies = Mutex::new(Vec::new());
+    let next = std::cell::Cell::new(*stamp);
+    let (outcome, written) = std::thread::scope(|scope| {
+        let first = next.get();
+        let (done, latencies) = (&done, &latencies);
+        let guest = scope.spawn(move || -> Result<u64, std::io::Error> {
+            let mut stamp = first;
+            while !done.load(Ordering::Acquire) {
+                let place = guest.place(stamp + 1);
+                let data = content::block(place, stamp + 1);
+                let began = Instant::now();
+                source.write_all_at(&data, place * BLOCK)?;
+                stamp += 1;
+                if let Ok(mut latencies) = latencies.lock() {
+                    latencies.push(began.elapsed().as_secs_f64());
+                }
+                std::thread::sleep(GUEST_PAUSE);
+            }
+            Ok(stamp)
+        });
+        let began = Instant::now();
+        let outcome = work();
+        std::thread::sleep(GUEST_TIME.saturating_sub(began.elapsed()));
+        done.store(true, Ordering::Release);
+        (outcome, guest.join())
+    });
+    // A panic of the guest's thread is one of ours.
+    let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    *stamp = written.map_err(doing("write", path))?;
+    let mut latencies = latencies.into_inner().unwrap_or_default();
+    latencies.sort_by(f64::total_cmp);
+    let p99 = latencies.get(latencies.len().saturating_sub(1) * 99 / 100).copied().unwrap_or(0.0);
+    outcome.map(|outcome| (outcome, p99))
+}
+
+/// A source of which there are snapshots, each followed by writes, is cloned; the snapshots stay as they were.
+fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
+    if findings.skipped.is_some() {
+        findings.note("Snapshots are clones too: without FICLONE there are none to be made.".into());
+        return Ok(());
+    }
+    // From a known content on: the busy part has left stamps behind.
+    content::fill(bench, source, path, 0..bench.size())?;
+    source.sync_all().map_err(doing("sync", path))?;
+    let blocks = bench.size() / BLOCK;
+    // Snapshot n is followed by writes to every block whose number leaves the rest n + 1.
+    let of = |snapshots: u64| {
+        move |number: u64| match number % 8 {
+            rest if (1..=snapshots).contains(&rest) => Found::Stamp(rest),
+            _ => Found::Stamp(0),
+        }
+    };
+    let mut kept = Vec::new();
+    for snapshot in 0..SNAPSHOTS {
+        let to = bench.path(&format!("snapshot-{snapshot}"));
+        kept.push((copy(bench, Method::Clone, source, &to)?.1, to));
+        let stamp = snapshot as u64 + 1;
+        for number in (stamp..blocks).step_by(8) {
+            bench.go_on()?;
+            source.write_all_at(&content::block(number, stamp), number * BLOCK).map_err(doing("write", path))?;
+        }
+    }
+    source.sync_all().map_err(doing("sync", path))?;
+    for round in bench.rounds() {
+        for method in turns(round) {
+            let to = bench.path("copy-of-many");
+            let (time, new) = match copy(bench, method, source, &to) {
+                Ok(done) => done,
+                Err(error) => {
+                    missing(findings, method, error)?;
+                    continue;
+                }
+            };
+            side(findings, method).seconds("with_snapshots_seconds", time.as_secs_f64());
+            let wrong = content::verify(bench, &new, &to, of(SNAPSHOTS as u64))?;
+            findings.check(wrong.is_none(), || {
+                format!("{} of a source with snapshots differs: {}", method.name(), wrong.unwrap_or_default())
+            });
+            bench.remove(&to)?;
+        }
+    }
+    for ((file, path), before) in kept.iter().zip(0..) {
+        let wrong = content::verify(bench, file, path, of(before))?;
+        findings
+            .check(wrong.is_none(), || format!("snapshot {before} is not what it was: {}", wrong.unwrap_or_default()));
+        bench.remove(path)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_one_instant_is_told_from_one_of_many() {
+        let guest = Guest::new(16);
+        let places: std::collections::BTreeSet<u64> = (1..=16).map(|stamp| guest.place(stamp)).collect();
+        assert_eq!(places.len(), 16);
+        let found = |last| guest.after(last).into_iter().map(Found::Stamp).collect::<Vec<_>>();
+        assert_eq!(guest.of_other_moments(&found(0)), 0);
+        assert_eq!(guest.of_other_moments(&found(5)), 0);
+        assert_eq!(guest.of_other_moments(&found(100)), 0);
+        let mut torn = found(100);
+        // The last write is there and the one before it is not.
+        let place = guest.place(99) as usize;
+        torn[place] = Found::Stamp(83);
+        assert_eq!(guest.of_other_moments(&torn), 1);
+        torn[place] = Found::Torn;
+        assert_eq!(guest.of_other_moments(&torn), 1);
+    }
+}

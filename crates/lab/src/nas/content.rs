@@ -1,0 +1,121 @@
+//! What the files hold: blocks that say where they belong and when they were written, the rest of them following from that. A copy is right when every
+//! block is the one that was written there last.
+
+use super::{Bench, NasError, doing};
+use rustix::fs::{Advice, fadvise};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+pub(crate) const MIB: u64 = 1 << 20;
+/// Bytes of a block.
+pub(crate) const BLOCK: u64 = 4096;
+const BLOCK_LENGTH: usize = 4096;
+const MIB_LENGTH: usize = 1 << 20;
+
+/// The block of this number, written as the `stamp`th. Nothing in it can be left out by a file system that looks for zeros or for equal blocks.
+pub(crate) fn block(number: u64, stamp: u64) -> Vec<u8> {
+    let mut data = Vec::with_capacity(BLOCK_LENGTH);
+    data.extend_from_slice(&(number | 1 << 63).to_le_bytes());
+    data.extend_from_slice(&stamp.to_le_bytes());
+    let mut word = (number.rotate_left(23) ^ stamp).wrapping_mul(0xd6e8_feb8_6659_fd93) | 1;
+    while data.len() < BLOCK_LENGTH {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        data.extend_from_slice(&word.to_le_bytes());
+    }
+    data
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing but zeros.
+    Zeros,
+    /// Written as the so-manieth.
+    Stamp(u64),
+    /// Neither: half of one and half of another, or of another place.
+    Torn,
+}
+
+fn identify(number: u64, data: &[u8]) -> Found {
+    let word = |at: usize| data.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_le_bytes);
+    match (word(0), word(8)) {
+        _ if data.iter().all(|byte| *byte == 0) => Found::Zeros,
+        (Some(place), Some(stamp)) if place == number | 1 << 63 && block(number, stamp) == data => Found::Stamp(stamp),
+        _ => Found::Torn,
+    }
+}
+
+/// Fills part of a file with blocks of stamp 0.
+pub(crate) fn fill(bench: &Bench<'_>, file: &File, path: &Path, range: std::ops::Range<u64>) -> Result<(), NasError> {
+    for offset in range.clone().step_by(MIB_LENGTH) {
+        bench.go_on()?;
+        let numbers = offset / BLOCK..MIB.min(range.end - offset).div_ceil(BLOCK) + offset / BLOCK;
+        let data: Vec<u8> = numbers.flat_map(|number| block(number, 0)).collect();
+        file.write_all_at(&data, offset).map_err(doing("write", path))?;
+    }
+    Ok(())
+}
+
+/// Makes a file of `size` bytes, all of it written and durable.
+pub(crate) fn make(bench: &Bench<'_>, name: &str) -> Result<(File, std::path::PathBuf), NasError> {
+    let path = bench.path(name);
+    let file = open_new(&path)?;
+    fill(bench, &file, &path, 0..bench.size())?;
+    file.sync_all().map_err(doing("sync", &path))?;
+    Ok((file, path))
+}
+
+/// Makes an empty file.
+pub(crate) fn open_new(path: &Path) -> Result<File, NasError> {
+    File::options().read(true).write(true).create_new(true).open(path).map_err(doing("make", path))
+}
+
+/// Lets the kernel forget what it has of a file, so that it is read from where it lies. A file system may decline.
+pub(crate) fn forget(file: &File) {
+    // Only a hint: on a file system that keeps its pages both sides read from memory alike.
+    let _hint = fadvise(file, 0, None, Advice::DontNeed);
+}
+
+/// What every block of a file is.
+pub(crate) fn inspect(bench: &Bench<'_>, file: &File, path: &Path) -> Result<Vec<Found>, NasError> {
+    let size = file.metadata().map_err(doing("look at", path))?.len();
+    let mut found = Vec::with_capacity(usize::try_from(size / BLOCK).unwrap_or(0));
+    let mut data = vec![0; MIB_LENGTH];
+    for offset in (0..size).step_by(MIB_LENGTH) {
+        bench.go_on()?;
+        let length = usize::try_from(MIB.min(size - offset)).unwrap_or(MIB_LENGTH);
+        let piece = data.get_mut(..length).unwrap_or_default();
+        file.read_exact_at(piece, offset).map_err(|error: io::Error| doing("read", path)(error))?;
+        let first = offset / BLOCK;
+        found.extend(piece.chunks(BLOCK_LENGTH).zip(first..).map(|(block, number)| identify(number, block)));
+    }
+    Ok(found)
+}
+
+/// The first block that is not as it should be, as a sentence.
+pub(crate) fn difference(found: &[Found], expected: impl Fn(u64) -> Found) -> Option<String> {
+    let wrong = found.iter().zip(0..).find(|(found, number)| **found != expected(*number));
+    wrong.map(|(found, number)| {
+        format!("block {number} (byte {}) is {found:?}, expected {:?}", number * BLOCK, expected(number))
+    })
+}
+
+/// What differs in a file, from the disk if the file system reads from there.
+pub(crate) fn verify(
+    bench: &Bench<'_>,
+    file: &File,
+    path: &Path,
+    expected: impl Fn(u64) -> Found,
+) -> Result<Option<String>, NasError> {
+    forget(file);
+    let found = inspect(bench, file, path)?;
+    let blocks = bench.size() / BLOCK;
+    if found.len() as u64 != blocks {
+        return Ok(Some(format!("it has {} blocks, expected {blocks}", found.len())));
+    }
+    Ok(difference(&found, expected))
+}

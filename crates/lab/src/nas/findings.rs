@@ -1,0 +1,97 @@
+//! What the rounds of a case found, until it is a result.
+
+use crate::results::{Better, CaseResult, Goal, Measure, Paper, Side, Unit};
+use std::collections::BTreeMap;
+
+/// The values of a side, by the name of the measure.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    rounds: BTreeMap<&'static str, (Unit, Better, Vec<f64>)>,
+    /// Who moved how many bytes, and why; of the last round.
+    pub(crate) moved_bytes: BTreeMap<String, u64>,
+}
+
+impl Values {
+    /// Adds the value of a round.
+    pub(crate) fn add(&mut self, name: &'static str, value: f64, unit: Unit, better: Better) {
+        self.rounds.entry(name).or_insert_with(|| (unit, better, Vec::new())).2.push(value);
+    }
+
+    /// Adds a time, of which less is better.
+    pub(crate) fn seconds(&mut self, name: &'static str, value: f64) {
+        self.add(name, value, Unit::Seconds, Better::Lower);
+    }
+
+    /// Adds a number of bytes.
+    pub(crate) fn bytes(&mut self, name: &'static str, value: u64, better: Better) {
+        self.add(name, value as f64, Unit::Bytes, better);
+    }
+
+    /// The median of a measure.
+    pub(crate) fn median(&self, name: &str) -> Option<f64> {
+        let (unit, better, values) = self.rounds.get(name)?;
+        Measure::of(values, *unit, *better).map(|measure| measure.median)
+    }
+
+    fn side(self) -> Side {
+        let measure = |(name, (unit, better, values)): (&str, (Unit, Better, Vec<f64>))| {
+            Measure::of(&values, unit, better).map(|measure| (name.to_owned(), measure))
+        };
+        let measures = self.rounds.into_iter().filter_map(measure).collect();
+        Side { measures, moved_bytes: self.moved_bytes, ..Side::default() }
+    }
+}
+
+/// Everything of a case.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) off: Values,
+    pub(crate) on: Values,
+    pub(crate) others: BTreeMap<&'static str, Values>,
+    pub(crate) failures: Vec<String>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) skipped: Option<String>,
+    pub(crate) goals: Vec<Goal>,
+}
+
+impl Findings {
+    /// Notes what did not hold.
+    pub(crate) fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.failures.push(what());
+        }
+    }
+
+    /// Notes once what a reader should know.
+    pub(crate) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// How many times as fast on is as off, against what is wanted.
+    pub(crate) fn goal_faster(&mut self, wanted: f64) {
+        if let (Some(off), Some(on)) = (self.off.median("seconds"), self.on.median("seconds")) {
+            let measured = off / on.max(1e-9);
+            let what = format!("on at least {wanted} × as fast as off");
+            self.goals.push(Goal { what, measured, wanted, reached: measured >= wanted });
+        }
+    }
+
+    pub(crate) fn result(self, case: &str, title: &str, paper: Paper, seconds: f64) -> CaseResult {
+        CaseResult {
+            case: case.to_owned(),
+            title: title.to_owned(),
+            check_passed: self.failures.is_empty() && self.skipped.as_deref() != Some("cancelled"),
+            failures: self.failures,
+            skipped: self.skipped,
+            off: self.off.side(),
+            on: self.on.side(),
+            others: self.others.into_iter().map(|(name, values)| (name.to_owned(), values.side())).collect(),
+            paper,
+            goals: self.goals,
+            notes: self.notes,
+            seconds,
+        }
+    }
+}

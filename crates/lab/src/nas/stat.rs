@@ -1,0 +1,147 @@
+//! `nas-stat`: capacity, used and unshared bytes, as VNX prints them for `vmkfstools --extendedstat`, of thin, thick and cloned disks. Off is a copy that
+//! the host made and that shares nothing; on is a clone.
+
+use super::content::{self, BLOCK, MIB};
+use super::copy::{Method, copy};
+use super::extents::{Usage, usage};
+use super::findings::{Findings, Values};
+use super::{Bench, NasError, doing};
+use crate::results::{Better, Paper};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+pub(super) const TITLE: &str = "Capacity, used and unshared bytes of thin, thick and cloned disks";
+
+pub(super) fn paper() -> Paper {
+    Paper {
+        test: "P4, extended statistics".into(),
+        system: "EMC VNX for File, NFSv3, ESXi 5.0".into(),
+        words: "vmkfstools --extendedstat says capacity, used and unshared bytes of a disk: a thin disk uses what was written, a thick one all of it, a clone \
+                shares what it has not changed."
+            .into(),
+        figures: Vec::new(),
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
+    thin(bench, findings)?;
+    thick(bench, findings)?;
+    let (source, path) = content::make(bench, "source")?;
+    let whole = usage(&source, &path)?;
+    if whole.unshared.is_none() {
+        findings.note("Which extents are shared is not known here: the file system has no FIEMAP, or the host has no filefrag (e2fsprogs).".into());
+    }
+    let (_, copied) = copy(bench, Method::ReadWrite, &source, &bench.path("copy"))?;
+    let of_copy = usage(&copied, &bench.path("copy"))?;
+    add(&mut findings.off, of_copy);
+    let size = bench.size();
+    findings.check(of_copy.capacity == size, || {
+        format!("a copy has a capacity of {} bytes, expected {size}", of_copy.capacity)
+    });
+    let shared = of_copy.unshared.is_some_and(|unshared| unshared < of_copy.used.min(size));
+    findings.check(!shared, || format!("a copy shares extents: {of_copy:?}"));
+    bench.remove(&bench.path("copy"))?;
+    match copy(bench, Method::Clone, &source, &bench.path("clone")) {
+        Ok((_, clone)) => cloned(bench, findings, (&source, &path), (&clone, &bench.path("clone"))),
+        Err(error @ NasError::Unsupported { .. }) => {
+            findings.skipped = Some(error.to_string());
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn add(values: &mut Values, usage: Usage) {
+    values.bytes("capacity_bytes", usage.capacity, Better::Neither);
+    values.bytes("used_bytes", usage.used, Better::Neither);
+    values.bytes("data_bytes", usage.data, Better::Neither);
+    if let Some(unshared) = usage.unshared {
+        values.bytes("unshared_bytes", unshared, Better::Lower);
+    }
+}
+
+/// What a file system keeps beside the data of a file: maps, preallocation at its end.
+fn slack(bytes: u64) -> u64 {
+    bytes / 16 + 8 * MIB / 32
+}
+
+/// A quarter is written.
+fn thin(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
+    let path = bench.path("thin");
+    let file = content::open_new(&path)?;
+    let size = bench.size();
+    let written = (size / 4).next_multiple_of(BLOCK);
+    file.set_len(size).map_err(doing("set the length of", &path))?;
+    content::fill(bench, &file, &path, 0..written)?;
+    file.sync_all().map_err(doing("sync", &path))?;
+    let found = usage(&file, &path)?;
+    add(findings.others.entry("thin").or_default(), found);
+    let fits = found.capacity == size && found.used <= written + slack(written) && found.used >= written;
+    findings.check(fits, || format!("a thin disk of {size} bytes with {written} written: {found:?}"));
+    let data = found.data >= written && found.data <= written + slack(written);
+    if !data {
+        findings.note(format!("SEEK_HOLE tells {} bytes of data where {written} were written.", found.data));
+    }
+    bench.remove(&path)
+}
+
+/// Reserved, not written.
+fn thick(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
+    let path = bench.path("thick");
+    let file = content::open_new(&path)?;
+    let size = bench.size();
+    match fallocate(&file, FallocateFlags::empty(), 0, size) {
+        Ok(()) => {
+            file.sync_all().map_err(doing("sync", &path))?;
+            let found = usage(&file, &path)?;
+            add(findings.others.entry("thick").or_default(), found);
+            let fits = found.capacity == size && found.used >= size && found.used <= size + slack(size);
+            findings.check(fits, || format!("a thick disk of {size} bytes: {found:?}"));
+        }
+        Err(errno @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
+            findings.note(format!("the file system does not do fallocate: {}", std::io::Error::from(errno)));
+        }
+        Err(errno) => return Err(doing("reserve", &path)(errno)),
+    }
+    bench.remove(&path)
+}
+
+/// A clone shares everything, and after writes to a quarter of it all but that.
+fn cloned(
+    bench: &Bench<'_>,
+    findings: &mut Findings,
+    source: (&File, &Path),
+    clone: (&File, &Path),
+) -> Result<(), NasError> {
+    let size = bench.size();
+    let (of_source, of_clone) = (usage(source.0, source.1)?, usage(clone.0, clone.1)?);
+    add(&mut findings.on, of_clone);
+    findings.on.moved_bytes = [("offloaded".to_owned(), size)].into();
+    findings.off.moved_bytes = [("read and written by this host".to_owned(), size)].into();
+    findings.check(of_clone.capacity == size && of_clone.data == of_source.data, || {
+        format!("a clone is not like its source: {of_clone:?}, {of_source:?}")
+    });
+    findings.check(of_clone.unshared.is_none_or(|unshared| unshared == 0), || {
+        format!("a fresh clone does not share everything: {of_clone:?}")
+    });
+    let changed = (size / 4).next_multiple_of(BLOCK);
+    for number in 0..changed / BLOCK {
+        bench.go_on()?;
+        clone.0.write_all_at(&content::block(number, 1), number * BLOCK).map_err(doing("write", clone.1))?;
+    }
+    clone.0.sync_all().map_err(doing("sync", clone.1))?;
+    let found = usage(clone.0, clone.1)?;
+    add(findings.others.entry("changed clone").or_default(), found);
+    let fits = found.unshared.is_none_or(|unshared| unshared >= changed && unshared <= changed + slack(changed));
+    findings.check(fits, || format!("a clone of which {changed} bytes were written: {found:?}"));
+    let wrong = content::verify(bench, source.0, source.1, |_| content::Found::Stamp(0))?;
+    findings
+        .check(wrong.is_none(), || format!("writes to the clone changed its source: {}", wrong.unwrap_or_default()));
+    let expected = |number: u64| content::Found::Stamp(u64::from(number < changed / BLOCK));
+    let wrong = content::verify(bench, clone.0, clone.1, expected)?;
+    findings.check(wrong.is_none(), || format!("the clone is not what was written: {}", wrong.unwrap_or_default()));
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Runs cases one after the other, keeps what was found after each, and gives the logical units back clean.
+
+use crate::bench::Bench;
+use crate::case::Case;
+use crate::cases;
+use crate::error::LabError;
+use crate::machine;
+use crate::nas::{self, NasCase, NasSettings};
+use crate::outcome::Outcome;
+use crate::results::{self, CaseResult, Run, VERSION};
+use crate::scale::Size;
+use crate::subject::{self, Wiped};
+use futures_util::future::{self, Either};
+use iscsi_initiator::url::Url;
+use iscsi_initiator::{Interrupts, SystemClock};
+use jiff::Timestamp;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Cases by name, in this order.
+    pub cases: Vec<String>,
+    /// The logical unit, and a second one for the cases with two datastores; none when only cases of a directory run.
+    pub urls: Vec<Url>,
+    /// Where the cases of a mounted directory work; without one they are skipped.
+    pub directory: Option<PathBuf>,
+    /// Rounds of off and on.
+    pub pairs: u32,
+    /// The scale.
+    pub size: Size,
+    /// Logical units with data that may be overwritten: `TARGET/LUN` or the NAA identifier.
+    pub destroy_data: Vec<String>,
+    /// One initiator name for all hosts, which then differ in their ISIDs.
+    pub initiator: Option<String>,
+    /// Limit for each answer of the array.
+    pub answer_timeout: Duration,
+    /// Where results are kept after each case.
+    pub save: PathBuf,
+    /// The version of the program, for the results.
+    pub windlass: String,
+}
+
+/// Hears how a run goes.
+pub trait Watch {
+    /// The run begins the case of this name; `number` from 1 on.
+    fn case(&self, number: usize, of: usize, case: &str);
+
+    /// What the case is about.
+    fn step(&self, words: &str);
+
+    /// How many bytes of so many the step has handled.
+    fn progress(&self, done: u64, total: u64);
+
+    /// A case has ended.
+    fn finished(&self, result: &CaseResult);
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What was found; also kept in the file.
+    pub run: Run,
+    /// True after Ctrl-C.
+    pub cancelled: bool,
+    /// Logical units that could not be wiped, each with what is to be known.
+    pub left: Vec<String>,
+}
+
+/// Bytes of the file in a case of a directory: at the small scale, and about the paper's.
+const NAS_BYTES: (u64, u64) = (128 << 20, 32 << 30);
+/// Initiator names of the hosts begin so.
+const INITIATOR: &str = "iqn.2026-01.org.example:windlass-lab-host";
+
+/// Runs the cases on a runtime of its own, until they are done or `cancel` is.
+///
+/// Errors: nothing was run. An array that is gone in the middle is no error: the results say so.
+pub fn run(options: &Options, watch: Rc<dyn Watch>) -> Result<Ended, LabError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, async { run_here(options, watch, &mut Interrupts::watch()?).await })
+}
+
+/// A case of a logical unit or of a directory.
+#[derive(Clone, Copy)]
+enum Chosen {
+    Block(&'static Case),
+    Directory(&'static NasCase),
+}
+
+impl Chosen {
+    fn find(name: &str) -> Result<Self, LabError> {
+        let block = cases::find(name).map(Self::Block);
+        let found = block.or_else(|| nas::find(name).map(Self::Directory));
+        found.ok_or_else(|| LabError::NoSuchCase(name.to_owned()))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Block(case) => case.name,
+            Self::Directory(case) => case.name,
+        }
+    }
+}
+
+async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Interrupts) -> Result<Ended, LabError> {
+    let chosen: Vec<_> = options.cases.iter().map(|name| Chosen::find(name)).collect::<Result<_, _>>()?;
+    let opened = match future::select(pin!(open_if(options, &chosen, &watch)), pin!(interrupts.next())).await {
+        Either::Left((opened, _)) => Some(opened?),
+        Either::Right(_) => None,
+    };
+    let now = Timestamp::now();
+    let mut run = Run {
+        version: VERSION,
+        windlass: options.windlass.clone(),
+        started: now,
+        ended: now,
+        machine: machine::machine(),
+        pairs: options.pairs,
+        size: options.size.to_string(),
+        subjects: Vec::new(),
+        cases: Vec::new(),
+        ended_early: None,
+    };
+    let Some((bench, subjects)) = opened else {
+        run.ended_early = Some("cancelled before anything was written".into());
+        results::save(&run, &options.save)?;
+        return Ok(Ended { run, cancelled: true, left: Vec::new() });
+    };
+    run.subjects = subjects;
+    results::save(&run, &options.save)?;
+    let mut cancelled = false;
+    for (number, case) in chosen.iter().enumerate() {
+        watch.case(number + 1, chosen.len(), case.name());
+        let (result, end) = match (case, &bench) {
+            (Chosen::Block(case), Some(bench)) => one(bench, case, pin!(interrupts.next())).await,
+            (Chosen::Block(case), None) => return Err(LabError::NoUnit(case.name)),
+            (Chosen::Directory(case), _) => one_of_directory(options, case, pin!(interrupts.next())).await?,
+        };
+        watch.finished(&result);
+        run.cases.push(result);
+        run.ended = Timestamp::now();
+        run.ended_early = match end {
+            End::Done => None,
+            End::Cancelled => {
+                cancelled = true;
+                Some(format!("cancelled during {}", case.name()))
+            }
+            End::Gone(words) => Some(format!("{}: {words}", case.name())),
+        };
+        results::save(&run, &options.save)?;
+        if run.ended_early.is_some() {
+            break;
+        }
+    }
+    let Some(bench) = bench else { return Ok(Ended { run, cancelled, left: Vec::new() }) };
+    watch.step("wiping the scratch");
+    let left = match future::select(pin!(clean_up(&bench, options)), pin!(interrupts.next())).await {
+        Either::Left((left, _)) => left,
+        // Somebody does not want to wait for it.
+        Either::Right(_) => {
+            cancelled = true;
+            options.urls.iter().map(|url| format!("{url} was not wiped and holds what the run wrote")).collect()
+        }
+    };
+    Ok(Ended { run, cancelled, left })
+}
+
+/// [`open`], when there is a case of logical units; and the directory, when there is one of directories.
+async fn open_if(
+    options: &Options,
+    chosen: &[Chosen],
+    watch: &Rc<dyn Watch>,
+) -> Result<(Option<Bench>, Vec<results::Subject>), LabError> {
+    let (mut bench, mut subjects) = (None, Vec::new());
+    if let Some(case) = chosen.iter().find(|case| matches!(case, Chosen::Block(_))) {
+        if options.urls.is_empty() {
+            return Err(LabError::NoUnit(case.name()));
+        }
+        let opened = open(options, watch).await?;
+        (bench, subjects) = (Some(opened.0), opened.1);
+    }
+    if let Some(directory) = &options.directory
+        && chosen.iter().any(|case| matches!(case, Chosen::Directory(_)))
+    {
+        if !directory.is_dir() {
+            return Err(LabError::Unsuitable(format!("{} is not a directory", directory.display())));
+        }
+        subjects.push(nas::subject(directory));
+    }
+    Ok((bench, subjects))
+}
+
+/// Runs one case of a mounted directory, on a thread of its own: its calls block.
+async fn one_of_directory(
+    options: &Options,
+    case: &'static NasCase,
+    cancel: impl Future<Output = ()> + Unpin,
+) -> Result<(CaseResult, End), LabError> {
+    let Some(directory) = options.directory.clone() else {
+        let skipped = Some("it works in a mounted directory, and none was named: --directory DIR".to_owned());
+        let (case, title) = (case.name.to_owned(), case.title.to_owned());
+        let paper = nas::paper(&case);
+        return Ok((CaseResult { case, title, skipped, paper, ..CaseResult::default() }, End::Done));
+    };
+    let settings = NasSettings { pairs: options.pairs, size: options.size.bytes(NAS_BYTES.0, NAS_BYTES.1) };
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let seen = cancelled.clone();
+    let work = tokio::task::spawn_blocking(move || nas::run_until(case.name, &directory, &settings, &seen));
+    match future::select(work, cancel).await {
+        Either::Left((result, _)) => Ok((result.map_err(std::io::Error::other)?, End::Done)),
+        Either::Right((_, work)) => {
+            cancelled.store(true, Ordering::Relaxed);
+            Ok((work.await.map_err(std::io::Error::other)?, End::Cancelled))
+        }
+    }
+}
+
+/// Connects, and looks whether the units may be overwritten.
+async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<results::Subject>), LabError> {
+    let session =
+        iscsi_initiator::Options { initiator_name: INITIATOR.into(), qualifier: 1, timeout: options.answer_timeout };
+    watch.step("looking for data on the logical unit");
+    let first = subject::connect(&options.urls, options.initiator.as_deref(), &session, 1).await?;
+    let mut subjects = Vec::new();
+    let mut names = Vec::new();
+    for (url, unit) in options.urls.iter().zip(&first.units) {
+        subjects.push(subject::subject(url, unit).await?);
+        names.push(subject::names(url, unit.identity()));
+    }
+    let same = |name: &String, given: &String| name.eq_ignore_ascii_case(given);
+    for given in &options.destroy_data {
+        if !names.iter().flatten().any(|name| same(name, given)) {
+            let units = names.iter().map(|names| names.join(" or ")).collect::<Vec<_>>().join("; ");
+            return Err(LabError::WrongName { given: given.clone(), units });
+        }
+    }
+    if let [one, other] = &subjects[..]
+        && one.naa.is_some()
+        && one.naa == other.naa
+    {
+        return Err(LabError::Unsuitable("both URLs lead to the same logical unit".into()));
+    }
+    for ((url, unit), names) in options.urls.iter().zip(&first.units).zip(&names) {
+        let identity = unit.identity();
+        if identity.block_bytes != 512 {
+            let words = format!(
+                "{url} has logical blocks of {} bytes; the laboratory's datastores want 512",
+                identity.block_bytes
+            );
+            return Err(LabError::Unsuitable(words));
+        }
+        let allowed = names.iter().any(|name| options.destroy_data.iter().any(|given| same(name, given)));
+        if !allowed && let Some(lba) = subject::any_data_at(unit).await? {
+            let name = names.first().cloned().unwrap_or_default();
+            return Err(LabError::HoldsData { url: url.to_string(), lba, name });
+        }
+    }
+    let identities = first.units.iter().map(|unit| unit.identity().clone()).collect();
+    for session in first.sessions {
+        session.logout().await?;
+    }
+    let (urls, initiator) = (options.urls.clone(), options.initiator.clone());
+    let connect: crate::bench::Connect = Box::new(move |number| {
+        let (urls, initiator, session) = (urls.clone(), initiator.clone(), session.clone());
+        Box::pin(async move { subject::connect(&urls, initiator.as_deref(), &session, number).await })
+    });
+    let scale = (options.size, options.pairs);
+    Ok((Bench::new(Rc::new(SystemClock::default()), identities, connect, scale, watch.clone()), subjects))
+}
+
+/// How a case ended.
+pub(crate) enum End {
+    /// As it should, or with an error of its own.
+    Done,
+    /// By `cancel`.
+    Cancelled,
+    /// The array is gone.
+    Gone(String),
+}
+
+/// Runs one case.
+pub(crate) async fn one(bench: &Bench, case: &Case, cancel: impl Future<Output = ()> + Unpin) -> (CaseResult, End) {
+    let begun = Instant::now();
+    let mut outcome = Outcome::default();
+    let ran = {
+        let work = async {
+            bench.begin(case.needs, case.second_unit, &mut outcome).await?;
+            match outcome.impossible {
+                Some(_) => Ok(()),
+                None => (case.run)(bench, &mut outcome).await,
+            }
+        };
+        match future::select(pin!(work), cancel).await {
+            Either::Left((result, _)) => Some(result),
+            Either::Right(_) => None,
+        }
+    };
+    let end = match ran {
+        None => {
+            outcome.note("cancelled: what is here is of the rounds before");
+            outcome.impossible = Some("cancelled".into());
+            End::Cancelled
+        }
+        Some(Ok(())) => End::Done,
+        Some(Err(LabError::Impossible(words))) => {
+            outcome.impossible = Some(words);
+            End::Done
+        }
+        Some(Err(error)) => {
+            outcome.fail(error.to_string());
+            if error.is_gone() { End::Gone(error.to_string()) } else { End::Done }
+        }
+    };
+    (outcome.result(case.name, case.title, case.paper(), begun.elapsed().as_secs_f64()), end)
+}
+
+/// Wipes what was written and logs out. Returns what is left, in sentences.
+async fn clean_up(bench: &Bench, options: &Options) -> Vec<String> {
+    let mut left = Vec::new();
+    for (number, url) in options.urls.iter().enumerate() {
+        match subject::wipe(bench, number).await {
+            Ok(Wiped::Clean) => {}
+            Ok(Wiped::Left) => left.push(format!("{url} still holds what the run wrote: it has no UNMAP that frees")),
+            Err(error) => left.push(format!("{url} still holds what the run wrote: {error}")),
+        }
+    }
+    for connection in bench.connections() {
+        for session in &connection.sessions {
+            if session.clone().logout().await.is_err() {
+                // Its end is all that was wanted.
+                continue;
+            }
+        }
+    }
+    left
+}

@@ -1,0 +1,103 @@
+//! How large a run is.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The scale of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Each case takes about a minute at most.
+    Small,
+    /// The papers' own sizes.
+    Paper,
+    /// Bytes of the case's largest disk.
+    Bytes(u64),
+}
+
+/// The size that the small scale's times and counts belong to.
+const SMALL_BYTES: u64 = 1 << 30;
+
+impl Size {
+    /// Size of a disk in bytes: as the small scale has it, and as the paper.
+    pub(crate) fn bytes(self, small: u64, paper: u64) -> u64 {
+        match self {
+            Self::Small => small,
+            Self::Paper => paper,
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// For how long a load runs that takes `small` at the small scale.
+    pub(crate) fn time(self, small: Duration) -> Duration {
+        match self {
+            Self::Small => small,
+            Self::Paper => small * 10,
+            Self::Bytes(bytes) => {
+                let sixteenths = (bytes / (SMALL_BYTES / 16)).clamp(1, 160);
+                small * u32::try_from(sixteenths).unwrap_or(160) / 16
+            }
+        }
+    }
+
+    /// How many of something: so many at the small scale and the paper's, fewer below, never less than `least`.
+    pub(crate) fn count(self, full: u64, least: u64) -> u64 {
+        match self {
+            Self::Small | Self::Paper => full,
+            Self::Bytes(bytes) => {
+                let part = u128::from(full) * u128::from(bytes) / u128::from(SMALL_BYTES);
+                u64::try_from(part).unwrap_or(full).clamp(least.min(full), full)
+            }
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = size::SizeError;
+
+    fn from_str(text: &str) -> Result<Self, size::SizeError> {
+        Ok(match text {
+            "small" => Self::Small,
+            "paper" => Self::Paper,
+            // A datastore's blocks have a mebibyte.
+            text => match size::parse(text)? {
+                0 => return Err(size::SizeError::Malformed(text.to_owned())),
+                bytes => Self::Bytes(bytes.next_multiple_of(1 << 20).max(4 << 20)),
+            },
+        })
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Small => f.pad("small"),
+            Self::Paper => f.pad("paper"),
+            Self::Bytes(bytes) => f.pad(&bytes.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_gives_sizes_times_and_counts() {
+        let tiny = Size::Bytes(8 << 20);
+        assert_eq!((Size::Small.bytes(5, 7), Size::Paper.bytes(5, 7), tiny.bytes(5, 7)), (5, 7, 8 << 20));
+        let second = Duration::from_secs(1);
+        assert_eq!(tiny.time(second), Duration::from_micros(62_500));
+        assert_eq!(Size::Bytes(1 << 40).time(second), Duration::from_secs(10));
+        assert_eq!((tiny.count(512, 8), Size::Bytes(1 << 29).count(512, 8), Size::Small.count(512, 8)), (8, 256, 512));
+    }
+
+    #[test]
+    fn a_scale_is_a_word_or_a_size() {
+        for (text, size) in [("small", Size::Small), ("paper", Size::Paper), ("64M", Size::Bytes(64 << 20))] {
+            assert_eq!(text.parse(), Ok(size));
+        }
+        assert_eq!("1".parse(), Ok(Size::Bytes(4 << 20)));
+        assert!("large".parse::<Size>().is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! The logical units of a run: found, looked through for data, wiped.
+
+use crate::bench::Bench;
+use crate::device::{Place, Unit};
+use crate::error::LabError;
+use crate::host::Connection;
+use crate::outcome::Way;
+use crate::random::Random;
+use crate::results::Subject;
+use data_mover::{DeviceError, Extent, Identity};
+use futures_util::future;
+use iscsi_initiator::url::Url;
+use iscsi_initiator::{LogicalUnit, Options, Session};
+use std::time::Duration;
+
+/// Bytes of the beginning and of the end that are looked through.
+const EDGE_BYTES: u64 = 1 << 20;
+/// Samples between them, and the bytes of each.
+const SAMPLES: u64 = 256;
+const SAMPLE_BYTES: u64 = 4 << 10;
+const READ_BYTES: u64 = 64 << 10;
+/// How long commands that nobody waits for may take.
+const AT_REST: Duration = Duration::from_secs(60);
+
+/// Connects host number `number` to the units. Hosts have names of their own, or with `initiator` one name and ISIDs of their own.
+pub(crate) async fn connect(
+    urls: &[Url],
+    initiator: Option<&str>,
+    options: &Options,
+    number: u32,
+) -> Result<Connection, LabError> {
+    let qualifier = u16::try_from(number).unwrap_or(u16::MAX);
+    let initiator_name = match initiator {
+        Some(name) => name.to_owned(),
+        None => format!("{}-{number}", options.initiator_name),
+    };
+    let mut sessions: Vec<(Url, Session)> = Vec::new();
+    let mut units = Vec::new();
+    for url in urls {
+        let known = sessions.iter().find(|(other, _)| other.same_session(url)).map(|(_, session)| session.clone());
+        let session = match known {
+            Some(session) => session,
+            None => {
+                let options = Options { initiator_name: initiator_name.clone(), qualifier, ..options.clone() };
+                let options = options.other_way(sessions.len());
+                let session = Session::connect(url, &options).await?;
+                sessions.push((url.clone(), session.clone()));
+                session
+            }
+        };
+        units.push(Unit::Iscsi(LogicalUnit::find_to_lock(&session, url.lun).await?));
+    }
+    Ok(Connection { units, sessions: sessions.into_iter().map(|(_, session)| session).collect() })
+}
+
+/// The designator as people write it.
+pub(crate) fn naa(identity: &Identity) -> Option<String> {
+    let naa = identity.naa?;
+    // One of eight bytes was padded.
+    let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
+    Some(naa.iter().take(length).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What is at a URL.
+pub(crate) async fn subject(url: &Url, unit: &Unit) -> Result<Subject, LabError> {
+    let identity = unit.identity();
+    let (vendor, product, revision) = match unit {
+        Unit::Iscsi(unit) => {
+            let inquiry = unit.inquiry(None).await?;
+            let text = |range: std::ops::Range<usize>| {
+                String::from_utf8_lossy(inquiry.get(range).unwrap_or_default()).trim().to_owned()
+            };
+            (text(8..16), text(16..32), text(32..36))
+        }
+        #[cfg(test)]
+        Unit::Memory(_) => (identity.array.clone(), String::new(), String::new()),
+    };
+    let size_bytes = identity.blocks.saturating_mul(identity.block_bytes.into());
+    Ok(Subject { url: url.to_string(), vendor, product, revision, naa: naa(identity), size_bytes })
+}
+
+/// Names by which `--destroy-data` may call a unit: TARGET/LUN first.
+pub(crate) fn names(url: &Url, identity: &Identity) -> Vec<String> {
+    let mut names = vec![format!("{}/{}", url.target, url.lun)];
+    if let Some(naa) = naa(identity) {
+        names.push(format!("naa.{naa}"));
+        names.push(naa);
+    }
+    names
+}
+
+/// Bytes of what a unit has mapped that are read to find data; what has more mapped is thought to have some.
+const MAPPED_BYTES: u64 = 1 << 30;
+
+/// A block that holds data, before all of it is overwritten. A unit that tells what is mapped (GET LBA STATUS) is read wherever something is; of
+/// another one, samples are.
+pub(crate) async fn any_data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
+    match unit {
+        Unit::Iscsi(iscsi) => mapped_data_at(unit, iscsi).await,
+        #[cfg(test)]
+        Unit::Memory(_) => data_at(unit).await,
+    }
+}
+
+async fn mapped_data_at(unit: &Unit, iscsi: &LogicalUnit) -> Result<Option<u64>, LabError> {
+    let identity = unit.identity();
+    let limit = MAPPED_BYTES / u64::from(identity.block_bytes.max(1));
+    let (extents, all) = match iscsi.mapped(0..identity.blocks, Some(limit)).await {
+        Ok(Some(mapped)) => mapped,
+        Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason).into()),
+        Ok(None) | Err(_) => return data_at(unit).await,
+    };
+    let last = extents.last().map_or(0, |last| last.lba + last.blocks - 1);
+    Ok(first_data(unit, extents).await?.or((!all).then_some(last)))
+}
+
+/// The first block that is not zero, in extents that are read one after the other.
+async fn first_data(unit: &Unit, extents: impl IntoIterator<Item = Extent>) -> Result<Option<u64>, LabError> {
+    let block_bytes = u64::from(unit.identity().block_bytes.max(1));
+    let step = (READ_BYTES / block_bytes).max(1);
+    for extent in extents {
+        let (mut lba, end) = (extent.lba, extent.lba + extent.blocks);
+        while lba < end {
+            let blocks = step.min(end - lba);
+            let data = unit.read(Extent { lba, blocks }).await?;
+            if let Some(at) = data.iter().position(|byte| *byte != 0) {
+                return Ok(Some(lba + at as u64 / block_bytes));
+            }
+            lba += blocks;
+        }
+    }
+    Ok(None)
+}
+
+/// The first block of a sample that is not zero: the beginning, the end, and places between.
+pub(crate) async fn data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
+    let identity = unit.identity();
+    let block_bytes = u64::from(identity.block_bytes.max(1));
+    let edge = (EDGE_BYTES / block_bytes).min(identity.blocks);
+    let sample = (SAMPLE_BYTES / block_bytes).clamp(1, identity.blocks);
+    let random = Random::new(identity.blocks);
+    let mut places = vec![(0, edge), (identity.blocks - edge, edge)];
+    // One in each of so many equal parts.
+    let part = identity.blocks / SAMPLES;
+    for number in (0..SAMPLES).filter(|_| part > sample) {
+        places.push((number * part + random.below(part - sample), sample));
+    }
+    first_data(unit, places.into_iter().map(|(lba, blocks)| Extent { lba, blocks })).await
+}
+
+/// What became of the scratch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wiped {
+    /// All of it reads as zeros where it was sampled.
+    Clean,
+    /// The unit still holds what the run wrote.
+    Left,
+}
+
+/// Gives a unit back as it was found: without data. By UNMAP or WRITE SAME; a unit that has neither keeps what was written, except for its first
+/// mebibyte.
+pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> {
+    let Some(identity) = bench.units.get(unit) else { return Ok(Wiped::Clean) };
+    let place = Place { unit, first: 0, blocks: identity.blocks };
+    let all = Extent { lba: 0, blocks: identity.blocks };
+    let host = bench.host(1, Way::On).await?;
+    let slice = host.slice(place)?;
+    let Some(whole) = host.connection.units.get(unit) else { return Ok(Wiped::Clean) };
+    // What a cancelled case had sent still lands, and must not land after the wiping.
+    for connection in bench.connections() {
+        future::join_all(connection.sessions.iter().map(|session| session.at_rest(AT_REST))).await;
+        // Reservations that it left; the unit need not know the command.
+        for unit in &connection.units {
+            if let Err(error @ DeviceError::Lost(_)) = unit.release().await {
+                return Err(error.into());
+            }
+        }
+    }
+    host.mover.unmap(&*slice, &[all]).await?;
+    if data_at(whole).await?.is_none() {
+        return Ok(Wiped::Clean);
+    }
+    if identity.limits.write_same > 0 {
+        host.mover.zero(&*slice, all, true, &bench.progress(identity.blocks * u64::from(identity.block_bytes))).await?;
+        if data_at(whole).await?.is_none() {
+            return Ok(Wiped::Clean);
+        }
+    }
+    let edge = (EDGE_BYTES / u64::from(identity.block_bytes.max(1))).min(identity.blocks);
+    let zeros = bytes::Bytes::from(vec![0; usize::try_from(edge * u64::from(identity.block_bytes)).unwrap_or(0)]);
+    whole.write(0, zeros).await?;
+    match data_at(whole).await? {
+        None => Ok(Wiped::Clean),
+        Some(_) => Ok(Wiped::Left),
+    }
+}

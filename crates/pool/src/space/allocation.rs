@@ -1,0 +1,161 @@
+//! Which blocks may be allocated, and where the next one is found.
+
+use super::SpaceMap;
+use super::segment::{WORDS, bit, clear, next_run, set};
+use crate::layout::SEGMENT_BLOCKS;
+
+/// Allocatable blocks that planning keeps in memory beyond what is asked for, so that allocation finds a good place.
+const MARGIN: u64 = 512;
+
+/// What an allocation is for. Each stream fills segments of its own, so that large writes stay contiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Map pages and catalog.
+    Metadata,
+    /// Writes whose data is in the log.
+    Small,
+    /// Writes whose data goes straight to its place.
+    Large,
+}
+
+impl SpaceMap {
+    /// Prepares for `n` allocations: true when memory holds enough allocatable blocks. Otherwise `need` gets the segments to load first, or,
+    /// when it stays empty, the pool does not have that many.
+    pub fn prepare(&mut self, n: u64, need: &mut Vec<u32>) -> bool {
+        if self.resident_available >= n + MARGIN {
+            return true;
+        }
+        let segments = self.growing.unwrap_or_else(|| self.layout.segments());
+        let mut coming = 0;
+        for threshold in [SEGMENT_BLOCKS / 2, 1] {
+            let mut scanned = 0;
+            while scanned < segments && self.resident_available + coming < n + MARGIN && need.len() < 16 {
+                let segment = self.cursor % segments.max(1);
+                self.cursor = (self.cursor + 1) % segments.max(1);
+                scanned += 1;
+                if self.resident.contains(segment) || self.indexed_free(segment) < threshold {
+                    continue;
+                }
+                if !self.materialise(segment) {
+                    coming += self.indexed_free(segment);
+                    need.push(segment);
+                }
+            }
+        }
+        if self.resident_available >= n {
+            // Enough to go on; what was asked for only improves later choices.
+            need.clear();
+            return true;
+        }
+        false
+    }
+
+    /// Allocates a block. `prepare` must have promised it. `None` is a broken promise.
+    pub fn allocate(&mut self, stream: Stream) -> Option<u64> {
+        self.allocate_run(stream, 1).map(|(address, _)| address)
+    }
+
+    /// Allocates up to `want` consecutive blocks and returns the first and their number.
+    pub fn allocate_run(&mut self, stream: Stream, want: u64) -> Option<(u64, u64)> {
+        let slot = stream as usize;
+        loop {
+            if let Some((segment, from)) = self.open[slot]
+                && let Some(s) = self.resident.get_mut(segment)
+            {
+                if let Some((at, run)) = next_run(&s.allocatable, from, want as usize) {
+                    for i in at..at + run {
+                        clear(&mut s.allocatable, i);
+                    }
+                    s.available -= run as u32;
+                    if s.available == 0 {
+                        self.with_space.remove(&segment);
+                    }
+                    self.resident_available -= run as u64;
+                    self.total_available -= run as u64;
+                    self.open[slot] = Some((segment, at + run));
+                    return Some((self.layout.segment_start(segment) + at as u64, run as u64));
+                }
+                self.open[slot] = None;
+            }
+            let segment = self.choose(slot)?;
+            self.open[slot] = Some((segment, 0));
+        }
+    }
+
+    fn choose(&self, slot: usize) -> Option<u32> {
+        let taken = |s: &u32| self.open.iter().enumerate().any(|(i, o)| i != slot && o.is_some_and(|(t, _)| t == *s));
+        let roomy = |s: &&u32| self.resident.get(**s).is_some_and(|x| x.available >= MARGIN as u32) && !taken(s);
+        self.with_space
+            .iter()
+            .find(roomy)
+            .or_else(|| self.with_space.iter().find(|s| !taken(s)))
+            .or_else(|| self.with_space.iter().next())
+            .copied()
+    }
+
+    /// Marks an allocated block as kept for a write that has not taken effect.
+    pub fn reserve(&mut self, address: u64) {
+        if let Some((segment, _)) = self.layout.locate(address)
+            && let Some(s) = self.resident.get_mut(segment)
+        {
+            s.reserved += 1;
+        }
+    }
+
+    /// Ends `reserve`; with `free` the block is given back (at the next checkpoint).
+    pub fn unreserve(&mut self, address: u64, free: bool) {
+        let Some((segment, i)) = self.layout.locate(address) else { return };
+        let Some(s) = self.resident.get_mut(segment) else { return };
+        s.reserved -= 1;
+        if free {
+            set(&mut s.freed, i);
+            self.pinned += 1;
+            self.mark_dirty(segment);
+        }
+    }
+
+    /// Forbids allocation of a block that a record not yet replayed names.
+    pub fn forbid(&mut self, address: u64) {
+        let Some((segment, i)) = self.layout.locate(address) else { return };
+        set(self.future.entry(segment).or_insert_with(|| Box::new([0; WORDS])), i);
+        if let Some(s) = self.resident.get_mut(segment)
+            && bit(&s.allocatable, i)
+        {
+            clear(&mut s.allocatable, i);
+            s.available -= 1;
+            self.resident_available -= 1;
+            self.total_available -= 1;
+            if s.available == 0 {
+                self.with_space.remove(&segment);
+            }
+        }
+    }
+
+    /// Ends `forbid` for a block: its record was replayed.
+    pub fn permit(&mut self, address: u64) {
+        if let Some((segment, i)) = self.layout.locate(address)
+            && let Some(bits) = self.future.get_mut(&segment)
+        {
+            clear(bits, i);
+        }
+    }
+
+    /// Ends `forbid` for all blocks.
+    pub fn permit_all(&mut self) {
+        self.future.clear();
+    }
+
+    /// True when the block is offered for allocation.
+    pub fn is_allocatable(&self, address: u64) -> bool {
+        let Some((segment, i)) = self.layout.locate(address) else { return false };
+        self.resident.get(segment).is_some_and(|s| bit(&s.allocatable, i))
+    }
+
+    /// Lets the search for free blocks go on at `segment`.
+    #[cfg(test)]
+    pub fn start_at(&mut self, segment: u32) {
+        self.cursor = segment;
+        self.open = [None; 3];
+        self.evict(0);
+    }
+}

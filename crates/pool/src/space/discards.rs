@@ -1,0 +1,75 @@
+//! Runs of blocks that became free, to be discarded on the disk.
+
+use super::SpaceMap;
+use super::segment::{Bits, N, bit, clear, next_run, set};
+use std::collections::VecDeque;
+
+/// Shortest run of free blocks that is discarded: 1 MiB.
+const DISCARD_BLOCKS: u64 = 256;
+/// Runs noted at most; what is freed beyond that is kept.
+const DISCARDS_NOTED: usize = 16_384;
+
+impl SpaceMap {
+    /// Notes from now on what releases make free, for [`SpaceMap::begin_discard`].
+    pub fn track_discards(&mut self) {
+        self.discards = Some(VecDeque::new());
+    }
+
+    /// A run of free blocks to discard: it cannot be allocated until [`SpaceMap::end_discard`].
+    pub fn begin_discard(&mut self) -> Option<(u64, u64)> {
+        loop {
+            let (address, blocks) = self.discards.as_mut()?.pop_front()?;
+            let Some((segment, from)) = self.layout.locate(address) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            // Some of it may have been allocated since.
+            let free = (from..from + blocks as usize).take_while(|i| bit(&s.allocatable, *i)).count();
+            let rest = blocks - free as u64;
+            if rest > DISCARD_BLOCKS
+                && let Some(discards) = &mut self.discards
+            {
+                discards.push_back((address + free as u64 + 1, rest - 1));
+            }
+            if (free as u64) < DISCARD_BLOCKS {
+                continue;
+            }
+            for i in from..from + free {
+                clear(&mut s.allocatable, i);
+            }
+            s.reserved += 1;
+            s.available -= free as u32;
+            if s.available == 0 {
+                self.with_space.remove(&segment);
+            }
+            self.resident_available -= free as u64;
+            self.total_available -= free as u64;
+            self.pinned += free as u64;
+            return Some((address, free as u64));
+        }
+    }
+
+    /// The discard of a run ended.
+    pub fn end_discard(&mut self, address: u64, blocks: u64) {
+        let Some((segment, from)) = self.layout.locate(address) else { return };
+        let Some(s) = self.resident.get_mut(segment) else { return };
+        for i in from..from + blocks as usize {
+            set(&mut s.allocatable, i);
+        }
+        s.reserved -= 1;
+        s.available += blocks as u32;
+        self.with_space.insert(segment);
+        self.resident_available += blocks;
+        self.total_available += blocks;
+        self.pinned -= blocks;
+    }
+}
+
+/// Notes the long runs in `released`, whose first block is `start`.
+pub(super) fn note_runs(discards: &mut VecDeque<(u64, u64)>, released: &Bits, start: u64) {
+    let mut from = 0;
+    while let Some((at, run)) = next_run(released, from, N) {
+        if run as u64 >= DISCARD_BLOCKS && discards.len() < DISCARDS_NOTED {
+            discards.push_back((start + at as u64, run as u64));
+        }
+        from = at + run;
+    }
+}

@@ -1,0 +1,351 @@
+//! The space map: a 16-bit reference count for every block, and which blocks may be allocated.
+//!
+//! A block may be allocated when its count was zero at the last checkpoint and it was not allocated since (the pin and release rules
+//! of the engine): a block freed now stays untouched until a checkpoint that no longer names it is durable. Counts are kept per
+//! segment, loaded on demand and written to the other of two fixed slots by a checkpoint; the index of slots and checksums is
+//! always in memory, 8 bytes per 8 MiB.
+
+mod allocation;
+mod checkpoint;
+mod discards;
+mod references;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+pub use allocation::Stream;
+pub use checkpoint::SpaceWrites;
+
+use crate::layout::{Layout, ZONE_SEGMENTS};
+use crate::page::crc32c;
+use crate::root::SlotEntry;
+use media::BLOCK_BYTES;
+use rustc_hash::FxHashMap;
+use segment::{Bits, N, Resident, Segment, WORDS, bit, set};
+use std::collections::{BTreeSet, VecDeque};
+
+/// A count that reached this stays there: the block is never freed again by counting.
+pub const STICKY: u16 = u16::MAX;
+
+/// Reference counts and allocation.
+pub struct SpaceMap {
+    layout: Layout,
+    resident: Resident,
+    index: Vec<SlotEntry>,
+    zones: Vec<SlotEntry>,
+    groups: Vec<SlotEntry>,
+    /// Resident segments with allocatable blocks.
+    with_space: BTreeSet<u32>,
+    open: [Option<(u32, usize)>; 3],
+    cursor: u32,
+    /// Blocks that data and map pages can use.
+    usable: u64,
+    resident_available: u64,
+    total_available: u64,
+    /// As the root says and as it changed since: a number of the disk, so it may be wrong, and nothing is subtracted below zero.
+    allocated: u64,
+    pinned: u64,
+    dirty: Vec<u32>,
+    frozen: Vec<u32>,
+    /// Segments with frozen blocks that a flip did not release.
+    held: BTreeSet<u32>,
+    future: FxHashMap<u32, Box<Bits>>,
+    /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
+    lost: FxHashMap<u32, String>,
+    clock: VecDeque<u32>,
+    /// Runs that releases made free, to be discarded; `None` when nobody wants them.
+    discards: Option<VecDeque<(u64, u64)>>,
+    /// Zones whose index has to be written although none of their segments changed.
+    stale: BTreeSet<u32>,
+    /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
+    growing: Option<u32>,
+}
+
+impl SpaceMap {
+    /// The map of an empty pool.
+    pub fn new(layout: Layout) -> Self {
+        let mut map = Self {
+            layout,
+            resident: Resident::new(layout.segments()),
+            index: unwritten(layout.segments()),
+            zones: vec![SlotEntry::default(); layout.zones() as usize],
+            groups: vec![SlotEntry::default(); layout.groups() as usize],
+            with_space: BTreeSet::new(),
+            open: [None; 3],
+            cursor: 0,
+            usable: layout.usable_blocks(),
+            resident_available: 0,
+            total_available: 0,
+            allocated: 0,
+            pinned: 0,
+            dirty: Vec::new(),
+            frozen: Vec::new(),
+            held: BTreeSet::new(),
+            future: FxHashMap::default(),
+            lost: FxHashMap::default(),
+            clock: VecDeque::new(),
+            discards: None,
+            stale: BTreeSet::new(),
+            growing: None,
+        };
+        map.recount();
+        map
+    }
+
+    fn recount(&mut self) {
+        self.total_available = (0..self.layout.segments()).map(|s| self.indexed_free(s)).sum();
+    }
+
+    /// Free blocks of a segment that is not resident.
+    fn indexed_free(&self, segment: u32) -> u64 {
+        if self.layout.is_metadata(segment) || self.lost.contains_key(&segment) {
+            return 0;
+        }
+        match self.index.get(segment as usize) {
+            Some(e) if e.slot().is_some() => u64::from(e.free()),
+            _ => self.layout.segment_blocks(segment),
+        }
+    }
+
+    /// Takes over the index read from disk: `zone_pages` in order, empty where the zone was never written.
+    pub fn load_index(&mut self, groups: Vec<SlotEntry>, zones: Vec<SlotEntry>, index: Vec<SlotEntry>, allocated: u64) {
+        self.groups = groups;
+        self.zones = zones;
+        self.index = index;
+        self.allocated = allocated;
+        self.recount();
+    }
+
+    /// The upper index, for the root.
+    pub fn groups(&self) -> &[SlotEntry] {
+        &self.groups
+    }
+
+    /// Blocks whose count is not zero.
+    pub fn allocated(&self) -> u64 {
+        self.allocated
+    }
+
+    /// Blocks that may be allocated now.
+    pub fn available(&self) -> u64 {
+        self.total_available
+    }
+
+    /// Blocks freed but not yet released by a checkpoint.
+    pub fn pinned(&self) -> u64 {
+        self.pinned
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The segment of `address` if its counts are not in memory; `Err` when the address is outside the data area.
+    #[inline]
+    pub fn missing(&mut self, address: u64) -> Result<Option<u32>, String> {
+        let Some((segment, _)) = self.layout.locate(address) else {
+            return Err(format!("block {address} lies outside the data area"));
+        };
+        if self.layout.is_metadata(segment) {
+            return Err(format!("block {address} lies in the space map"));
+        }
+        if let Some(s) = self.resident.get_mut(segment) {
+            s.referenced = true;
+            return Ok(None);
+        }
+        if let Some(reason) = self.lost.get(&segment) {
+            return Err(reason.clone());
+        }
+        Ok((!self.materialise(segment)).then_some(segment))
+    }
+
+    /// Makes a never-written segment resident. False when it has to be read.
+    fn materialise(&mut self, segment: u32) -> bool {
+        if self.index.get(segment as usize).is_none_or(|e| e.slot().is_some()) || self.layout.is_metadata(segment) {
+            return false;
+        }
+        self.insert(segment, Box::new([0; N]));
+        true
+    }
+
+    /// The counts of a segment fail their checksum. From now on every block there counts as one that too many refer to, which the next checkpoint makes
+    /// durable: nothing there is allocated or given back until a repair counts anew.
+    pub fn give_up(&mut self, segment: u32) {
+        if self.resident.contains(segment) || self.layout.is_metadata(segment) {
+            return;
+        }
+        let blocks = self.layout.segment_blocks(segment) as usize;
+        let mut counts = Box::new([0; N]);
+        counts[..blocks].fill(STICKY);
+        self.allocated += self.indexed_free(segment);
+        self.insert(segment, counts);
+        if let Some(s) = self.resident.get_mut(segment) {
+            s.dirty = true;
+            self.dirty.push(segment);
+        }
+    }
+
+    /// True when these are the counts of a segment that was given up.
+    pub fn is_given_up(&self, segment: u32, counts: &[u16; N]) -> bool {
+        counts[..self.layout.segment_blocks(segment) as usize].iter().all(|count| *count == STICKY)
+    }
+
+    /// The counts of a segment cannot be read.
+    pub fn lose(&mut self, segment: u32, reason: &str) {
+        if !self.resident.contains(segment) && !self.lost.contains_key(&segment) {
+            self.total_available -= self.indexed_free(segment);
+            self.lost.insert(segment, reason.to_owned());
+        }
+    }
+
+    /// What the index says of a segment: where its counts were written last.
+    pub fn entry(&self, segment: u32) -> SlotEntry {
+        self.index.get(segment as usize).copied().unwrap_or_default()
+    }
+
+    /// Block to read for `segment`, and the CRC it must have.
+    pub fn source(&self, segment: u32) -> Option<(u64, u32)> {
+        let entry = self.index.get(segment as usize)?;
+        Some((self.layout.counts_block(segment, entry.slot()?), entry.crc()))
+    }
+
+    /// Checks a count block read for `segment` and makes it resident.
+    pub fn load(&mut self, segment: u32, block: &[u8]) -> Result<(), String> {
+        let (address, crc) = self.source(segment).ok_or_else(|| format!("segment {segment} was never written"))?;
+        if self.resident.contains(segment) {
+            return Ok(());
+        }
+        let found = crc32c(block);
+        if found != crc || block.len() != BLOCK_BYTES {
+            return Err(format!(
+                "reference counts of segment {segment} (block {address}): checksum {found:08x}, index says {crc:08x}"
+            ));
+        }
+        let mut counts = Box::new([0u16; N]);
+        for (count, raw) in counts.iter_mut().zip(block.as_chunks::<2>().0) {
+            *count = u16::from_le_bytes(*raw);
+        }
+        self.insert(segment, counts);
+        Ok(())
+    }
+
+    fn insert(&mut self, segment: u32, counts: Box<[u16; N]>) {
+        let blocks = self.layout.segment_blocks(segment) as usize;
+        let future = self.future.get(&segment);
+        let mut allocatable = [0; WORDS];
+        let mut available = 0;
+        let mut zero_counts = 0;
+        for (i, count) in counts.iter().enumerate().take(blocks) {
+            if *count == 0 {
+                zero_counts += 1;
+                if !future.is_some_and(|f| bit(f, i)) {
+                    set(&mut allocatable, i);
+                    available += 1;
+                }
+            }
+        }
+        self.total_available = self.total_available - self.indexed_free(segment) + u64::from(available);
+        self.resident_available += u64::from(available);
+        if available > 0 {
+            self.with_space.insert(segment);
+        }
+        self.clock.push_back(segment);
+        self.resident.insert(
+            segment,
+            Segment {
+                counts,
+                allocatable,
+                freed: [0; WORDS],
+                frozen: [0; WORDS],
+                available,
+                zero_counts,
+                reserved: 0,
+                dirty: false,
+                flushing: false,
+                referenced: true,
+            },
+        );
+    }
+
+    fn mark_dirty(&mut self, segment: u32) {
+        if let Some(s) = self.resident.get_mut(segment)
+            && !s.dirty
+        {
+            s.dirty = true;
+            self.dirty.push(segment);
+        }
+    }
+
+    /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
+    pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
+        if let Some(known) = self.index.get_mut(segment as usize) {
+            *known = entry;
+            self.stale.insert(segment / ZONE_SEGMENTS as u32);
+        }
+    }
+
+    /// The index of a zone cannot be read, or something else calls for a new root: the next checkpoint writes it anew.
+    pub fn distrust(&mut self, zone: u32) {
+        self.stale.insert(zone);
+    }
+
+    /// True when the next checkpoint mends something.
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// All entries are known to be right, and so many blocks are in use.
+    pub fn rebuilt(&mut self, allocated: u64) {
+        self.allocated = allocated;
+        self.recount();
+    }
+
+    /// True when the segment's counts are in memory.
+    pub fn is_resident(&self, segment: u32) -> bool {
+        self.resident.contains(segment)
+    }
+
+    /// True when blocks of the segment are in use, as far as index and memory tell.
+    pub fn in_use(&self, segment: u32) -> bool {
+        let blocks = self.layout.segment_blocks(segment);
+        let free = self.resident.get(segment).map_or(self.indexed_free(segment), |s| u64::from(s.zero_counts));
+        !self.layout.is_metadata(segment) && free < blocks
+    }
+
+    /// Blocks that data and map pages can use, allocated or not.
+    pub fn usable(&self) -> u64 {
+        self.usable
+    }
+
+    /// Drops clean segments from memory until at most `limit` remain, least recently used first.
+    pub fn evict(&mut self, limit: usize) {
+        let mut chances = self.clock.len() * 2;
+        while self.resident.len() > limit && chances > 0 {
+            chances -= 1;
+            let Some(segment) = self.clock.pop_front() else { return };
+            let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
+            let Some(s) = self.resident.get_mut(segment) else { continue };
+            let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
+            // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
+            let unknown = self.index[segment as usize].slot().is_none() || self.future.contains_key(&segment);
+            if busy || s.referenced || unknown {
+                s.referenced = false;
+                self.clock.push_back(segment);
+                continue;
+            }
+            self.resident_available -= u64::from(s.available);
+            self.total_available -= u64::from(s.available);
+            self.with_space.remove(&segment);
+            self.resident.remove(segment);
+            self.total_available += self.indexed_free(segment);
+        }
+    }
+}
+
+/// Entries of so many segments that were never written, in memory that is not touched.
+pub fn unwritten(segments: u32) -> Vec<SlotEntry> {
+    let segments = segments as usize;
+    <SlotEntry as zerocopy::FromZeros>::new_vec_zeroed(segments)
+        .unwrap_or_else(|_| vec![SlotEntry::default(); segments])
+}

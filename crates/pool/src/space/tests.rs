@@ -1,0 +1,50 @@
+use super::*;
+use crate::layout::Layout;
+
+fn map() -> SpaceMap {
+    SpaceMap::new(Layout { start: 2048, end: 2048 * 5 })
+}
+
+#[test]
+fn a_freed_block_waits_for_its_checkpoint() {
+    let mut map = map();
+    assert!(map.prepare(10, &mut Vec::new()));
+    let total = map.available();
+    let a = map.allocate(Stream::Small).unwrap_or(0);
+    assert_eq!(map.increment(a), Some(1));
+    assert_eq!(map.decrement(a), Some(0));
+    assert_eq!((map.available(), map.pinned()), (total - 1, 1));
+    map.freeze();
+    let b = map.allocate(Stream::Small).unwrap_or(0);
+    assert_ne!(a, b);
+    map.increment(b);
+    map.decrement(b); // allocated and freed during the flight: waits for the next one
+    map.release(false);
+    assert_eq!((map.available(), map.pinned()), (total - 1, 1));
+    map.freeze();
+    map.release(false);
+    assert_eq!((map.available(), map.pinned()), (total, 0));
+}
+
+#[test]
+fn runs_are_contiguous() {
+    let mut map = map();
+    assert!(map.prepare(100, &mut Vec::new()));
+    let (a, n) = map.allocate_run(Stream::Large, 100).unwrap_or((0, 0));
+    assert_eq!(n, 100);
+    let (b, _) = map.allocate_run(Stream::Large, 1).unwrap_or((0, 0));
+    assert_eq!(b, a + 100);
+}
+
+#[test]
+fn forbidden_blocks_are_not_allocated() {
+    let mut map = map();
+    for i in 0..2048 {
+        map.forbid(2048 * 2 + i);
+    }
+    assert!(map.prepare(100, &mut Vec::new()));
+    for _ in 0..2048 {
+        let a = map.allocate(Stream::Small).unwrap_or(0);
+        assert!(a >= 2048 * 3);
+    }
+}

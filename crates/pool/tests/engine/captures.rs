@@ -1,0 +1,82 @@
+//! Ranges of a volume kept as they were at one instant.
+use crate::common::{BLOCK, Numbers, Rig};
+use block::BlockError;
+use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation};
+
+fn capture(rig: &mut Rig, source: u64, ranges: &[(u64, u64)]) -> Result<u64, Failure> {
+    let id = rig.core.new_object_id();
+    let size_bytes = rig.core.object(source).unwrap().size_bytes;
+    rig.change(CatalogChange::CreateCapture { id: ObjectId(id), size_bytes })?;
+    rig.run(Operation::Capture { source, capture: id, ranges: ranges.to_vec() })?;
+    Ok(id)
+}
+
+#[test]
+fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
+    const BLOCKS: u64 = 4000;
+    let mut rig = Rig::new(20_000);
+    let mut n = Numbers(5);
+    let source = rig.create(BLOCKS);
+    for round in 0..40u8 {
+        let (start, length) = (n.below(BLOCKS - 300), 1 + n.below(300));
+        rig.write(source, start, length, round + 1).unwrap();
+    }
+    let ranges: Vec<(u64, u64)> = vec![(0, 1), (200, 700), (700, 400), (2047, 2), (3999, 1), (5, 0)];
+    let before = rig.read(source, 0, BLOCKS).unwrap();
+    let free = rig.core.space().free_bytes;
+    let captured = capture(&mut rig, source, &ranges).unwrap();
+    assert_eq!(rig.core.object(captured).unwrap().kind, ObjectKind::Capture);
+    // Pages only: no data was moved.
+    assert!(free - rig.core.space().free_bytes < 40 * BLOCK);
+    rig.write(source, 0, 1000, 99).unwrap();
+    rig.zero(source, 1000, 2000).unwrap();
+    for block in 0..BLOCKS {
+        let found = rig.read(captured, block, 1).unwrap();
+        let inside = ranges.iter().any(|(first, count)| (*first..first + count).contains(&block));
+        let kept = before.slice((block * BLOCK) as usize..((block + 1) * BLOCK) as usize);
+        assert!(if inside { found == kept } else { found.iter().all(|byte| *byte == 0) }, "block {block}");
+    }
+    assert_eq!(rig.write(captured, 0, 1, 1), Err(Failure::Block(BlockError::ReadOnly)));
+    rig.assert_clean();
+    // It is there after a crash, for whoever opens the pool to take away.
+    let mut rig = rig.crash();
+    assert_eq!(rig.core.object(captured).unwrap().kind, ObjectKind::Capture);
+    rig.delete(captured);
+    rig.settle();
+    assert_eq!(rig.unique(&[source]), rig.data_blocks());
+    rig.assert_clean();
+}
+
+#[test]
+fn only_captures_take_ranges_and_only_of_others() {
+    let mut rig = Rig::new(8_000);
+    let (source, other) = (rig.create(64), rig.create(64));
+    let captured = capture(&mut rig, source, &[(0, 64)]).unwrap();
+    let mut refused =
+        |source, capture, ranges: Vec<(u64, u64)>| rig.run(Operation::Capture { source, capture, ranges }).unwrap_err();
+    assert_eq!(refused(source, other, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
+    assert_eq!(refused(captured, captured, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
+    assert_eq!(refused(999, captured, vec![(0, 1)]), Failure::Block(BlockError::Gone));
+    for range in [(64, 1), (0, 65), (u64::MAX, 2)] {
+        assert!(matches!(refused(source, captured, vec![range]), Failure::Block(BlockError::OutOfRange { .. })));
+    }
+}
+
+/// A thick volume need not be able to overwrite all of itself because a part of it is kept.
+#[test]
+fn of_a_reserved_volume_only_the_ranges_are_promised_anew() {
+    const BLOCKS: u64 = 2048;
+    let mut rig = Rig::new(8_000);
+    let thick = rig.create(BLOCKS);
+    rig.reserve(thick, 100).unwrap();
+    rig.write(thick, 0, BLOCKS, 1).unwrap();
+    assert!(rig.clone_of(thick, ObjectKind::Snapshot).is_err());
+    let captured = capture(&mut rig, thick, &[(100, 64)]).unwrap();
+    let promised = rig.core.object(thick).unwrap().promised_bytes / BLOCK;
+    assert!((64..100).contains(&promised), "{promised}");
+    for first in (0..BLOCKS).step_by(256) {
+        rig.write(thick, first, 256, 2).unwrap();
+    }
+    assert!(rig.read(captured, 100, 64).unwrap().iter().all(|byte| *byte == 1));
+    rig.assert_clean();
+}

@@ -1,0 +1,188 @@
+//! A pool on a simulated disk, for tests that drive the core by hand.
+
+use bytes::Bytes;
+use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
+use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, Reservation};
+
+pub const BLOCK: u64 = 4096;
+
+pub struct Rig {
+    pub disk: SimDisk,
+    pub core: Core<LocalMedia<SimDisk>>,
+    incarnation: u64,
+    finished: Vec<(u64, Result<Output, Failure>)>,
+}
+
+impl Rig {
+    /// A pool with a log of 1 MiB, and of `blocks` blocks otherwise.
+    pub fn new(blocks: u64) -> Self {
+        Self::with_log(blocks, 1 << 20)
+    }
+
+    /// A pool with a log of `log_bytes`, and of `blocks` blocks otherwise.
+    pub fn with_log(blocks: u64, log_bytes: u64) -> Self {
+        let disk = SimDisk::new(SimOptions::immediate(7, blocks + log_bytes / BLOCK));
+        let uuid = [7; 16];
+        let format = FormatOptions { uuid, log_bytes, root: pool::initial_root(uuid), overwrite: false };
+        let media = LocalMedia::format(disk.clone(), format).unwrap();
+        let (core, _) = Core::open(media, options(1), &mut |_| {}).unwrap();
+        Self { disk, core, incarnation: 1, finished: Vec::new() }
+    }
+
+    /// Runs an operation to its end; background work goes on meanwhile.
+    pub fn run(&mut self, operation: Operation) -> Result<Output, Failure> {
+        let id = self.core.submit(operation);
+        for _ in 0..1_000_000 {
+            if let Some((_, result)) = self.take(id) {
+                return result;
+            }
+            self.core.pump(1);
+        }
+        panic!("an operation never finishes");
+    }
+
+    /// The result of an operation, when it has finished.
+    pub fn take(&mut self, id: u64) -> Option<(u64, Result<Output, Failure>)> {
+        while let Some((found, result)) = self.core.poll_finished() {
+            self.finished.push((found, result));
+        }
+        let at = self.finished.iter().position(|(found, _)| *found == id)?;
+        Some(self.finished.swap_remove(at))
+    }
+
+    /// The pool, opened again after an orderly end.
+    pub fn reopen(&mut self) -> Core<LocalMedia<SimDisk>> {
+        self.incarnation += 1;
+        let media = LocalMedia::open(self.disk.clone()).unwrap();
+        Core::open(media, options(self.incarnation), &mut |_| {}).unwrap().0
+    }
+
+    /// Opens the pool again with its space map made anew.
+    pub fn repair(&mut self) {
+        self.incarnation += 1;
+        let media = LocalMedia::open(self.disk.clone()).unwrap();
+        let (mut core, _, report) =
+            Core::open_repairing(media, options(self.incarnation), 64 << 20, &mut |_| {}).unwrap();
+        assert!(report.count > 0);
+        core.checkpoint().unwrap();
+        self.core = core;
+    }
+
+    pub fn disk_blocks(&self) -> u64 {
+        use media::Disk;
+        self.disk.block_count()
+    }
+
+    pub fn create(&mut self, blocks: u64) -> u64 {
+        let id = self.core.new_object_id();
+        self.change(CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: blocks * BLOCK }).unwrap();
+        id
+    }
+
+    pub fn clone_of(&mut self, source: u64, kind: ObjectKind) -> Result<u64, Failure> {
+        let id = self.core.new_object_id();
+        self.change(CatalogChange::CloneObject { source: ObjectId(source), id: ObjectId(id), kind })?;
+        Ok(id)
+    }
+
+    pub fn delete(&mut self, id: u64) {
+        self.change(CatalogChange::DeleteObject { id: ObjectId(id) }).unwrap();
+    }
+
+    pub fn reserve(&mut self, id: u64, overwrite_percent: u8) -> Result<(), Failure> {
+        let reservation = Some(Reservation { overwrite_percent });
+        self.change(CatalogChange::SetReservation { id: ObjectId(id), reservation })
+    }
+
+    pub fn change(&mut self, change: CatalogChange) -> Result<(), Failure> {
+        self.run(Operation::Catalog(vec![change])).map(|_| ())
+    }
+
+    /// Writes `count` blocks filled with `byte`.
+    pub fn write(&mut self, object: u64, block: u64, count: u64, byte: u8) -> Result<(), Failure> {
+        let data = Bytes::from(vec![byte; (count * BLOCK) as usize]);
+        self.run(Operation::Write { object, offset: block * BLOCK, data, forced: false }).map(|_| ())
+    }
+
+    pub fn zero(&mut self, object: u64, block: u64, count: u64) -> Result<(), Failure> {
+        let ranges = vec![(block * BLOCK, count * BLOCK)];
+        self.run(Operation::Zero { object, ranges, forced: false }).map(|_| ())
+    }
+
+    pub fn copy(&mut self, from: (u64, u64), to: (u64, u64), count: u64) -> Result<(), Failure> {
+        let operation = Operation::Clone {
+            source: from.0,
+            source_offset: from.1 * BLOCK,
+            destination: to.0,
+            destination_offset: to.1 * BLOCK,
+            length: count * BLOCK,
+        };
+        self.run(operation).map(|_| ())
+    }
+
+    pub fn read(&mut self, object: u64, block: u64, count: u64) -> Result<Bytes, Failure> {
+        let length = (count * BLOCK) as usize;
+        match self.run(Operation::Read { object, offset: block * BLOCK, length })? {
+            Output::Data(data) => Ok(data),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn unique(&mut self, objects: &[u64]) -> u64 {
+        match self.run(Operation::Unique { objects: objects.to_vec() }).unwrap() {
+            Output::Bytes(bytes) => bytes / BLOCK,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Gives everything detached back and takes checkpoints until nothing is pinned.
+    pub fn settle(&mut self) {
+        for _ in 0..100_000 {
+            self.core.pump(64);
+            if !self.core.wants_turn() {
+                break;
+            }
+        }
+        assert!(!self.core.wants_turn());
+        for _ in 0..3 {
+            self.core.checkpoint().unwrap();
+        }
+    }
+
+    /// Blocks of data in use.
+    pub fn data_blocks(&mut self) -> u64 {
+        let space = self.core.space();
+        (space.used_bytes - space.metadata_bytes) / BLOCK
+    }
+
+    pub fn assert_clean(&mut self) {
+        let report = self.core.check(true, &mut |_| {}).unwrap();
+        assert_eq!(report.findings, Vec::<String>::new());
+    }
+
+    /// Cuts the power and opens the pool again.
+    pub fn crash(self) -> Self {
+        let disk = self.disk.crash();
+        let media = LocalMedia::open(disk.clone()).unwrap();
+        let incarnation = self.incarnation + 1;
+        let (core, _) = Core::open(media, options(incarnation), &mut |_| {}).unwrap();
+        Self { disk, core, incarnation, finished: Vec::new() }
+    }
+}
+
+fn options(incarnation: u64) -> Options {
+    Options { memory_bytes: 16 << 20, incarnation, destage_batch: 64, ..Options::default() }
+}
+
+/// Numbers that look random, from a seed.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % n
+    }
+}

@@ -1,0 +1,160 @@
+//! The working reserve: in a full pool locks, small overwrites and documents still change, and what grows is refused.
+use crate::common::{BLOCK, Rig};
+use block::{BlockError, CompareOutcome};
+use bytes::Bytes;
+use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation, Output, PoolError};
+
+const LOG_BYTES: u64 = 16 << 20;
+/// Blocks of the pools: the reserve is a 256th, 40 blocks.
+const BLOCKS: u64 = 2048 * 5;
+
+fn is_full<T: std::fmt::Debug>(result: &Result<T, Failure>) -> bool {
+    matches!(result, Err(Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull)))
+}
+
+/// Writes to a thin volume until the pool has no room for it.
+fn fill(rig: &mut Rig, thin: u64) {
+    for block in 0..2 * BLOCKS {
+        let written = rig.write(thin, block, 1, 3);
+        if is_full(&written) {
+            return;
+        }
+        written.unwrap();
+    }
+    panic!("the pool was never full");
+}
+
+fn put(rig: &mut Rig, key: &str, bytes: usize) -> Result<(), Failure> {
+    rig.change(CatalogChange::PutDocument { key: key.into(), value: Bytes::from(vec![7; bytes]) })
+}
+
+/// Compares one block with `old` and writes `new`.
+fn compare_and_write(rig: &mut Rig, object: u64, block: u64, old: u8, new: u8) -> Result<(), Failure> {
+    let filled = |byte| Bytes::from(vec![byte; 512]);
+    let operation = Operation::CompareAndWrite {
+        object,
+        offset: block * BLOCK,
+        compare: filled(old),
+        data: filled(new),
+        forced: false,
+    };
+    match rig.run(operation)? {
+        Output::Compared(CompareOutcome::Written) => Ok(()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A cluster could not fence in a full pool: a change of persistent reservations that survive power loss puts a document in place of one as large,
+/// and that was counted as growth.
+#[test]
+fn documents_can_be_replaced_in_a_full_pool() {
+    let mut rig = Rig::with_log(BLOCKS, LOG_BYTES);
+    put(&mut rig, "reservations", 4000).unwrap();
+    let thin = rig.create(2 * BLOCKS);
+    fill(&mut rig, thin);
+    for bytes in [4000, 4000, 100, 4000, 4500] {
+        put(&mut rig, "reservations", bytes).unwrap();
+    }
+    put(&mut rig, "new", 300).unwrap();
+    let id = ObjectId(rig.core.new_object_id());
+    let created = rig.change(CatalogChange::CreateVolume { id, size_bytes: 1 << 20 });
+    assert!(is_full(&created), "{created:?}");
+
+    // Not without end; then what replaces still does, and space can be given back.
+    let mut refused = None;
+    for more in 0..100 {
+        let added = put(&mut rig, &format!("more{more}"), 10_000);
+        if is_full(&added) {
+            refused = Some(more);
+            break;
+        }
+        added.unwrap();
+    }
+    assert!(refused.is_some_and(|more| more > 1), "{refused:?}");
+    put(&mut rig, "reservations", 4500).unwrap();
+    put(&mut rig, "more0", 9_000).unwrap();
+    assert!(is_full(&put(&mut rig, "reservations", 20_000)));
+    rig.assert_clean();
+    let mut rig = rig.crash();
+    put(&mut rig, "reservations", 4500).unwrap();
+    rig.zero(thin, 0, 1000).unwrap();
+    put(&mut rig, "reservations", 20_000).unwrap();
+    rig.write(thin, 0, 1, 9).unwrap();
+    rig.assert_clean();
+}
+
+/// A volume of 1 024 blocks, a snapshot of it, and then a full pool.
+fn shared_and_full() -> (Rig, u64, u64) {
+    let mut rig = Rig::with_log(BLOCKS, LOG_BYTES);
+    let volume = rig.create(2048);
+    rig.write(volume, 0, 1024, 1).unwrap();
+    rig.clone_of(volume, ObjectKind::Snapshot).unwrap();
+    let thin = rig.create(2 * BLOCKS);
+    fill(&mut rig, thin);
+    (rig, volume, thin)
+}
+
+#[test]
+fn locks_change_after_a_snapshot_in_a_full_pool() {
+    let (mut rig, volume, thin) = shared_and_full();
+    // Locks and a small overwrite of what the snapshot shares.
+    compare_and_write(&mut rig, volume, 0, 1, 2).unwrap();
+    compare_and_write(&mut rig, volume, 0, 2, 3).unwrap();
+    rig.write(volume, 1, 1, 4).unwrap();
+    // What grows does not.
+    assert!(is_full(&compare_and_write(&mut rig, volume, 1500, 0, 1)));
+    assert!(is_full(&rig.write(volume, 1500, 1, 1)));
+    assert!(is_full(&rig.write(volume, 8, 17, 1)), "68 KiB is no small overwrite");
+    assert!(is_full(&rig.write(volume, 1023, 2, 1)), "half of it grows");
+
+    // Overwriting takes half of the reserve, locks the rest.
+    let mut overwritten = 1;
+    while !is_full(&rig.write(volume, 1 + overwritten, 1, 4)) {
+        overwritten += 1;
+        assert!(overwritten < 100);
+    }
+    assert!(overwritten > 8, "{overwritten}");
+    let mut locked = 0;
+    while !is_full(&compare_and_write(&mut rig, volume, 200 + locked, 1, 5)) {
+        locked += 1;
+        assert!(locked < 100);
+    }
+    assert!(locked > 8, "{locked}");
+    // What has a block of its own by now goes on and on.
+    for round in 3..20 {
+        compare_and_write(&mut rig, volume, 0, round, round + 1).unwrap();
+        rig.write(volume, 1, overwritten, round).unwrap();
+    }
+    rig.assert_clean();
+
+    // Space that comes back is of use at once.
+    let mut rig = rig.crash();
+    assert!(is_full(&compare_and_write(&mut rig, volume, 200 + locked, 1, 5)));
+    rig.zero(thin, 0, 1000).unwrap();
+    compare_and_write(&mut rig, volume, 200 + locked, 1, 5).unwrap();
+    rig.write(volume, 1023, 2, 1).unwrap();
+    rig.write(volume, 8, 17, 1).unwrap();
+    rig.assert_clean();
+}
+
+#[test]
+fn sixteen_blocks_are_a_small_overwrite() {
+    let (mut rig, volume, _) = shared_and_full();
+    rig.write(volume, 100, 16, 8).unwrap();
+    assert_eq!(rig.read(volume, 115, 1).unwrap()[0], 8);
+    rig.assert_clean();
+}
+
+/// What is free in the pool is what new content can use: the reserves are not part of it.
+#[test]
+fn the_reserve_is_not_counted_as_free() {
+    let (mut rig, volume, _) = shared_and_full();
+    let full = rig.core.space();
+    assert!(full.free_bytes < 400 << 10, "{full:?}");
+    compare_and_write(&mut rig, volume, 0, 1, 2).unwrap();
+    let after = rig.core.space();
+    assert!(
+        after.free_bytes <= full.free_bytes && after.used_bytes + after.free_bytes == after.size_bytes,
+        "{after:?}"
+    );
+}

@@ -1,0 +1,117 @@
+//! What would a VMware host conclude about this logical unit? Against any iSCSI target, without root.
+//!
+//! Read-only, a primitive is Supported when the unit announces it, and the reason says so. With a write test it is *proved*: done on a scratch range,
+//! looked at, timed, and the bytes on the wire counted; then the range is as it was. One file a primitive below `primitives`.
+#![forbid(unsafe_code)]
+
+mod primitives;
+mod report;
+mod scratch;
+
+pub use primitives::{Primitive, Status, Verdict};
+pub use report::Report;
+
+use data_mover::{Device, DeviceError, Identity};
+use iscsi_initiator::url::Url;
+use iscsi_initiator::{Interrupts, LogicalUnit, ProbeError as FindError, Session, SessionError};
+use scratch::Scratch;
+use thiserror::Error;
+
+/// Why nothing can be said.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// No session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// No logical unit.
+    #[error(transparent)]
+    Unit(#[from] FindError),
+    /// A command that every unit knows failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The unit is too small, or its blocks are too large, for a scratch range.
+    #[error("{0}")]
+    NoScratch(String),
+    /// The scratch range could not be put back; it is named.
+    #[error(
+        "the write test failed ({reason}), and {blocks} blocks from LBA {lba} on could not be put back as they were"
+    )]
+    NotRestored {
+        /// First block.
+        lba: u64,
+        /// Blocks.
+        blocks: u64,
+        /// What happened.
+        reason: DeviceError,
+    },
+    /// A signal asked for the end; what the write test wrote was put back.
+    #[error("interrupted")]
+    Interrupted,
+    /// The runtime could not be made.
+    #[error("cannot start: {0}")]
+    Start(#[from] std::io::Error),
+}
+
+/// How to probe.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Prove each primitive on a scratch range.
+    pub write_test: bool,
+    /// Settings of the sessions.
+    pub session: iscsi_initiator::Options,
+}
+
+/// The unit, and a second session to it for what takes two hosts.
+pub(crate) struct Subject {
+    pub(crate) unit: LogicalUnit,
+    pub(crate) other: LogicalUnit,
+}
+
+impl Subject {
+    pub(crate) fn identity(&self) -> &Identity {
+        self.unit.identity()
+    }
+}
+
+/// Probes a logical unit; on a runtime of its own.
+pub fn probe(url: &Url, options: &Options) -> Result<Report, ProbeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, probe_here(url, options))
+}
+
+async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> {
+    let first = Session::connect(url, &options.session).await?;
+    let second = Session::connect(url, &options.session.other_way(1)).await?;
+    let subject =
+        Subject { unit: LogicalUnit::find(&first, url.lun).await?, other: LogicalUnit::find(&second, url.lun).await? };
+    let inquiry = subject.unit.inquiry(None).await?;
+    let mut report = Report::new(&subject, &inquiry, options.write_test);
+    if options.write_test {
+        // From here on a signal does not end the program by itself.
+        let mut interrupts = Interrupts::watch()?;
+        let scratch = Scratch::take(&subject).await?;
+        let verdicts = tokio::select! {
+            verdicts = prove(&subject, &scratch) => Some(verdicts),
+            () = interrupts.next() => None,
+        };
+        // Whatever came of it, the range is put back first; and what was sent lands before that.
+        tokio::join!(first.at_rest(options.session.timeout), second.at_rest(options.session.timeout));
+        scratch.restore(&subject).await?;
+        report.verdicts = verdicts.ok_or(ProbeError::Interrupted)??;
+    } else {
+        report.verdicts = Primitive::ALL.iter().map(|primitive| primitive.announced(&subject)).collect();
+    }
+    report.verdicts.push(primitives::alerts::verdict(&subject).await?);
+    first.logout().await?;
+    second.logout().await?;
+    Ok(report)
+}
+
+async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Vec<Verdict>, ProbeError> {
+    Ok(vec![
+        primitives::ats::prove(subject, scratch).await?,
+        primitives::xcopy::prove(subject, scratch).await?,
+        primitives::zero::prove(subject, scratch).await?,
+        primitives::unmap::prove(subject, scratch).await?,
+    ])
+}

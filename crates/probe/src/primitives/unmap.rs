@@ -1,0 +1,43 @@
+//! UNMAP: the blocks are free, as GET LBA STATUS says, and read as zeros if LBPRZ says so.
+
+use super::{Primitive, Status, Verdict, pattern, timed};
+use crate::Subject;
+use crate::scratch::{Scratch, is_unmapped};
+use data_mover::{Device, DeviceError};
+
+pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdict, DeviceError> {
+    let unit = &subject.unit;
+    let identity = unit.identity();
+    let limits = identity.limits;
+    if limits.unmap == 0 {
+        // A host does not send what is not announced.
+        return Ok(Primitive::Unmap.announced(subject));
+    }
+    let bytes = usize::try_from(scratch.part * u64::from(identity.block_bytes)).unwrap_or(0);
+    let unmapped = async {
+        unit.write(scratch.at(0), pattern(11, bytes)).await?;
+        let cost = timed(subject, async |_| unit.unmap(&[scratch.extent(0)]).await).await?;
+        Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
+    };
+    let ((latency, wire_bytes), found) = match unmapped.await {
+        Ok(unmapped) => unmapped,
+        Err(error) => return Verdict::failed(Primitive::Unmap, error),
+    };
+    let zeros = found.iter().all(|byte| *byte == 0);
+    if unit.reads_zeros() && !zeros {
+        return Ok(Verdict::wrong(Primitive::Unmap, "LBPRZ is set, and unmapped blocks do not read as zeros"));
+    }
+    let told = match is_unmapped(subject, scratch.at(0), scratch.part).await? {
+        Some(true) => "GET LBA STATUS agrees",
+        Some(false) => "GET LBA STATUS still says mapped",
+        None => "the unit has no GET LBA STATUS",
+    };
+    let grain = u64::from(limits.unmap_granularity) * u64::from(identity.block_bytes);
+    let grain = if grain == 0 { "no grain told".to_owned() } else { format!("grain {} KiB", grain >> 10) };
+    let reason = format!("UNMAP, {grain}, LBPRZ={}; {told}", u8::from(unit.reads_zeros()));
+    Ok(Verdict {
+        latency: Some(latency),
+        wire_bytes: Some(wire_bytes),
+        ..Verdict::new(Primitive::Unmap, Status::Supported, reason)
+    })
+}

@@ -1,0 +1,34 @@
+//! WRITE SAME of zeros: reads back as zeros.
+
+use super::{Primitive, Status, Verdict, pattern, timed};
+use crate::Subject;
+use crate::scratch::Scratch;
+use data_mover::{Device, DeviceError};
+
+pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdict, DeviceError> {
+    let unit = &subject.unit;
+    let bytes = usize::try_from(scratch.part * u64::from(unit.identity().block_bytes)).unwrap_or(0);
+    let zeroed = async {
+        unit.write(scratch.at(0), pattern(9, bytes)).await?;
+        let cost = timed(subject, async |_| unit.write_zeros(scratch.extent(0), true).await).await?;
+        Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
+    };
+    let ((latency, wire_bytes), found) = match zeroed.await {
+        Ok(zeroed) => zeroed,
+        Err(error) => return Verdict::failed(Primitive::Zero, error),
+    };
+    if found.iter().any(|byte| *byte != 0) {
+        return Ok(Verdict::wrong(Primitive::Zero, "WRITE SAME ended with GOOD, and the blocks do not read as zeros"));
+    }
+    let most = match unit.identity().limits.write_same {
+        0 => "not announced in VPD page B0h".to_owned(),
+        blocks if blocks >= u64::from(u32::MAX) => "no limit".to_owned(),
+        blocks => format!("at most {} MiB", blocks.saturating_mul(unit.identity().block_bytes.into()) >> 20),
+    };
+    let reason = format!("WRITE SAME (16), {most}; reads back as zeros");
+    Ok(Verdict {
+        latency: Some(latency),
+        wire_bytes: Some(wire_bytes),
+        ..Verdict::new(Primitive::Zero, Status::Supported, reason)
+    })
+}

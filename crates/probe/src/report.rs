@@ -1,0 +1,173 @@
+//! What was found, for people, for programs, and as esxcli prints it.
+
+use crate::Subject;
+use crate::primitives::{Status, Verdict};
+use data_mover::Device;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Everything about a logical unit.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// T10 vendor identification.
+    pub vendor: String,
+    /// Product identification.
+    pub product: String,
+    /// Product revision level.
+    pub revision: String,
+    /// NAA designator in hexadecimal.
+    pub naa: Option<String>,
+    /// Size in bytes.
+    pub size: u64,
+    /// Bytes in a logical block.
+    pub block_bytes: u32,
+    /// LBPME.
+    pub thin: bool,
+    /// Whether the primitives were tried.
+    pub write_test: bool,
+    /// What keeps a host from telling the unit from others.
+    pub problems: Vec<String>,
+    /// The primitives.
+    pub verdicts: Vec<Verdict>,
+}
+
+fn text(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).trim().to_owned()
+}
+
+impl Report {
+    pub(crate) fn new(subject: &Subject, inquiry: &[u8], write_test: bool) -> Self {
+        let identity = subject.identity();
+        // An 8-byte designator was padded.
+        let naa = identity.naa.map(|naa| {
+            let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
+            naa.iter().take(length).fold(String::from("naa."), |text, byte| text + &format!("{byte:02x}"))
+        });
+        let (vendor, product) = (text(inquiry.get(8..16)), text(inquiry.get(16..32)));
+        let mut problems = Vec::new();
+        if naa.is_none() {
+            problems.push("no NAA designator of the logical unit in VPD page 83h: EXTENDED COPY cannot name it".into());
+        }
+        if vendor.is_empty() || product.is_empty() {
+            problems.push("no vendor or product identification: claim rules cannot match".into());
+        }
+        if subject.other.identity().naa != identity.naa {
+            problems.push("two sessions see different NAA designators at the same LUN".into());
+        }
+        if identity.block_bytes != 512 && identity.block_bytes != 4096 {
+            problems.push(format!("logical blocks of {} bytes: hosts take 512 or 4096", identity.block_bytes));
+        }
+        Self {
+            vendor,
+            product,
+            revision: text(inquiry.get(32..36)),
+            naa,
+            size: identity.blocks.saturating_mul(identity.block_bytes.into()),
+            block_bytes: identity.block_bytes,
+            thin: subject.unit.is_thin(),
+            write_test,
+            problems,
+            verdicts: Vec::new(),
+        }
+    }
+
+    /// True when everything is there that a VMware host looks for.
+    pub fn is_complete(&self) -> bool {
+        let shown = self.verdicts.iter().filter(|verdict| verdict.primitive.esxcli_name().is_some());
+        self.problems.is_empty() && shown.clone().count() == 4 && shown.clone().all(|v| v.status == Status::Supported)
+    }
+
+    /// How to bind VMware's plug-in to units like this.
+    pub fn claim_rule(&self) -> String {
+        format!(
+            "esxcli storage core claimrule add --claimrule-class=VAAI -t vendor -V {} -M \"{}\" -P VMW_VAAIP_T10 -a",
+            self.vendor, self.product
+        )
+    }
+
+    /// The table.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let naa = self.naa.as_deref().unwrap_or("no NAA designator");
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "Vendor {} · Product {} · Revision {} · {naa} · {} MiB · {} · blocks of {}",
+            self.vendor,
+            self.product,
+            self.revision,
+            self.size >> 20,
+            if self.thin { "thin" } else { "thick" },
+            self.block_bytes
+        );
+        let _ = writeln!(out, "{:10}  {:13}  {:>9}  DETAIL", "PRIMITIVE", "STATUS", "LATENCY");
+        for verdict in &self.verdicts {
+            let latency = match verdict.latency {
+                Some(latency) => format!("{:.2} ms", latency.as_secs_f64() * 1e3),
+                None => "–".into(),
+            };
+            let name = verdict.primitive.name().to_uppercase();
+            let _ = writeln!(out, "{name:10}  {:13}  {latency:>9}  {}", verdict.status, verdict.reason);
+        }
+        for problem in &self.problems {
+            let _ = writeln!(out, "problem     {problem}");
+        }
+        let view: Vec<String> = self
+            .verdicts
+            .iter()
+            .filter_map(|v| {
+                Some(format!("{} {}", v.primitive.esxcli_name()?.trim_end_matches(" Status"), word(v.status)))
+            })
+            .collect();
+        let _ = writeln!(out, "ESXi view   {}", view.join(" · "));
+        let _ = writeln!(out, "claim rule  {}", self.claim_rule());
+        out
+    }
+
+    /// As `esxcli storage core device vaai status get` prints it.
+    pub fn esxcli(&self) -> String {
+        let mut out = format!("{}\n   VAAI Plugin Name: \n", self.naa.as_deref().unwrap_or("(no NAA designator)"));
+        for verdict in &self.verdicts {
+            if let Some(name) = verdict.primitive.esxcli_name() {
+                let _ = writeln!(out, "   {name}: {}", word(verdict.status));
+            }
+        }
+        out
+    }
+
+    /// For programs.
+    pub fn json(&self) -> String {
+        let primitive = |verdict: &Verdict| {
+            json!({
+                "primitive": verdict.primitive.name(),
+                "status": verdict.status.to_string(),
+                "reason": verdict.reason,
+                "latency_us": verdict.latency.map(|latency| latency.as_secs_f64() * 1e6),
+                "wire_bytes": verdict.wire_bytes,
+            })
+        };
+        let value: Value = json!({
+            "vendor": self.vendor,
+            "product": self.product,
+            "revision": self.revision,
+            "naa": self.naa,
+            "size_bytes": self.size,
+            "block_bytes": self.block_bytes,
+            "thin": self.thin,
+            "write_test": self.write_test,
+            "complete": self.is_complete(),
+            "problems": self.problems,
+            "claim_rule": self.claim_rule(),
+            "primitives": self.verdicts.iter().map(primitive).collect::<Vec<_>>(),
+        });
+        format!("{value:#}\n")
+    }
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Supported => "supported",
+        Status::NotSupported => "unsupported",
+        Status::Unknown => "unknown",
+    }
+}

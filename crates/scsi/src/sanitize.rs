@@ -1,0 +1,126 @@
+//! SANITIZE: the parameter list of its OVERWRITE service action, SBC-4 §5.30.2.
+
+use zerocopy::byteorder::big_endian::U16;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Byte 1 of the CDB: status comes before the operation is done.
+pub const IMMED: u8 = 0x80;
+/// Byte 1 of the CDB: EXIT FAILURE MODE may end what a failure of the operation leaves behind.
+pub const AUSE: u8 = 0x20;
+
+/// Start of the parameter list; the initialization pattern follows. 4 bytes.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OverwriteHeader {
+    /// INVERT (bit 7), TEST (bits 6-5), OVERWRITE COUNT (bits 4-0).
+    pub flags: u8,
+    reserved: u8,
+    /// Bytes of the initialization pattern.
+    pub pattern_length: U16,
+}
+const _: () = assert!(size_of::<OverwriteHeader>() == 4);
+
+/// How the medium is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overwrite {
+    /// Write passes, 1 to 31.
+    pub count: u8,
+    /// The pattern is inverted from pass to pass; the last pass writes it as it is.
+    pub invert: bool,
+    /// Repeated in each logical block from its first byte on; not empty, at most a logical block.
+    pub pattern: Vec<u8>,
+}
+
+/// Why a parameter list is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverwriteFault {
+    /// A value that is not allowed, at this byte of the list.
+    Field(u16),
+    /// It ends before its pattern does.
+    Length {
+        /// Bytes that it would have.
+        needed_bytes: u64,
+    },
+}
+
+impl Overwrite {
+    /// Bytes of the shortest parameter list.
+    pub const MIN_BYTES: usize = size_of::<OverwriteHeader>() + 1;
+
+    /// Bytes of the longest parameter list.
+    pub const fn max_bytes(logical_block_bytes: usize) -> usize {
+        size_of::<OverwriteHeader>() + logical_block_bytes
+    }
+
+    /// Reads a parameter list.
+    pub fn parse(list: &[u8], logical_block_bytes: usize) -> Result<Self, OverwriteFault> {
+        let Ok((header, rest)) = OverwriteHeader::read_from_prefix(list) else {
+            return Err(OverwriteFault::Length { needed_bytes: Self::MIN_BYTES as u64 });
+        };
+        let (count, invert) = (header.flags & 0x1f, header.flags & 0x80 != 0);
+        let length = usize::from(header.pattern_length.get());
+        if count == 0 || header.flags & 0x60 != 0 {
+            return Err(OverwriteFault::Field(0));
+        }
+        if header.reserved != 0 {
+            return Err(OverwriteFault::Field(1));
+        }
+        if length == 0 || length > logical_block_bytes {
+            return Err(OverwriteFault::Field(2));
+        }
+        let needed_bytes = (size_of::<OverwriteHeader>() + length) as u64;
+        let pattern = rest.get(..length).ok_or(OverwriteFault::Length { needed_bytes })?.to_vec();
+        Ok(Self { count, invert, pattern })
+    }
+
+    /// The parameter list, for initiators and tests.
+    pub fn encode(&self) -> Vec<u8> {
+        let flags = if self.invert { 0x80 } else { 0 } | (self.count & 0x1f);
+        let length = u16::try_from(self.pattern.len()).unwrap_or(u16::MAX);
+        let header = OverwriteHeader { flags, reserved: 0, pattern_length: U16::new(length) };
+        [header.as_bytes(), &self.pattern].concat()
+    }
+
+    /// `bytes` bytes as pass number `pass` (from 0) writes them, a multiple of `logical_block_bytes`.
+    pub fn content(&self, pass: u8, bytes: usize, logical_block_bytes: usize) -> Vec<u8> {
+        let inverted = self.invert && self.count.saturating_sub(1).saturating_sub(pass) % 2 == 1;
+        let mask = if inverted { 0xff } else { 0 };
+        let block: Vec<u8> = self.pattern.iter().cycle().take(logical_block_bytes).map(|byte| byte ^ mask).collect();
+        block.iter().copied().cycle().take(bytes).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn a_parameter_list_has_its_bytes() {
+        let overwrite = Overwrite { count: 3, invert: true, pattern: vec![0xde, 0xad] };
+        assert_eq!(overwrite.encode(), hex!("83 00 0002 dead"));
+        assert_eq!(Overwrite::parse(&hex!("83 00 0002 dead 00"), 512), Ok(overwrite));
+        for (list, fault) in [
+            (&hex!("00 00 0001 aa")[..], OverwriteFault::Field(0)),
+            (&hex!("21 00 0001 aa"), OverwriteFault::Field(0)),
+            (&hex!("01 01 0001 aa"), OverwriteFault::Field(1)),
+            (&hex!("01 00 0000 aa"), OverwriteFault::Field(2)),
+            (&hex!("01 00 0201 aa"), OverwriteFault::Field(2)),
+            (&hex!("01 00 0004 aa"), OverwriteFault::Length { needed_bytes: 8 }),
+            (&hex!("01 00"), OverwriteFault::Length { needed_bytes: 5 }),
+        ] {
+            assert_eq!(Overwrite::parse(list, 512), Err(fault), "{list:02x?}");
+        }
+    }
+
+    /// Each block begins with the first byte of the pattern, and whatever the number of passes, the last one is not inverted.
+    #[test]
+    fn the_last_pass_writes_the_pattern_as_it_is() {
+        let overwrite = |count, invert| Overwrite { count, invert, pattern: vec![1, 2, 3] };
+        assert_eq!(overwrite(1, false).content(0, 8, 4), [1, 2, 3, 1, 1, 2, 3, 1]);
+        assert_eq!(overwrite(2, true).content(0, 4, 4), [0xfe, 0xfd, 0xfc, 0xfe]);
+        assert_eq!(overwrite(2, true).content(1, 4, 4), [1, 2, 3, 1]);
+        assert_eq!(overwrite(3, true).content(0, 4, 4), [1, 2, 3, 1]);
+        assert_eq!(overwrite(2, false).content(0, 4, 4), [1, 2, 3, 1]);
+    }
+}

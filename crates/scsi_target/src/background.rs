@@ -1,0 +1,148 @@
+//! Operations that go on after their command was answered: IMMED of EXTENDED COPY (LID4), POPULATE TOKEN and WRITE USING TOKEN.
+//!
+//! The target has no runtime: whoever owns it polls [`ScsiTarget::run_background`] beside the commands.
+
+use crate::command::Command;
+use crate::commands::{extended_copy, populate_token, write_using_token};
+use crate::copies::Running;
+use crate::invocation::{Invocation, Request};
+use crate::logical_unit::LogicalUnit;
+use crate::nexus::{Nexus, NexusId};
+use crate::sense::Fault;
+use crate::target::ScsiTarget;
+use crate::task_set::TaskAttribute;
+use block::{BlockDevice, VolumeId};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use scsi::Cdb;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// What is to be done.
+pub(crate) enum Work<D> {
+    ExtendedCopy(extended_copy::ParameterList),
+    PopulateToken(populate_token::Request),
+    WriteUsingToken(write_using_token::Request<D>),
+}
+
+/// An operation with everything that it needs.
+struct Job<D> {
+    nexus: Rc<Nexus<D>>,
+    unit: Rc<LogicalUnit<D>>,
+    command: &'static Command,
+    cdb: Cdb,
+    running: Running,
+    work: Work<D>,
+}
+
+/// Operations that were begun and not taken up yet.
+pub(crate) struct Background<D> {
+    queue: RefCell<VecDeque<Job<D>>>,
+    /// Queued and at work.
+    count: Cell<usize>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl<D> Default for Background<D> {
+    fn default() -> Self {
+        Self { queue: RefCell::default(), count: Cell::new(0), waker: RefCell::default() }
+    }
+}
+
+impl<D: BlockDevice> ScsiTarget<D> {
+    /// Leaves an operation to [`Self::run_background`].
+    pub(crate) fn leave_to_background(
+        &self,
+        call: &Invocation<'_, D>,
+        running: Running,
+        work: Work<D>,
+    ) -> Result<(), Fault> {
+        let limit = usize::from(self.limits.copy.total_concurrent_copies);
+        if self.background.count.get() >= limit {
+            return Err(Fault::InsufficientResources);
+        }
+        let nexus = self.nexuses.borrow().get(call.nexus.id).ok_or(Fault::LogicalUnitNotSupported)?;
+        let unit = self.unit(call.unit.volume).ok_or(Fault::LogicalUnitNotSupported)?;
+        running.goes_to_background();
+        let job = Job { nexus, unit, command: call.command, cdb: call.cdb, running, work };
+        self.background.count.set(self.background.count.get() + 1);
+        self.background.queue.borrow_mut().push_back(job);
+        if let Some(waker) = self.background.waker.take() {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// Carries out what commands with IMMED have asked for. Never ends; to be polled on the thread that owns the target.
+    pub async fn run_background(&self) {
+        let mut at_work = FuturesUnordered::new();
+        poll_fn(|context| {
+            loop {
+                while let Some(job) = self.background.queue.borrow_mut().pop_front() {
+                    at_work.push(self.work(job));
+                }
+                match at_work.poll_next_unpin(context) {
+                    Poll::Ready(Some(())) => self.background.count.set(self.background.count.get().saturating_sub(1)),
+                    Poll::Ready(None) | Poll::Pending => break,
+                }
+            }
+            self.background.waker.replace(Some(context.waker().clone()));
+            Poll::<()>::Pending
+        })
+        .await;
+    }
+
+    async fn work(&self, job: Job<D>) {
+        let Job { nexus, unit, command, cdb, running, work } = job;
+        let request = Request {
+            cdb: cdb.0,
+            data_out: Default::default(),
+            expected_data_in: 0,
+            expected_data_out: 0,
+            attribute: TaskAttribute::Simple,
+        };
+        // The command has been answered: it is no longer in the task set.
+        let place = RefCell::new(None);
+        let aborts_before = nexus.aborts.count();
+        let call = Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, aborts_before, place };
+        let (keep, result) = match work {
+            Work::ExtendedCopy(list) => (list.keeps_results(), extended_copy::copy(&call, &list, Some(&running)).await),
+            Work::PopulateToken(request) => (true, populate_token::populate(&call, request, &running).await),
+            Work::WriteUsingToken(request) => (true, write_using_token::write(&call, &request, &running).await),
+        };
+        self.account_background(&call, result.as_ref());
+        running.finish(keep, result.as_ref().map(|_| ()));
+    }
+
+    /// Ends what an I_T nexus has running in the background, and waits until it can have no effect any more. To be called before
+    /// [`Self::detach_nexus`] and when the tasks of the nexus are aborted.
+    pub async fn stop_background_of(&self, nexus: NexusId) {
+        let nexus = self.nexuses.borrow().get(nexus);
+        if let Some(nexus) = nexus {
+            nexus.copies.stop_background().await;
+        }
+    }
+
+    /// The same for every nexus that sees a volume: a reset.
+    pub async fn stop_background_on(&self, volume: VolumeId) {
+        let nexuses = self.nexuses.borrow().all();
+        for nexus in nexuses {
+            if nexus.find(|unit| unit.volume == volume).is_some() {
+                nexus.copies.stop_background().await;
+            }
+        }
+    }
+
+    /// Ends the ROD tokens that have expired, and those that the pool needs the space of. To be called about once a second.
+    pub fn expire_tokens(&self) {
+        self.tokens.expire(self.now_ns());
+        self.tokens.give_way();
+    }
+
+    /// How many ROD tokens there are.
+    pub fn token_count(&self) -> usize {
+        self.tokens.count()
+    }
+}

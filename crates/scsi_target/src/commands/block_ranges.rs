@@ -1,0 +1,73 @@
+//! Block device range descriptors of POPULATE TOKEN and WRITE USING TOKEN, SBC-4 §5.10.3: a list with its own length and limits.
+
+use crate::invocation::Invocation;
+use crate::limits::TokenLimits;
+use crate::sense::Fault;
+use block::{BlockDevice, Extent};
+use scsi::FieldPointer;
+use scsi::rod_token::BlockRange;
+use zerocopy::FromBytes;
+
+const RANGE_BYTES: usize = size_of::<BlockRange>();
+
+/// Where the list stands in a parameter list.
+pub(super) struct Place {
+    /// BLOCK DEVICE RANGE DESCRIPTOR LENGTH.
+    pub length: u16,
+    /// Where that field begins.
+    pub length_at: usize,
+    /// Where the first descriptor begins.
+    pub at: usize,
+}
+
+/// Bytes of the longest list.
+pub(super) fn longest_bytes(limits: &TokenLimits) -> u64 {
+    u64::from(limits.ranges) * RANGE_BYTES as u64
+}
+
+/// The ranges that name blocks, in their order.
+///
+/// * `ParameterListLength`: the list is cut.
+/// * `TooManySegments`: more ranges than MAXIMUM RANGE DESCRIPTORS.
+/// * `OutOfRange`: a range is not inside the logical unit.
+/// * `InvalidFieldInParameterList`: no range, a part of one, a block in two of them, no block at all, or more than MAXIMUM TOKEN TRANSFER SIZE.
+pub(super) fn parse<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    list: &[u8],
+    place: &Place,
+) -> Result<Vec<Extent>, Fault> {
+    let limits = &call.target.limits.tokens;
+    let invalid = |at: usize| Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at));
+    let length = usize::from(place.length);
+    if length == 0 || !length.is_multiple_of(RANGE_BYTES) {
+        return Err(invalid(place.length_at));
+    }
+    let end = place.at + length;
+    let (given_bytes, needed_bytes) = (list.len() as u64, end as u64);
+    let bytes = list.get(place.at..end).ok_or(Fault::ParameterListLength { given_bytes, needed_bytes })?;
+    let (count, limit) = ((length / RANGE_BYTES) as u64, u64::from(limits.ranges));
+    if count > limit {
+        return Err(Fault::TooManySegments { count, limit });
+    }
+    let mut ranges: Vec<Extent> = Vec::with_capacity(length / RANGE_BYTES);
+    let mut blocks = 0;
+    for (index, bytes) in bytes.chunks_exact(RANGE_BYTES).enumerate() {
+        let at = place.at + index * RANGE_BYTES;
+        let raw = BlockRange::read_from_bytes(bytes).map_err(|_| invalid(at))?;
+        let range = call.unit.checked_range(raw.lba.get(), u64::from(raw.block_count.get()))?;
+        let overlaps =
+            |other: &Extent| range.lba.0 < other.lba.0 + other.count && other.lba.0 < range.lba.0 + range.count;
+        if ranges.iter().any(overlaps) {
+            return Err(invalid(at));
+        }
+        blocks += range.count;
+        if blocks > limits.blocks {
+            let at = FieldPointer::parameter_list(at + 8);
+            return Err(Fault::AboveLimit { requested: blocks, limit: limits.blocks, at });
+        }
+        if range.count > 0 {
+            ranges.push(range);
+        }
+    }
+    if ranges.is_empty() { Err(invalid(place.at)) } else { Ok(ranges) }
+}

@@ -1,0 +1,32 @@
+//! COPY OPERATION ABORT (83h/1Ch), SPC-4 §6.3.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::opcode::service_action;
+
+pub(super) const COMMAND: Command = Command {
+    name: "COPY OPERATION ABORT",
+    operation: Operation::CopyOperationAbort,
+    opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
+    service_action: Some(service_action::COPY_OPERATION_ABORT),
+    cdb_usage: &hex!("83 1c ffffffff 0000000000000000 00 00"),
+    data: DataDirection::None,
+    access: Access::Control,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Ends the operation with this list identifier, and returns when it can have no effect any more. Its command ends with TASK ABORTED
+/// if it was not answered yet. What was copied stays. `InvalidFieldInCdb`: no operation of the nexus runs under the identifier.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    if call.nexus.copies.abort(call.cdb.be32::<2>()).await {
+        Ok(Reply::good())
+    } else {
+        Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)))
+    }
+}

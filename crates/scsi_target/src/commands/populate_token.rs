@@ -1,0 +1,146 @@
+//! POPULATE TOKEN (83h/10h), SBC-4 §5.10: makes a ROD token of ranges of the logical unit, the first half of an offloaded data transfer.
+
+use super::block_ranges::{self, Place};
+use crate::background::Work;
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::copies::Running;
+use crate::invocation::{Invocation, Reply};
+use crate::limits::Limits;
+use crate::offload::{OffloadWork, Primitive};
+use crate::sense::Fault;
+use crate::task_set::AccessClass;
+use crate::tokens::NewToken;
+use block::{BlockDevice, BlockError, Extent};
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::opcode::service_action;
+use scsi::rod_token::{IMMED, PopulateTokenHeader, RTV, RodType};
+use scsi::third_party_copy::TransferCountUnits;
+use std::sync::Arc;
+use zerocopy::FromBytes;
+
+const HEADER_BYTES: usize = size_of::<PopulateTokenHeader>();
+/// Least POPULATE TOKEN DATA LENGTH: with one range.
+const LEAST_DATA_LENGTH: u16 = 0x1e;
+/// ROD types that a token is made of.
+pub(crate) const ROD_TYPE: RodType = RodType::POINT_IN_TIME;
+
+pub(super) const COMMAND: Command = Command {
+    name: "POPULATE TOKEN",
+    operation: Operation::PopulateToken,
+    opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
+    service_action: Some(service_action::POPULATE_TOKEN),
+    cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
+    data: DataDirection::Out,
+    access: Access::Read,
+    medium: Medium::Present,
+    unit_attention: UnitAttention::Reported,
+    offload: Some(Primitive::Xcopy),
+};
+
+/// A checked parameter list.
+pub(crate) struct Request {
+    ranges: Vec<Extent>,
+    timeout_s: u32,
+}
+
+/// Header, and the longest list of ranges.
+pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
+    HEADER_BYTES as u64 + block_ranges::longest_bytes(&limits.tokens)
+}
+
+/// Captures the ranges as they are at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.
+///
+/// * `NoResourcesForToken`: the initiator, or all together, have as many as they may.
+/// * `NoResourcesForRod`: the pool has no room for what the token may come to hold.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = u64::from(call.cdb.be32::<10>());
+    if length == 0 {
+        return Ok(Reply::good());
+    }
+    let longest = longest_parameter_list(&call.target.limits);
+    if length > longest {
+        return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: longest });
+    }
+    let list = call.parameter_list(length)?;
+    let (immediate, request) = parse(call, &list)?;
+    call.target.tokens.check_room(&call.nexus.initiator, &call.target.limits.tokens)?;
+    let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);
+    let list_id = call.cdb.be32::<6>();
+    let units = TransferCountUnits::LogicalBlocks;
+    let running = call.nexus.copies.start(list_id, service_action::POPULATE_TOKEN, units, limit)?;
+    if immediate {
+        call.target.leave_to_background(call, running, Work::PopulateToken(request))?;
+        return Ok(Reply::took(length));
+    }
+    let result = populate(call, request, &running).await;
+    running.finish(true, result.as_ref().map(|_| ()));
+    Ok(Reply::took(length).offloaded(result?))
+}
+
+fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<(bool, Request), Fault> {
+    let invalid = |at: usize| Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
+    let limits = &call.target.limits.tokens;
+    let too_short =
+        |_| Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes: HEADER_BYTES as u64 };
+    let (header, _) = PopulateTokenHeader::read_from_prefix(list).map_err(too_short)?;
+    if header.data_length.get() < LEAST_DATA_LENGTH {
+        return invalid(0);
+    }
+    if header.flags & !(RTV | IMMED) != 0 {
+        return invalid(2);
+    }
+    let timeout_s = match header.inactivity_timeout.get() {
+        0 => limits.default_inactivity_s,
+        given if given <= limits.maximum_inactivity_s => given,
+        _ => return invalid(4),
+    };
+    let any_point_in_time = RodType(0x0080_ffff);
+    if header.flags & RTV != 0 && ![ROD_TYPE, any_point_in_time].contains(&RodType(header.rod_type.get())) {
+        return invalid(8);
+    }
+    let place = Place { length: header.range_length.get(), length_at: 14, at: HEADER_BYTES };
+    let ranges = block_ranges::parse(call, list, &place)?;
+    Ok((header.flags & IMMED != 0, Request { ranges, timeout_s }))
+}
+
+/// Makes the token.
+pub(crate) async fn populate<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    request: Request,
+    running: &Running,
+) -> Result<OffloadWork, Fault> {
+    running.check_abort()?;
+    call.unit.check_access(call.nexus, Access::Read)?;
+    call.unit.check_present()?;
+    let _blocks = call.unit.extents.lock(AccessClass::Read, &request.ranges).await;
+    let source = call.unit.device();
+    let device = source.capture(&request.ranges).await.map_err(|error| match error {
+        BlockError::PoolFull => Fault::NoResourcesForRod,
+        error => Fault::from(error),
+    })?;
+    let segments = request.ranges.len();
+    let new = NewToken {
+        initiator: Arc::clone(&call.nexus.initiator),
+        source: call.unit.volume,
+        naa: call.unit.naa,
+        ranges: request.ranges,
+        device,
+        timeout_s: request.timeout_s,
+    };
+    let target = call.target;
+    let token = target.tokens.make(new, &target.limits.tokens, target.now_ns())?;
+    // The volume may have been deleted meanwhile.
+    let exists = target.unit(call.unit.volume).is_some();
+    if !exists || running.check_abort().is_err() {
+        target.tokens.cancel(&token);
+        running.check_abort()?;
+        return Err(Fault::LogicalUnitNotSupported);
+    }
+    running.transferred(token.blocks);
+    for _ in 0..segments {
+        running.segment_done();
+    }
+    running.made(*token.bytes());
+    Ok(OffloadWork::default())
+}

@@ -1,0 +1,91 @@
+//! SANITIZE (48h), SBC-4 §5.30: begins a sanitize operation, or ends what one that failed has left behind. What the operation does is
+//! `crate::sanitize`'s. CRYPTOGRAPHIC ERASE is not listed: content is not encrypted, so there is no key that could be forgotten.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sanitize::{PersistedSanitize, SanitizeMethod};
+use crate::sense::Fault;
+use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::sanitize::{AUSE, IMMED, Overwrite, OverwriteFault};
+use scsi::{Cdb, FieldPointer};
+
+// ZNR is not looked at: there are no zones.
+pub(super) const BLOCK_ERASE: Command = Command {
+    name: "SANITIZE, BLOCK ERASE",
+    operation: Operation::Sanitize,
+    opcode: scsi::opcode::SANITIZE,
+    service_action: Some(service_action::BLOCK_ERASE),
+    cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0
+    data: DataDirection::None,
+    access: Access::Write,
+    // Also when the medium cannot be used: that may be what an earlier operation has left behind.
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+pub(super) const EXIT_FAILURE_MODE: Command = Command {
+    name: "SANITIZE, EXIT FAILURE MODE",
+    service_action: Some(service_action::EXIT_FAILURE_MODE),
+    cdb_usage: &hex!("48 bf 0000000000 0000 00"),
+    ..BLOCK_ERASE
+};
+
+pub(super) const OVERWRITE: Command = Command {
+    name: "SANITIZE, OVERWRITE",
+    service_action: Some(service_action::OVERWRITE),
+    cdb_usage: &hex!("48 a1 0000000000 ffff 00"),
+    data: DataDirection::Out,
+    ..BLOCK_ERASE
+};
+
+const BLOCK: usize = LOGICAL_BLOCK_BYTES as usize;
+const PARAMETER_LIST_LENGTH: FieldPointer = FieldPointer::cdb(7);
+
+/// Bytes of Data-Out; 0 for a length that is refused.
+pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
+    let length = usize::from(cdb.be16::<7>());
+    let takes_some = command.data == DataDirection::Out;
+    let fits = (Overwrite::MIN_BYTES..=Overwrite::max_bytes(BLOCK)).contains(&length);
+    if takes_some && fits { length as u64 } else { 0 }
+}
+
+/// Begins the operation. With IMMED the status comes when it has begun and is sure to be done, otherwise when it has ended.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = parameter_list_length(call.command, &call.cdb);
+    let unrestricted_exit = call.cdb.bit::<1>(AUSE);
+    let method = match call.cdb.service_action() {
+        service_action::EXIT_FAILURE_MODE => {
+            call.target.exit_sanitize_failure(call.unit).await?;
+            return Ok(Reply::good());
+        }
+        service_action::OVERWRITE => {
+            if length == 0 {
+                return Err(Fault::InvalidFieldInCdb(PARAMETER_LIST_LENGTH));
+            }
+            overwrite(&call.parameter_list(length)?)?
+        }
+        _ => SanitizeMethod::BlockErase,
+    };
+    call.unit.check_medium_writable()?;
+    call.unit.sanitize.check_begin(unrestricted_exit)?;
+    let operation = PersistedSanitize { method, unrestricted_exit, failed: false };
+    let begun = call.target.begin_sanitize(call.unit, operation).await?;
+    if !call.cdb.bit::<1>(IMMED) {
+        begun.ended(call.nexus.id).await?;
+    }
+    Ok(Reply::took(length))
+}
+
+/// A pattern or count that is not allowed is told as a field of the CDB: conformance suites take nothing else.
+fn overwrite(list: &[u8]) -> Result<SanitizeMethod, Fault> {
+    match Overwrite::parse(list, BLOCK) {
+        Ok(Overwrite { count, invert, pattern }) => Ok(SanitizeMethod::Overwrite { count, invert, pattern }),
+        Err(OverwriteFault::Field(_)) => Err(Fault::InvalidFieldInCdb(PARAMETER_LIST_LENGTH)),
+        Err(OverwriteFault::Length { needed_bytes }) => {
+            Err(Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes })
+        }
+    }
+}

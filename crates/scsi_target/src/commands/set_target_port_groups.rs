@@ -1,0 +1,81 @@
+//! SET TARGET PORT GROUPS (A4h/0Ah), SPC-4 §6.45: an initiator chooses which paths are active. It exists only where the administrator
+//! allows explicit asymmetric access (INQUIRY says so in TPGS).
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::port_groups::ExplicitChange;
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+use scsi::opcode::service_action;
+use scsi::target_port_groups::{SetListError, parse_set};
+
+pub(super) const COMMAND: Command = Command {
+    name: "SET TARGET PORT GROUPS",
+    operation: Operation::SetTargetPortGroups,
+    opcode: scsi::opcode::MAINTENANCE_OUT,
+    service_action: Some(service_action::SET_TARGET_PORT_GROUPS),
+    cdb_usage: &hex!("a4 0a 00000000 ffffffff 00 00"),
+    data: DataDirection::Out,
+    access: Access::Control,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// Longest parameter list taken, bytes: the header and a descriptor for each of 256 groups.
+const LONGEST_LIST_BYTES: u64 = 4 + 4 * 256;
+
+/// PARAMETER LIST LENGTH; 0 for a list that is refused whatever it holds.
+pub(super) fn parameter_list_length(cdb: &scsi::Cdb) -> u64 {
+    let length = u64::from(cdb.be32::<6>());
+    if length <= LONGEST_LIST_BYTES { length } else { 0 }
+}
+
+/// Changes the state of the groups that the list names; the others keep theirs. Durable on GOOD, and known to every other nexus by a unit
+/// attention.
+///
+/// * `ParameterListLength`: no header and whole descriptors.
+/// * `InvalidFieldInParameterList`: no such group, or a state that cannot be asked for.
+/// * `SetTargetPortGroupsFailed`: some host would be left without a path, or the states could not be kept; nothing has changed.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = u64::from(call.cdb.be32::<6>());
+    if length == 0 {
+        return Ok(Reply::good());
+    }
+    if length > LONGEST_LIST_BYTES {
+        return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: LONGEST_LIST_BYTES });
+    }
+    let list = call.parameter_list(length)?;
+    let wanted = parse_set(&list).map_err(|error| match error {
+        SetListError::Length => Fault::ParameterListLength { given_bytes: length, needed_bytes: length + 4 },
+        SetListError::State(at) => Fault::InvalidFieldInParameterList(at),
+    })?;
+    let store = call.target.port_group_store().ok_or(Fault::InvalidOperationCode)?;
+    let _turn = call.target.port_group_turn.take().await;
+    let groups = call.target.port_groups();
+    let mut states = Vec::with_capacity(wanted.len());
+    for (group, state, at) in wanted {
+        if !groups.iter().any(|known| known.identifier == group) {
+            return Err(Fault::InvalidFieldInParameterList(at));
+        }
+        states.retain(|(earlier, _)| *earlier != group);
+        states.push((group, state));
+    }
+    states.retain(|(group, state)| groups.iter().any(|known| known.identifier == *group && known.state != *state));
+    if !states.is_empty() {
+        call.target.explicit_change.replace(Some(ExplicitChange { nexus: call.nexus.id, states: states.clone() }));
+        let _until_done = UnderWay(&call.target.explicit_change);
+        store.set_states(states).await.map_err(Fault::SetTargetPortGroupsFailed)?;
+    }
+    Ok(Reply::took(length))
+}
+
+/// The explicit change is over when this is dropped.
+struct UnderWay<'a>(&'a std::cell::RefCell<Option<ExplicitChange>>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.replace(None);
+    }
+}

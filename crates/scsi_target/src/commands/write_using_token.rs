@@ -1,0 +1,206 @@
+//! WRITE USING TOKEN (83h/11h), SBC-4 §5.47: writes what a ROD token stands for, the second half of an offloaded data transfer.
+
+use super::block_ranges::{self, Place};
+use crate::background::Work;
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::copies::Running;
+use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::limits::{Limits, MAPPING_UNIT_BLOCKS};
+use crate::offload::{OffloadWork, Primitive, Reason};
+use crate::sense::{CopyCause, Fault, TokenFault};
+use crate::task_set::AccessClass;
+use crate::tokens::Token;
+use block::{BlockDevice, BlockError, Durability, Extent, Lba};
+use hex_literal::hex;
+use scsi::FieldPointer;
+use scsi::opcode::service_action;
+use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
+use scsi::third_party_copy::TransferCountUnits;
+use std::rc::Rc;
+use zerocopy::FromBytes;
+
+const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
+/// Least WRITE USING TOKEN DATA LENGTH: with one range.
+const LEAST_DATA_LENGTH: u16 = 0x226;
+/// Blocks of one step where data has to be moved (32 MiB); between two steps the operation can be aborted.
+const MOVED_BLOCKS: u64 = 1 << 16;
+/// The same where blocks are shared (16 GiB).
+const SHARED_BLOCKS: u64 = 1 << 25;
+
+pub(super) const COMMAND: Command = Command {
+    name: "WRITE USING TOKEN",
+    operation: Operation::WriteUsingToken,
+    opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
+    service_action: Some(service_action::WRITE_USING_TOKEN),
+    cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
+    data: DataDirection::Out,
+    access: Access::Write,
+    medium: Medium::Writable,
+    unit_attention: UnitAttention::Reported,
+    offload: Some(Primitive::Xcopy),
+};
+
+/// What is written.
+enum Rod<D> {
+    /// The well-known block device zero token.
+    Zeros,
+    /// A token of this copy manager.
+    Token(Rc<Token<D>>),
+}
+
+/// A checked parameter list.
+pub(crate) struct Request<D> {
+    rod: Rod<D>,
+    offset: u64,
+    ranges: Vec<Extent>,
+    delete: bool,
+}
+
+/// Header, and the longest list of ranges.
+pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
+    HEADER_BYTES as u64 + block_ranges::longest_bytes(&limits.tokens)
+}
+
+/// Writes the ROD from its offset on over the ranges, in order. As for EXTENDED COPY, what was written before a failure stays.
+///
+/// * `Token`: the token is not one that this initiator can use; nothing is written.
+/// * `InvalidFieldInParameterList`: the ranges reach beyond the end of the ROD.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let length = u64::from(call.cdb.be32::<10>());
+    if length == 0 {
+        return Ok(Reply::good());
+    }
+    let longest = longest_parameter_list(&call.target.limits);
+    if length > longest {
+        return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: longest });
+    }
+    let list = call.parameter_list(length)?;
+    let (immediate, request) = parse(call, &list)?;
+    let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);
+    let list_id = call.cdb.be32::<6>();
+    let units = TransferCountUnits::LogicalBlocks;
+    let running = call.nexus.copies.start(list_id, service_action::WRITE_USING_TOKEN, units, limit)?;
+    if immediate {
+        call.target.leave_to_background(call, running, Work::WriteUsingToken(request))?;
+        return Ok(Reply::took(length));
+    }
+    let result = write(call, &request, &running).await;
+    running.finish(true, result.as_ref().map(|_| ()));
+    Ok(Reply::took(length).offloaded(result?))
+}
+
+fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<(bool, Request<D>), Fault> {
+    let invalid = |at: usize| Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at));
+    let too_short =
+        |_| Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes: HEADER_BYTES as u64 };
+    let (header, _) = WriteUsingTokenHeader::read_from_prefix(list).map_err(too_short)?;
+    if header.data_length.get() < LEAST_DATA_LENGTH {
+        return Err(invalid(0));
+    }
+    if header.flags & !(DEL_TKN | IMMED) != 0 {
+        return Err(invalid(2));
+    }
+    let place = Place { length: header.range_length.get(), length_at: 534, at: HEADER_BYTES };
+    let ranges = block_ranges::parse(call, list, &place)?;
+    let rod = find(call, &header)?;
+    let offset = header.offset_into_rod.get();
+    let blocks: u64 = ranges.iter().map(|range| range.count).sum();
+    let blocks_of_rod = match &rod {
+        Rod::Token(token) => token.blocks,
+        Rod::Zeros => u64::MAX,
+    };
+    if offset.checked_add(blocks).is_none_or(|end| end > blocks_of_rod) {
+        return Err(invalid(8));
+    }
+    let delete = header.flags & DEL_TKN != 0;
+    Ok((header.flags & IMMED != 0, Request { rod, offset, ranges, delete }))
+}
+
+fn find<D: BlockDevice>(call: &Invocation<'_, D>, header: &WriteUsingTokenHeader) -> Result<Rod<D>, TokenFault> {
+    let raw = RodToken::decode(&header.token);
+    if raw.rod_type.get() == RodType::BLOCK_ZERO.0 {
+        return if raw.length.get() == TOKEN_LENGTH { Ok(Rod::Zeros) } else { Err(TokenFault::InvalidLength) };
+    }
+    let target = call.target;
+    let token = target.tokens.find(&header.token, &call.nexus.initiator, target.now_ns())?;
+    // Who may not read the source any more may not have its data either.
+    if call.nexus.find(|unit| unit.volume == token.source).is_none() {
+        return Err(TokenFault::Revoked);
+    }
+    Ok(Rod::Token(token))
+}
+
+/// Writes the ranges.
+pub(crate) async fn write<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    request: &Request<D>,
+    running: &Running,
+) -> Result<OffloadWork, Fault> {
+    let mut work = OffloadWork::default();
+    let mut offset = request.offset;
+    for (index, range) in request.ranges.iter().enumerate() {
+        let segment = u16::try_from(index).unwrap_or(u16::MAX);
+        let mut lba = range.lba.0;
+        let end = range.lba.0 + range.count;
+        while lba < end {
+            running.check_abort()?;
+            // As when the command was admitted: it may have been some time ago.
+            call.unit.check_access(call.nexus, Access::Write)?;
+            call.unit.check_writable()?;
+            // A RESERVE waits for this step, as for a write.
+            let _in_flight = call.unit.writes.enter();
+            let count = match &request.rod {
+                Rod::Zeros => {
+                    let _blocks = call.unit.extents.lock(AccessClass::Write, &[Extent::new(lba, end - lba)]).await;
+                    call.unit.device().zero(Extent::new(lba, end - lba), Durability::AsConfigured).await?;
+                    end - lba
+                }
+                Rod::Token(token) => step(call, token, offset, Extent::new(lba, end - lba), segment, &mut work).await?,
+            };
+            lba += count;
+            offset += count;
+            running.transferred(count);
+            work.bytes += count * BLOCK;
+            work.host_bytes_avoided += 2 * count * BLOCK;
+        }
+        running.segment_done();
+    }
+    if let Rod::Token(token) = &request.rod {
+        call.target.tokens.touch(token, call.target.now_ns());
+        if request.delete {
+            call.target.tokens.delete(token);
+        }
+    }
+    if work.copied_bytes > 0 && work.cloned_bytes == 0 {
+        let detail =
+            format!("{} bytes copied: source and destination differ in their place within 4 KiB", work.copied_bytes);
+        work.not_offloaded = Some((Reason::Misaligned, detail));
+    }
+    Ok(work)
+}
+
+/// Writes the beginning of `to` from `offset` of the ROD on; returns how many blocks.
+async fn step<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    token: &Token<D>,
+    offset: u64,
+    to: Extent,
+    segment: u16,
+    work: &mut OffloadWork,
+) -> Result<u64, Fault> {
+    let beyond = Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(8));
+    let run = token.run(offset, to.count).ok_or(beyond)?;
+    let shares = run.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS;
+    let from = Extent { count: run.count.min(if shares { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run };
+    let _blocks = call.unit.extents.lock(AccessClass::Write, &[Extent { count: from.count, ..to }]).await;
+    let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
+    let outcome = copied.map_err(|error| match error {
+        BlockError::ReadFailed { .. } => {
+            Fault::CopyAborted { segment, cause: CopyCause::Source(Box::new(Fault::from(error))) }
+        }
+        error => Fault::from(error),
+    })?;
+    work.cloned_bytes += outcome.cloned_bytes;
+    work.copied_bytes += outcome.copied_bytes;
+    Ok(from.count)
+}

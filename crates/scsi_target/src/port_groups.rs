@@ -1,0 +1,262 @@
+//! Asymmetric logical unit access (SPC-4 §5.15.2): target ports in groups, each group in a state that every logical unit has there.
+//!
+//! What there is comes from above, whole, with [`ScsiTarget::set_port_groups`]; who must hear of a change is found out here. A state
+//! limits what a port lets through, and nothing else: the copy manager and the logical units themselves know no states.
+
+use crate::command::Operation;
+use crate::nexus::{Nexus, NexusId};
+use crate::sense::Fault;
+use crate::target::ScsiTarget;
+use block::{BlockDevice, VolumeId};
+use scsi::AdditionalSense;
+use scsi::target_port_groups::{AccessState, PortGroup, StateOrigin};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use thiserror::Error;
+
+/// A target port, as initiators reach it through a target portal group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPort {
+    /// Relative target port identifier, from 1. The same port keeps it for ever: registrations and hosts name ports by it.
+    pub relative_identifier: u16,
+    /// Target portal group tag, part of the port's SCSI name.
+    pub portal_group_tag: u16,
+    /// Target port group that it belongs to.
+    pub group: u16,
+}
+
+/// A target port group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPortGroup {
+    /// Its identifier, from 1.
+    pub identifier: u16,
+    /// Its state.
+    pub state: AccessState,
+    /// Hosts should use it before others in the same state.
+    pub preferred: bool,
+    /// What made the state what it is.
+    pub origin: StateOrigin,
+}
+
+impl TargetPortGroup {
+    /// An active/optimized group.
+    pub const fn new(identifier: u16) -> Self {
+        Self { identifier, state: AccessState::ActiveOptimized, preferred: false, origin: StateOrigin::None }
+    }
+}
+
+/// Why states were not changed. Nothing is different from before.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum PortGroupError {
+    /// Some host would be left without a path.
+    #[error("a host would be left without a path")]
+    LastPath,
+    /// They could not be kept.
+    #[error("the states could not be stored")]
+    Failed,
+}
+
+/// Changes states that an initiator asks for (SET TARGET PORT GROUPS), durably.
+pub trait PortGroupStore {
+    /// Ready with `Ok` when the states are durable and [`ScsiTarget::set_port_groups`] has been called with them.
+    fn set_states(&self, states: Vec<(u16, AccessState)>) -> Pin<Box<dyn Future<Output = Result<(), PortGroupError>>>>;
+}
+
+/// An explicit change under way: who asked for what.
+#[derive(Clone, Debug)]
+pub(crate) struct ExplicitChange {
+    pub nexus: NexusId,
+    pub states: Vec<(u16, AccessState)>,
+}
+
+/// Whether a port in this state lets the command through.
+///
+/// SPC-4 §5.15.2.4 names what every state has to answer. Beyond that, a port in standby or unavailable answers what ESXi asks of one: TEST
+/// UNIT READY, READ CAPACITY, MODE SENSE, RESERVE and RELEASE.
+fn lets_through(state: AccessState, operation: Operation) -> bool {
+    use Operation as O;
+    let always = matches!(
+        operation,
+        O::Inquiry | O::ReportLuns | O::ReportTargetPortGroups | O::SetTargetPortGroups | O::RequestSense
+    );
+    let probes = || {
+        matches!(
+            operation,
+            O::TestUnitReady
+                | O::ReadCapacity10
+                | O::ReadCapacity16
+                | O::ModeSense
+                | O::Reserve
+                | O::Release
+                | O::ReportSupportedOperationCodes
+                | O::ReportSupportedTaskManagementFunctions
+        )
+    };
+    let in_standby = || {
+        matches!(
+            operation,
+            O::LogSense
+                | O::ModeSelect
+                | O::PersistentReserveInCapabilities
+                | O::PersistentReserveInFullStatus
+                | O::PersistentReserveInKeys
+                | O::PersistentReserveInReservation
+                | O::PersistentReserveOutClear
+                | O::PersistentReserveOutPreempt
+                | O::PersistentReserveOutRegister
+                | O::PersistentReserveOutRegisterAndMove
+                | O::PersistentReserveOutRelease
+                | O::PersistentReserveOutReserve
+        )
+    };
+    match state {
+        AccessState::ActiveOptimized | AccessState::ActiveNonOptimized => true,
+        AccessState::Standby => always || probes() || in_standby(),
+        AccessState::Unavailable => always || probes(),
+        AccessState::Transitioning => always,
+    }
+}
+
+/// Refuses what the port of the nexus does not let through in its state.
+pub(crate) fn check<D>(nexus: &Nexus<D>, operation: Operation) -> Result<(), Fault> {
+    let state = nexus.access_state.get();
+    if lets_through(state, operation) { Ok(()) } else { Err(Fault::NotAccessible(state)) }
+}
+
+impl<D> ScsiTarget<D> {
+    /// Lets initiators change states (explicit asymmetric access, TPGS = 11b). Without it, SET TARGET PORT GROUPS does not exist.
+    pub fn set_port_group_store(&self, store: Rc<dyn PortGroupStore>) {
+        self.port_group_store.replace(Some(store));
+    }
+
+    pub(crate) fn port_group_store(&self) -> Option<Rc<dyn PortGroupStore>> {
+        self.port_group_store.borrow().clone()
+    }
+
+    /// Whether a command that the table has exists for initiators.
+    pub(crate) fn implements(&self, operation: Operation) -> bool {
+        operation != Operation::SetTargetPortGroups || self.port_group_store.borrow().is_some()
+    }
+
+    /// The groups that have ports, with them.
+    pub(crate) fn port_groups(&self) -> Vec<PortGroup> {
+        let identity = self.identity.borrow();
+        let ports_of = |group: u16| {
+            let ports = identity.ports.iter().filter(|port| port.group == group);
+            ports.map(|port| port.relative_identifier).collect::<Vec<_>>()
+        };
+        let with_ports = identity.groups.iter().map(|group| PortGroup {
+            identifier: group.identifier,
+            state: group.state,
+            preferred: group.preferred,
+            origin: group.origin,
+            ports: ports_of(group.identifier),
+        });
+        with_ports.filter(|group| !group.ports.is_empty()).collect()
+    }
+
+    /// Group and state of a target port; active/optimized and no group for a port that is not listed.
+    pub(crate) fn port_state(&self, relative_identifier: u16) -> (Option<u16>, AccessState) {
+        let identity = self.identity.borrow();
+        let port = identity.ports.iter().find(|port| port.relative_identifier == relative_identifier);
+        let group = port.and_then(|port| identity.groups.iter().find(|group| group.identifier == port.group));
+        (port.map(|port| port.group), group.map_or(AccessState::ActiveOptimized, |group| group.state))
+    }
+
+    fn refresh_states(&self) {
+        for nexus in self.nexuses.borrow().all() {
+            nexus.access_state.set(self.port_state(nexus.relative_target_port).1);
+        }
+    }
+
+    /// Ports of these groups answer TRANSITION until [`Self::set_port_groups`] or [`Self::port_group_transition_failed`]. Nobody is told:
+    /// what comes of it will be.
+    pub fn begin_port_group_transition(&self, groups: &[u16]) {
+        for group in self.identity.borrow_mut().groups.iter_mut().filter(|group| groups.contains(&group.identifier)) {
+            group.state = AccessState::Transitioning;
+        }
+        self.refresh_states();
+    }
+}
+
+impl<D: BlockDevice> ScsiTarget<D> {
+    /// Puts ports and groups in place of those before; every port's group is among the groups.
+    ///
+    /// When state, preference or members of a group are others than they were, every nexus gets ASYMMETRIC ACCESS STATE CHANGED on all it
+    /// sees, except the one that asked for just that. A nexus whose port is in another group now gets INQUIRY DATA HAS CHANGED: VPD page 83h
+    /// tells the group.
+    pub fn set_port_groups(&self, ports: Vec<TargetPort>, groups: Vec<TargetPortGroup>) {
+        let before = self.settled_groups();
+        let members: BTreeMap<u16, Option<u16>> =
+            self.nexus_ports().into_iter().map(|port| (port, self.port_state(port).0)).collect();
+        {
+            let mut identity = self.identity.borrow_mut();
+            identity.ports = ports;
+            identity.groups = groups;
+        }
+        self.settled.replace(self.port_groups());
+        self.refresh_states();
+        let after = self.settled_groups();
+        let explicit = self.explicit_change.borrow().clone();
+        let asker = explicit.filter(|change| {
+            change.states.iter().all(|(group, state)| {
+                after.iter().any(|settled| settled.identifier == *group && settled.state == *state)
+            })
+        });
+        let visible = |group: &PortGroup| (group.identifier, group.state, group.preferred, group.ports.clone());
+        let changed = !before.is_empty() && before.iter().map(visible).ne(after.iter().map(visible));
+        for nexus in self.nexuses.borrow().all() {
+            let moved = members
+                .get(&nexus.relative_target_port)
+                .is_some_and(|group| group.is_some() && *group != self.port_state(nexus.relative_target_port).0);
+            for path in nexus.view() {
+                if moved {
+                    path.raise(AdditionalSense::INQUIRY_DATA_HAS_CHANGED);
+                }
+                if changed && asker.as_ref().is_none_or(|change| change.nexus != nexus.id) {
+                    path.raise(AdditionalSense::ASYMMETRIC_ACCESS_STATE_CHANGED);
+                }
+            }
+        }
+    }
+
+    /// What [`Self::begin_port_group_transition`] began did not happen: the states are what they were, and every nexus gets IMPLICIT
+    /// ASYMMETRIC ACCESS STATE TRANSITION FAILED, unless an initiator asked, who is told with its command.
+    pub fn port_group_transition_failed(&self) {
+        let settled = self.settled_groups();
+        {
+            let mut identity = self.identity.borrow_mut();
+            for group in &mut identity.groups {
+                if let Some(before) = settled.iter().find(|before| before.identifier == group.identifier) {
+                    group.state = before.state;
+                }
+            }
+        }
+        self.refresh_states();
+        if self.explicit_change.borrow().is_some() {
+            return;
+        }
+        for nexus in self.nexuses.borrow().all() {
+            for path in nexus.view() {
+                path.raise(AdditionalSense::IMPLICIT_ASYMMETRIC_ACCESS_STATE_TRANSITION_FAILED);
+            }
+        }
+    }
+
+    /// The groups as they were when nothing was under way.
+    fn settled_groups(&self) -> Vec<PortGroup> {
+        let settled = self.settled.borrow().clone();
+        if settled.is_empty() { self.port_groups() } else { settled }
+    }
+
+    fn nexus_ports(&self) -> Vec<u16> {
+        self.nexuses.borrow().all().iter().map(|nexus| nexus.relative_target_port).collect()
+    }
+
+    /// The unit attention that waits first for a nexus on a volume: QUERY ASYNCHRONOUS EVENT asks for it and does not take it.
+    pub(crate) fn pending_attention(&self, nexus: &Nexus<D>, volume: VolumeId) -> Option<AdditionalSense> {
+        nexus.view().iter().find(|path| path.unit.volume == volume)?.pending_attention()
+    }
+}

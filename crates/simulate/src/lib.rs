@@ -1,0 +1,356 @@
+//! `cargo xtask sim`: the real engine on a simulated disk, crashed again and again, compared with a model after every crash.
+//!
+//! A seed decides everything, so `--seed N` replays a failure exactly. Seeds run on all processors, one run on one thread.
+#![forbid(unsafe_code)]
+
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
+use harness::tally::Tally;
+use harness::text;
+use sim::{Outcome, Report, RunOptions};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a long run says how far it is.
+const PROGRESS: Duration = Duration::from_secs(15);
+/// Failures that are told in full.
+const TOLD: usize = 5;
+
+/// What to run.
+#[derive(Args, Clone)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// What to simulate.
+    #[arg(value_enum, default_value_t = What::Crashes)]
+    what: What,
+    /// First seed. With it alone one seed is run, and its story is told.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Number of seeds [default: 1 with --seed, otherwise 100].
+    #[arg(long, value_name = "M")]
+    count: Option<u64>,
+    /// Steps of each seed.
+    #[arg(long, default_value_t = 2_000)]
+    steps: u64,
+    /// How many steps a crash is away on average [default: the seed decides].
+    #[arg(long, value_name = "STEPS")]
+    crash_every: Option<u64>,
+    /// failures: how far n goes.
+    #[arg(long, default_value_t = 200)]
+    limit: u64,
+    /// exhaustive: operations in a sequence.
+    #[arg(long, default_value_t = 2)]
+    length: u32,
+    /// corruption: bits flipped in each class of bytes of each block.
+    #[arg(long, default_value_t = 2)]
+    times: u64,
+    /// No story.
+    #[arg(long)]
+    quiet: bool,
+    /// Leave out a rule of the engine; the run fails unless a seed notices. `all` for every rule in turn, and failing searches for free blocks; `list` for their names.
+    #[arg(long, value_name = "RULE")]
+    mutant: Option<String>,
+}
+
+const EXAMPLES: &str = "Examples:
+  cargo xtask sim                                      100 seeds of 2 000 steps
+  cargo xtask sim --seed 42                            replay seed 42 and tell its story; a failure is made short
+  cargo xtask sim --seed 1 --count 200000 --steps 250  a long run; its progress tells where to resume it
+  cargo xtask sim --mutant all --count 400             each rule left out must be noticed within 400 seeds";
+
+/// Kinds of simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Power failures at any moment; nothing acknowledged may be lost.
+    Crashes,
+    /// Disks that fail and lie, besides power failures: repaired, or a clean error, never wrong content.
+    Faults,
+    /// Scripts in which the n-th request of the disk fails, for every n; a seed is a script.
+    Failures,
+    /// All sequences of a few operations, a crash after each request, all outcomes of it; a seed is a sequence.
+    Exhaustive,
+    /// Every structure of a stored pool damaged in turn; a seed is a pool.
+    Corruption,
+}
+
+impl Options {
+    /// What `cargo xtask ci` runs.
+    pub fn short() -> Self {
+        Self {
+            what: What::Crashes,
+            seed: None,
+            count: Some(2_000),
+            steps: 2_000,
+            crash_every: None,
+            limit: 200,
+            length: 2,
+            times: 2,
+            quiet: true,
+            mutant: None,
+        }
+    }
+
+    /// What `cargo xtask ci` runs besides power failures.
+    pub fn others() -> [Self; 4] {
+        let of = |what, count| Self { what, count, ..Self::short() };
+        [
+            of(What::Faults, Some(400)),
+            of(What::Failures, None),
+            of(What::Exhaustive, None),
+            Self { times: 4, ..of(What::Corruption, None) },
+        ]
+    }
+
+    /// What `cargo xtask ci` runs with rules left out.
+    pub fn mutants() -> Self {
+        Self { count: Some(200), mutant: Some("all".into()), ..Self::short() }
+    }
+
+    fn range(&self) -> std::ops::Range<u64> {
+        let first = self.seed.unwrap_or(u64::from(self.what != What::Exhaustive));
+        let all = match self.what {
+            What::Crashes | What::Faults => 100,
+            What::Failures => 30,
+            What::Exhaustive => sim::sequences(self.length),
+            What::Corruption => 8,
+        };
+        let count = self.count.unwrap_or(if self.seed.is_some() { 1 } else { all });
+        first..first.saturating_add(count)
+    }
+
+    fn run(&self, seed: u64, story: bool) -> Outcome {
+        match self.what {
+            What::Crashes => {
+                sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::usual(seed, self.steps) })
+            }
+            What::Faults => {
+                sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::faulty(seed, self.steps) })
+            }
+            What::Failures => sim::failures(seed, self.limit),
+            What::Exhaustive => sim::exhaustive(seed, self.length),
+            What::Corruption => sim::corruption(seed, self.times),
+        }
+    }
+
+    /// The words that run one seed again.
+    fn again(&self, seed: u64) -> String {
+        let mut words = match self.what {
+            What::Crashes => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
+            What::Faults => format!("cargo xtask sim faults --seed {seed} --steps {}", self.steps),
+            What::Failures => format!("cargo xtask sim failures --seed {seed} --limit {}", self.limit),
+            What::Exhaustive => format!("cargo xtask sim exhaustive --seed {seed} --length {}", self.length),
+            What::Corruption => format!("cargo xtask sim corruption --seed {seed} --times {}", self.times),
+        };
+        if let Some(every) = self.crash_every {
+            words += &format!(" --crash-every {every}");
+        }
+        if let Some(mutant) = &self.mutant {
+            words += &format!(" --mutant {mutant}");
+        }
+        words
+    }
+}
+
+/// What the threads found.
+#[derive(Default)]
+struct Found {
+    report: Report,
+    tally: Tally,
+    /// Seeds that are being run.
+    running: BTreeSet<u64>,
+    failures: Vec<(u64, sim::Failure)>,
+}
+
+/// Runs the seeds; one check a seed.
+pub fn run(options: &Options) -> Result<Tally> {
+    ensure!(
+        !options.range().is_empty() && options.steps > 0,
+        "nothing to run: --count and --steps must be more than 0"
+    );
+    match &options.mutant {
+        Some(rule) => mutants(options, rule),
+        None => seeds(options),
+    }
+}
+
+fn seeds(options: &Options) -> Result<Tally> {
+    let range = options.range();
+    let started = Instant::now();
+    let story = range.end - range.start == 1 && !options.quiet;
+    let found = run_seeds(options, range.clone(), story, false);
+    for (seed, failure) in found.failures.iter().take(TOLD) {
+        tell(options, *seed, failure);
+    }
+    let count = range.end - range.start;
+    let (time, seconds) = (started.elapsed(), started.elapsed().as_secs_f64().max(1e-9));
+    let crashes = found.report.crashes + found.report.recovery_crashes;
+    println!("{count} seeds in {}: {}", text::duration(time), found.report);
+    println!(
+        "{:.1} seeds/s, {:.0} crashes/s, {} violations",
+        count as f64 / seconds,
+        crashes as f64 / seconds,
+        found.failures.len()
+    );
+    Ok(found.tally)
+}
+
+/// A failure, made short.
+fn tell(options: &Options, seed: u64, failure: &sim::Failure) {
+    println!("{}", failure.message);
+    if failure.steps() == 0 {
+        println!("  again: {}", options.again(seed));
+        return;
+    }
+    let (short, story) = failure.minimised();
+    println!("  made short, {} of {} steps are left:", short.steps(), failure.steps());
+    for line in story {
+        println!("  {line}");
+    }
+    println!("  again: {}", options.again(seed));
+}
+
+/// Runs the seeds on all processors.
+fn run_seeds(options: &Options, range: std::ops::Range<u64>, story: bool, until_failure: bool) -> Found {
+    let started = Instant::now();
+    let next = AtomicU64::new(range.start);
+    let over = AtomicBool::new(false);
+    let found = Mutex::new(Found::default());
+    let lock = || found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mutation = options.mutant.clone();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    leave_out(mutation.as_deref());
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= range.end || (until_failure && over.load(Ordering::Relaxed)) {
+                            return;
+                        }
+                        lock().running.insert(seed);
+                        let outcome = options.run(seed, story);
+                        for line in outcome.story {
+                            println!("{line}");
+                        }
+                        let mut found = lock();
+                        found.running.remove(&seed);
+                        found.report.add(&outcome.report);
+                        found.tally += Tally::one(outcome.failure.is_none());
+                        if let Some(failure) = outcome.failure {
+                            over.store(true, Ordering::Relaxed);
+                            if !until_failure && found.failures.len() < TOLD && range.end - range.start > 1 {
+                                println!("{}", failure.message);
+                            }
+                            found.failures.push((seed, failure));
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut told = Instant::now();
+        while !workers.iter().all(|worker| worker.is_finished()) {
+            std::thread::sleep(Duration::from_millis(20));
+            if told.elapsed() < PROGRESS || until_failure {
+                continue;
+            }
+            told = Instant::now();
+            let found = lock();
+            let resume = found.running.first().copied().unwrap_or_else(|| next.load(Ordering::Relaxed)).min(range.end);
+            let done = next.load(Ordering::Relaxed).min(range.end) - range.start - found.running.len() as u64;
+            let count = range.end - range.start;
+            let seconds = started.elapsed().as_secs_f64();
+            println!(
+                "  {done} of {count} seeds, {} crashes, {} violations, {:.0} s; all below {resume} done: resume with --seed {resume} --count {}",
+                found.report.crashes + found.report.recovery_crashes,
+                found.failures.len(),
+                seconds,
+                range.end - resume
+            );
+        }
+    });
+    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Leaves a rule out in the pools of this thread.
+#[cfg(feature = "mutations")]
+fn leave_out(rule: Option<&str>) {
+    sim::leave_out(rule);
+}
+
+#[cfg(not(feature = "mutations"))]
+fn leave_out(_: Option<&str>) {}
+
+/// Each rule left out must be noticed: one check a rule.
+#[cfg(feature = "mutations")]
+fn mutants(options: &Options, rule: &str) -> Result<Tally> {
+    let rules: Vec<_> = sim::rules().collect();
+    if rule == "list" {
+        for (name, description) in rules {
+            println!("{name:22} {description}");
+        }
+        return Ok(Tally::default());
+    }
+    let chosen: Vec<_> = rules.iter().filter(|(name, _)| rule == "all" || rule == *name).collect();
+    ensure!(!chosen.is_empty(), "there is no rule {rule}; see --mutant list");
+    let mut tally = Tally::default();
+    for (name, description) in chosen {
+        let started = Instant::now();
+        let options = Options { mutant: Some((*name).to_owned()), ..options.clone() };
+        // With a story wanted, one seed is enough; otherwise it is counted how many it takes.
+        let found = run_seeds(&options, options.range(), false, true);
+        let ran = found.tally.passed + found.tally.failed;
+        tally += Tally::one(!found.failures.is_empty());
+        match found.failures.iter().min_by_key(|(seed, _)| *seed) {
+            None => println!("{name:22} NOT noticed by {ran} seeds: {description}"),
+            Some((seed, failure)) => {
+                println!(
+                    "{name:22} noticed after {ran} seeds, {} crashes, {}: {description}",
+                    found.report.crashes,
+                    text::duration(started.elapsed())
+                );
+                println!("{:22} {}", "", failure.message);
+                if !options.quiet && rule != "all" {
+                    leave_out(Some(name));
+                    tell(&options, *seed, failure);
+                    leave_out(None);
+                }
+            }
+        }
+    }
+    if rule == "all" {
+        // Only this build can make searches for free blocks fail.
+        let options = Options { what: What::Failures, seed: None, count: None, mutant: None, ..options.clone() };
+        tally += seeds(&options)?;
+    }
+    Ok(tally)
+}
+
+/// This build cannot leave rules out: one that can is made, and does it.
+#[cfg(not(feature = "mutations"))]
+fn mutants(options: &Options, rule: &str) -> Result<Tally> {
+    use anyhow::Context;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // As a part of the workspace, so that what the engine does not change is there already.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--features", "simulate/mutations"]);
+    let built = cargo.current_dir(&workspace).status().context("cannot run cargo")?;
+    ensure!(built.success(), "the simulation that can leave rules out does not build");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
+    let mut command = Command::new(target.join("debug/simulate"));
+    let range = options.range();
+    command.args(["--mutant", rule, "--seed", &range.start.to_string()]);
+    command.args(["--count", &(range.end - range.start).to_string(), "--steps", &options.steps.to_string()]);
+    if let Some(every) = options.crash_every {
+        command.args(["--crash-every", &every.to_string()]);
+    }
+    if options.quiet {
+        command.arg("--quiet");
+    }
+    let status = command.current_dir(&workspace).status().context("cannot run the simulation")?;
+    Ok(Tally::one(status.success()))
+}

@@ -1,0 +1,25 @@
+//! What `cargo xtask sim` runs when rules of the engine are to be left out: it is built with the feature `mutations`, and builds little else.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// The real engine on a simulated disk with crashes, one run for each seed.
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    options: simulate::Options,
+}
+
+fn main() -> ExitCode {
+    match simulate::run(&Command::parse().options) {
+        Ok(tally) if tally.failed == 0 => ExitCode::SUCCESS,
+        Ok(tally) => {
+            println!("{tally}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            println!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `windlass datastore`: a clustered datastore on a logical unit of any array.
+
+use crate::host_kit::{self, HostOptions, Shown};
+use ::disk::verbs::datastore;
+use ::disk::{FormatOptions, Url};
+use cli::Globals;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Shown below the help of the noun.
+pub(crate) const NOTES: &str = "A datastore takes a whole logical unit; several hosts use it at once. Its format is in docs/datastore-format.md, and compatible with nothing else.
+Disks on it are made with windlass disk.
+
+Exit status: 0 done, 1 failed, or check found problems, 2 usage, 3 not found, 4 in use or in the way, 5 denied, 6 no space, 7 unreachable, 8 timed out, 130 interrupted";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    host: HostOptions,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    ::disk::parse_size(text).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Make a datastore of a whole logical unit
+    #[command(
+        after_help = "Examples:\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --name lab1\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --block-size 2M --destroy-data lab1\n\nA unit that holds data has to be named with --destroy-data: by its NAA identifier, or by the name of the datastore on it. Nobody may have it mounted."
+    )]
+    Format {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+        /// Its name
+        #[arg(long, value_name = "NAME", default_value = "datastore")]
+        name: String,
+        /// Block size: a power of two from 64K to 64M
+        #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_size)]
+        block_size: u64,
+        /// Hosts at a time
+        #[arg(long, value_name = "N", default_value_t = 64)]
+        hosts: u32,
+        /// Most disks
+        #[arg(long, value_name = "N", default_value_t = 2048)]
+        files: u32,
+        /// The logical unit of this name may lose its data
+        #[arg(long, value_name = "NAME")]
+        destroy_data: Option<String>,
+    },
+    /// Show the datastores of some logical units
+    #[command(
+        after_help = "Example:\n  windlass datastore list iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1"
+    )]
+    List {
+        #[arg(required = true, help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        urls: Vec<Url>,
+    },
+    /// List the disks of a datastore
+    #[command(after_help = "Example:\n  windlass datastore ls iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
+    Ls {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+    },
+    /// Read everything of a datastore and say what is wrong
+    #[command(
+        after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 nothing is wrong, 1 something is. What dead hosts have left is listed and not wrong: whoever needs its place tidies it up, and --tidy does at once.\nMeant for a datastore that nobody changes meanwhile."
+    )]
+    Check {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+        /// Finish first what dead hosts have left; takes about 20 s when there is one
+        #[arg(long)]
+        tidy: bool,
+    },
+    /// List the hosts that have a datastore mounted, and whether they are alive
+    #[command(after_help = "Example:\n  windlass datastore hosts iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
+    Hosts {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+    },
+    /// Tell the array that the free blocks of a datastore hold nothing of worth
+    #[command(after_help = "Example:\n  windlass datastore unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
+    Unmap {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+    },
+    /// Be one host of a storm, until SIGTERM (cargo xtask storm)
+    #[command(
+        hide = true,
+        after_help = "Example:\n  windlass datastore storm-host iscsi://127.0.0.1/iqn.2026-01.org.example:t/0 --name h1 --journal h1.journal"
+    )]
+    StormHost {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+        /// Name of the host; its disks are below it
+        #[arg(long)]
+        name: String,
+        /// Where it keeps what was acknowledged
+        #[arg(long)]
+        journal: PathBuf,
+        /// Decides what it does
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Lock by reservations, whatever the settings say
+        #[arg(long)]
+        reservations: bool,
+    },
+    /// Compare the end of a storm with the journals of its hosts (cargo xtask storm)
+    #[command(
+        hide = true,
+        after_help = "Example:\n  windlass datastore storm-verify iscsi://127.0.0.1/iqn.2026-01.org.example:t/0 h1.journal h2.journal"
+    )]
+    StormVerify {
+        #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+        url: Url,
+        /// The journals of all hosts
+        #[arg(required = true)]
+        journals: Vec<PathBuf>,
+        /// Lock by reservations, whatever the settings say
+        #[arg(long)]
+        reservations: bool,
+    },
+}
+
+/// Runs `windlass datastore …`.
+pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
+    let host = arguments.host;
+    let mut options = host.kit();
+    if let (Ok(options), Verb::StormHost { reservations: true, .. } | Verb::StormVerify { reservations: true, .. }) =
+        (&mut options, &arguments.verb)
+    {
+        options.settings.hardware_accelerated_locking = false;
+    }
+    if let (Ok(options), Verb::StormHost { name, .. }) = (&mut options, &arguments.verb) {
+        options.host = Some(name.clone());
+    }
+    host_kit::run(globals, options, true, async |kit| match &arguments.verb {
+        Verb::Format { url, name, block_size, hosts, files, destroy_data } => {
+            let options = FormatOptions {
+                name: name.clone(),
+                block_bytes: *block_size,
+                hosts: *hosts,
+                files: *files,
+                force: false,
+            };
+            Ok(Shown::Done(datastore::format(kit, &host.complete(url)?, &options, destroy_data.as_deref()).await?))
+        }
+        Verb::List { urls } => {
+            let urls = urls.iter().map(|url| host.complete(url)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Shown::List(datastore::list(kit, &urls, globals.bytes).await?))
+        }
+        Verb::Ls { url } => Ok(Shown::List(datastore::ls(kit, &host.complete(url)?, globals.bytes).await?)),
+        Verb::Check { url, tidy } => {
+            let url = host.complete(url)?;
+            let checked = datastore::check(kit, &url, *tidy).await?;
+            Ok(Shown::Text(checked.words(&url), checked.json(&url), u8::from(!checked.is_clean())))
+        }
+        Verb::Hosts { url } => Ok(Shown::List(datastore::hosts(kit, &host.complete(url)?).await?)),
+        Verb::Unmap { url } => Ok(Shown::Done(datastore::unmap(kit, &host.complete(url)?).await?)),
+        Verb::StormHost { url, name, journal, seed, .. } => {
+            let (words, json, status) = ::disk::storm::host(kit, &host.complete(url)?, name, journal, *seed).await?;
+            Ok(Shown::Text(words, json, status))
+        }
+        Verb::StormVerify { url, journals, .. } => {
+            let (words, json, held) = ::disk::storm::verify(kit, &host.complete(url)?, journals).await?;
+            Ok(Shown::Text(words, json, u8::from(!held)))
+        }
+    })
+}

@@ -1,0 +1,193 @@
+//! What the nouns of the host kit have in common: who the host is, for all of them; signals and how results are shown, for `windlass disk` and
+//! `windlass datastore`.
+
+use ::disk::settings;
+use ::disk::verbs::Done;
+use ::disk::verbs::datastore::Listing;
+use ::disk::{DiskError, Kit, KitOptions, Location, Url};
+use cli::{Format, Globals, harmless};
+use serde_json::Value;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Longest secret that is read.
+const MAX_SECRET_BYTES: usize = 4096;
+
+/// Who the host is.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Host options")]
+pub(crate) struct HostOptions {
+    /// Name of the initiator; that of all hosts of the laboratory, which then differ in their ISIDs
+    #[arg(long, global = true, value_name = "NAME")]
+    initiator: Option<String>,
+    /// CHAP secret of the user in the URL: file:PATH (its first line) or env:NAME
+    #[arg(long, global = true, value_name = "SOURCE")]
+    chap_secret: Option<SecretSource>,
+    /// Wait at most this many seconds for each answer of the target; on datastores of disk and datastore never more than 4
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    answer_timeout: u64,
+}
+
+/// Where a secret comes from. Never from an option itself: options are seen by every process of the machine.
+#[derive(Clone, Debug)]
+enum SecretSource {
+    File(PathBuf),
+    Variable(String),
+}
+
+impl FromStr for SecretSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Variable(name.to_owned())),
+            _ => Err("write file:PATH or env:NAME".to_owned()),
+        }
+    }
+}
+
+impl SecretSource {
+    fn read(&self) -> Result<String, DiskError> {
+        let text = match self {
+            Self::File(path) => std::fs::read_to_string(path)
+                .map_err(|error| DiskError::File { what: format!("cannot read {}", path.display()), error })?,
+            Self::Variable(name) => std::env::var(name)
+                .map_err(|error| DiskError::Usage(format!("the variable {name} cannot be used: {error}")))?,
+        };
+        let line = text.lines().next().unwrap_or_default();
+        match line.len() {
+            1..=MAX_SECRET_BYTES => Ok(line.to_owned()),
+            _ => Err(DiskError::Usage("the CHAP secret is empty or too long".into())),
+        }
+    }
+}
+
+impl HostOptions {
+    /// The URL with the secret of its user.
+    pub(crate) fn complete(&self, url: &Url) -> Result<Url, DiskError> {
+        let mut url = url.clone();
+        if let (Some(chap), Some(source)) = (url.chap.as_mut().filter(|chap| chap.secret.is_empty()), &self.chap_secret)
+        {
+            chap.secret = source.read()?;
+        }
+        Ok(url)
+    }
+
+    /// The location with the secret of its user.
+    pub(crate) fn at(&self, location: &Location) -> Result<Location, DiskError> {
+        Ok(Location { url: self.complete(&location.url)?, disk: location.disk.clone() })
+    }
+
+    /// For a kit, with the switches of this user.
+    pub(crate) fn kit(&self) -> Result<KitOptions, DiskError> {
+        Ok(KitOptions {
+            settings: settings::load()?,
+            initiator_name: self.initiator.clone(),
+            host: None,
+            timeout: self.answer_timeout(),
+        })
+    }
+
+    /// Name of the initiator, when one was given.
+    pub(crate) fn initiator(&self) -> Option<&str> {
+        self.initiator.as_deref()
+    }
+
+    /// Limit for each answer of the target.
+    pub(crate) fn answer_timeout(&self) -> Duration {
+        Duration::from_secs(self.answer_timeout)
+    }
+}
+
+/// What there is to print.
+pub(crate) enum Shown {
+    /// What a verb did, with what it took.
+    Done(Done),
+    /// A list.
+    List(Listing),
+    /// Text, its JSON, and the exit status.
+    Text(String, Value, u8),
+}
+
+/// Runs a verb with a kit and prints what came of it. `datastores` says whether one may be mounted.
+pub(crate) fn run(
+    globals: &Globals,
+    options: Result<KitOptions, DiskError>,
+    datastores: bool,
+    work: impl AsyncFnOnce(&Kit) -> Result<Shown, DiskError>,
+) -> ExitCode {
+    if !matches!(globals.output, Format::Table | Format::Wide | Format::Json) {
+        return fail(&DiskError::Usage("disks and datastores are printed as a table or as JSON (-o json)".into()));
+    }
+    let options = match options {
+        Ok(options) => options,
+        Err(error) => return fail(&error),
+    };
+    let (result, spent) = ::disk::run(&options, datastores, work);
+    match result {
+        Ok(Shown::Done(done)) => crate::print(&match globals.output {
+            Format::Json => {
+                let mut value = done.json;
+                if let Some(fields) = value.as_object_mut() {
+                    fields.insert("spent".into(), spent.json());
+                }
+                format!("{value:#}\n")
+            }
+            _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
+        }),
+        Ok(Shown::List(listing)) => crate::print(&list(globals, &listing)),
+        Ok(Shown::Text(words, value, status)) => {
+            let printed = crate::print(&match globals.output {
+                Format::Json => format!("{value:#}\n"),
+                _ => format!("{words}\n"),
+            });
+            if status == 0 { printed } else { ExitCode::from(status) }
+        }
+        Err(error) => {
+            if matches!(error, DiskError::Interrupted(_)) && !globals.quiet {
+                let _closed = write!(io::stderr(), "{}", spent.table(globals.bytes));
+            }
+            fail(&error)
+        }
+    }
+}
+
+fn list(globals: &Globals, listing: &Listing) -> String {
+    if globals.output == Format::Json {
+        return format!("{:#}\n", listing.json);
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if !globals.no_headers {
+        rows.push(listing.headings.iter().map(|heading| (*heading).to_owned()).collect());
+    }
+    rows.extend(listing.rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()));
+    let mut out = columns(&rows);
+    for note in &listing.notes {
+        out += &format!("{}\n", harmless(note));
+    }
+    out
+}
+
+/// Columns two spaces apart.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Says what went wrong and what to do.
+pub(crate) fn fail(error: &DiskError) -> ExitCode {
+    let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    let _closed = writeln!(io::stderr(), "error: {error} (code: {}){help}", error.code());
+    ExitCode::from(error.exit_status())
+}

@@ -1,0 +1,373 @@
+//! `windlass lab`: the white papers' tests against any array, offload off and on. No array of ours is needed, and no root.
+
+use crate::host_kit::{self, HostOptions};
+use ::disk::DiskError;
+use ::lab::results::{self, CaseResult, Verdict};
+use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
+use clap::{Args, Subcommand};
+use cli::Format;
+use iscsi_initiator::url::Url;
+use serde_json::json;
+use std::cell::{Cell, RefCell};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Exit status for a mistake on the command line.
+const USAGE: u8 = 2;
+/// A check failed: data, locks or space were not as they should be.
+const CHECK_FAILED: u8 = 8;
+/// Ctrl-C, as shells have it.
+const CANCELLED: u8 = 130;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show the cases, and what the papers found
+    #[command(after_help = "Examples:\n  windlass lab list\n  windlass lab list -o json")]
+    List,
+    /// Run cases, each with the primitive off and on
+    #[command(
+        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nExit status: 0 when every check passed, 8 when one failed, 1 when the run could not begin or the array was gone, 2 for wrong usage, 130 when cancelled"
+    )]
+    Run(RunArguments),
+    /// Run a selection that takes three minutes
+    #[command(after_help = "Example:\n  windlass lab quick iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
+    Quick(QuickArguments),
+    /// Make a page that a browser shows, or Markdown, of results
+    #[command(
+        after_help = "Examples:\n  windlass lab report windlass-lab.json --to report.html\n  windlass lab report windlass.json lio.json --to compared.html\n  windlass lab report windlass-lab.json --markdown"
+    )]
+    Report(crate::lab_report::Arguments),
+    /// Show what differs between the results of two runs
+    #[command(after_help = "Example:\n  windlass lab compare before.json after.json")]
+    Compare {
+        /// Results of the first run
+        first: PathBuf,
+        /// Results of the second run
+        second: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Names of cases, or all; then the URL of the logical unit, and perhaps of a second one
+    #[arg(required = true, num_args = 1.., value_name = "CASE…|all URL [URL]")]
+    words: Vec<String>,
+    /// Rounds of off and on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pairs: u32,
+    /// small (a minute a case at most), paper (the papers' own sizes), or the size of the largest disk
+    #[arg(long, value_name = "SIZE", default_value = "small")]
+    size: Size,
+    /// Where the nas- cases work: a directory of a mounted file system; they remove what they write
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QuickArguments {
+    #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+    url: Url,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Overwrite this logical unit although it holds data: TARGET/LUN or its NAA identifier
+    #[arg(long, value_name = "NAME")]
+    destroy_data: Vec<String>,
+    /// Keep the results in this file, after each case
+    #[arg(long, value_name = "FILE", default_value = "windlass-lab.json")]
+    save: PathBuf,
+    #[command(flatten)]
+    host: HostOptions,
+}
+
+/// The size of `quick`.
+const QUICK_SIZE: Size = Size::Bytes(512 << 20);
+
+/// Runs the verb.
+pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
+    if !matches!(format, Format::Table | Format::Wide | Format::Json) {
+        return fail("lab prints a table or JSON (-o json)", USAGE);
+    }
+    match verb {
+        Verb::List => crate::print(&list(format)),
+        Verb::Run(arguments) => match split(&arguments.words) {
+            Ok((names, urls)) => match options(names, urls, (arguments.pairs, arguments.size), &arguments.common) {
+                Ok(options) => measure(&Options { directory: arguments.directory.clone(), ..options }, format),
+                Err(error) => host_kit::fail(&error),
+            },
+            Err(words) => fail(&words, USAGE),
+        },
+        Verb::Quick(arguments) => {
+            let names = cases::QUICK.iter().map(|name| (*name).to_owned()).collect();
+            match options(names, vec![arguments.url.clone()], (1, QUICK_SIZE), &arguments.common) {
+                Ok(options) => measure(&options, format),
+                Err(error) => host_kit::fail(&error),
+            }
+        }
+        Verb::Report(arguments) => crate::lab_report::run(arguments),
+        Verb::Compare { first, second } => compared(first, second),
+    }
+}
+
+/// Cases and URLs of a command line.
+fn split(words: &[String]) -> Result<(Vec<String>, Vec<Url>), String> {
+    let (mut names, mut urls) = (Vec::new(), Vec::new());
+    for word in words {
+        match word.as_str() {
+            url if url.contains("://") => urls.push(url.parse::<Url>().map_err(|error| error.to_string())?),
+            "all" => names.extend(all_names().map(str::to_owned)),
+            name if all_names().any(|known| known == name) => names.push(name.to_owned()),
+            other => return Err(format!("there is no case {other}; windlass lab list  shows them")),
+        }
+    }
+    let of_directory = names.iter().all(|name| nas::find(name).is_some());
+    match (names.is_empty(), urls.len()) {
+        (true, _) => Err("name a case, or all".into()),
+        (false, count) if (count == 0) == of_directory && count <= 2 => {
+            let mut once = Vec::new();
+            for name in names {
+                if !once.contains(&name) {
+                    once.push(name);
+                }
+            }
+            Ok((once, urls))
+        }
+        (false, _) if of_directory => Err("these cases take no logical unit, but --directory DIR".into()),
+        (false, 0) => Err("which logical unit? iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN".into()),
+        (false, _) => Err("a run takes one logical unit, or two".into()),
+    }
+}
+
+/// The names of all cases.
+fn all_names() -> impl Iterator<Item = &'static str> {
+    cases::ALL.iter().map(|case| case.name).chain(nas::CASES.iter().map(|case| case.name))
+}
+
+fn options(
+    cases: Vec<String>,
+    urls: Vec<Url>,
+    (pairs, size): (u32, Size),
+    common: &Common,
+) -> Result<Options, DiskError> {
+    Ok(Options {
+        cases,
+        urls: urls.iter().map(|url| common.host.complete(url)).collect::<Result<_, _>>()?,
+        directory: None,
+        pairs,
+        size,
+        destroy_data: common.destroy_data.clone(),
+        initiator: common.host.initiator().map(str::to_owned),
+        answer_timeout: common.host.answer_timeout(),
+        save: common.save.clone(),
+        windlass: daemon::VERSION.to_owned(),
+    })
+}
+
+fn list(format: Format) -> String {
+    if format == Format::Json {
+        let case = |case: &Case| {
+            let paper = case.paper();
+            let needs: Vec<String> = case.needs.iter().map(ToString::to_string).collect();
+            json!({
+                "case": case.name,
+                "title": case.title,
+                "needs": needs,
+                "second_logical_unit": case.second_unit,
+                "paper": { "test": paper.test, "system": paper.system, "words": paper.words },
+            })
+        };
+        let of_directory = |case: &nas::NasCase| {
+            let paper = nas::paper(case.name);
+            json!({
+                "case": case.name,
+                "title": case.title,
+                "needs": ["a mounted directory"],
+                "second_logical_unit": false,
+                "paper": { "test": paper.test, "system": paper.system, "words": paper.words },
+            })
+        };
+        let all: Vec<_> = cases::ALL.iter().map(case).chain(nas::CASES.iter().map(of_directory)).collect();
+        return format!("{:#}\n", json!(all));
+    }
+    let width = all_names().map(str::len).max().unwrap_or(0);
+    let mut out = String::new();
+    let block = cases::ALL.iter().map(|case| (case.name, case.title, case.paper()));
+    for (name, title, paper) in
+        block.chain(nas::CASES.iter().map(|case| (case.name, case.title, nas::paper(case.name))))
+    {
+        out.push_str(&format!("{name:width$}  {title}\n"));
+        out.push_str(&format!("{:width$}  {}: {}\n", "", paper.test, paper.words));
+    }
+    out
+}
+
+fn measure(options: &Options, format: Format) -> ExitCode {
+    let progress = Rc::new(Progress::new());
+    let ended = ::lab::run(options, progress.clone());
+    progress.clear();
+    match ended {
+        Ok(ended) => report(options, &ended, format),
+        Err(error @ LabError::NoSuchCase(_)) => fail(&error.to_string(), USAGE),
+        Err(error) => fail(&error.to_string(), 1),
+    }
+}
+
+/// Prints what was found, and says how it ended.
+fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
+    let Ended { run, cancelled, left } = ended;
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(run).map(|text| text + "\n"),
+        _ => Ok(table::run(run)),
+    };
+    let printed = match text {
+        Ok(text) => crate::print(&text),
+        Err(error) => return fail(&error.to_string(), 1),
+    };
+    say(&format!("results: {}", options.save.display()));
+    for words in left {
+        say(&format!("warning: {words}"));
+    }
+    if *cancelled {
+        return ExitCode::from(CANCELLED);
+    }
+    if let Some(words) = &run.ended_early {
+        return fail(&format!("the run ended early: {words}"), 1);
+    }
+    match run.cases.iter().any(|case| case.verdict() == Verdict::Failed) {
+        false => printed,
+        true => ExitCode::from(CHECK_FAILED),
+    }
+}
+
+fn compared(first: &Path, second: &Path) -> ExitCode {
+    let both = results::load(first).and_then(|one| Ok((one, results::load(second)?)));
+    match both {
+        Ok((one, other)) => {
+            let names = (first.display().to_string(), second.display().to_string());
+            crate::print(&compare::compare((&names.0, &one), (&names.1, &other)))
+        }
+        Err(error) => fail(&error.to_string(), 1),
+    }
+}
+
+/// A line on standard error, if that is still open.
+fn say(words: &str) {
+    let _closed = writeln!(io::stderr(), "{words}");
+}
+
+fn fail(words: &str, status: u8) -> ExitCode {
+    say(&format!("error: {words}"));
+    ExitCode::from(status)
+}
+
+/// How far the run is: one line that is drawn over and over on a terminal, else a line for each case.
+struct Progress {
+    terminal: bool,
+    case: RefCell<String>,
+    step: RefCell<String>,
+    /// When the step began, and when it was last drawn.
+    begun: Cell<Instant>,
+    drawn: Cell<Instant>,
+}
+
+/// Between two drawings.
+const REDRAW: Duration = Duration::from_millis(100);
+
+impl Progress {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            terminal: io::stderr().is_terminal(),
+            case: RefCell::default(),
+            step: RefCell::default(),
+            begun: Cell::new(now),
+            drawn: Cell::new(now),
+        }
+    }
+
+    fn draw(&self, rest: &str) {
+        if self.terminal {
+            // A terminal that is gone needs no progress.
+            let _gone = write!(io::stderr(), "\r\x1b[K{}{}{rest}", self.case.borrow(), self.step.borrow());
+            self.drawn.set(Instant::now());
+        }
+    }
+
+    fn clear(&self) {
+        if self.terminal {
+            let _gone = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn case(&self, number: usize, of: usize, case: &str) {
+        self.case.replace(format!("{number} of {of} {case}: "));
+        self.step.replace(String::new());
+        match self.terminal {
+            true => self.draw(""),
+            false => say(&format!("{number} of {of} {case}")),
+        }
+    }
+
+    fn step(&self, words: &str) {
+        self.step.replace(words.to_owned());
+        self.begun.set(Instant::now());
+        self.draw("");
+    }
+
+    fn progress(&self, done: u64, total: u64) {
+        if !self.terminal || total == 0 || self.drawn.get().elapsed() < REDRAW {
+            return;
+        }
+        // Far below 2^53.
+        let share = done as f64 / total as f64;
+        let left = self.begun.get().elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-3);
+        self.draw(&format!("  {:.0} %, {left:.0} s left", share * 100.0));
+    }
+
+    fn finished(&self, result: &CaseResult) {
+        self.clear();
+        let state = match result.verdict() {
+            Verdict::Failed => "FAILED".to_owned(),
+            Verdict::NotRun => format!("not run or in part: {}", result.skipped.as_deref().unwrap_or_default()),
+            Verdict::Passed => "passed".to_owned(),
+        };
+        say(&format!("{:20}  {state}  {:.1} s", result.case, result.seconds));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn cases_and_units_are_told_apart() {
+        let split = |words: &[&str]| split(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let url = "iscsi://h/iqn.x:t/0";
+        let (names, urls) = split(&["eager-zero", "clone-cpu", "eager-zero", url, url]).unwrap();
+        assert_eq!((names, urls.len()), (vec!["eager-zero".to_owned(), "clone-cpu".to_owned()], 2));
+        assert_eq!(split(&["all", url]).unwrap().0.len(), 22);
+        assert_eq!(split(&["nas-clone", "nas-stat"]).unwrap().1.len(), 0);
+        for bad in [
+            &["eager-zero"][..],
+            &["nas-clone", url],
+            &[url],
+            &["eager", url],
+            &["all", url, url, url],
+            &["all", "iscsi://h/0"],
+        ] {
+            assert!(split(bad).is_err(), "{bad:?}");
+        }
+    }
+}

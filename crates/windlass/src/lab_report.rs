@@ -1,0 +1,123 @@
+//! `windlass lab report`: files that runs wrote, as one page or as Markdown.
+
+use ::lab::results::{Run, VERSION};
+use clap::Args;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// What `windlass lab run` has kept; several are compared
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// Markdown instead of HTML
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// How the report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One HTML file that needs nothing else.
+    Html,
+    /// For documents.
+    Markdown,
+}
+
+/// Why there is no report.
+struct Failure {
+    status: u8,
+    message: String,
+    help: &'static str,
+}
+
+/// Runs `windlass lab report`, with the exit statuses of [`report`].
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    report(&arguments.files, arguments.to.as_deref(), if arguments.markdown { Form::Markdown } else { Form::Html })
+}
+
+/// Reports one run, or compares several, from their files: to `output`, or to standard output.
+///
+/// 0 when it is written, 2 when a file is no run, 3 when there is no such file, 1 when it cannot be read or written.
+pub(crate) fn report(files: &[PathBuf], output: Option<&Path>, form: Form) -> ExitCode {
+    match not_over_results(files, output).and_then(|()| make(files, form)).and_then(|text| write(&text, output)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { status, message, help }) => {
+            let help = if help.is_empty() { String::new() } else { format!("\nhelp: {help}") };
+            let _closed = writeln!(io::stderr(), "error: {message}{help}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+/// The report does not go over what it is made of.
+fn not_over_results(files: &[PathBuf], output: Option<&Path>) -> Result<(), Failure> {
+    let same = |file: &PathBuf| {
+        output.is_some_and(|output| {
+            file == output
+                || matches!((fs::canonicalize(file), fs::canonicalize(output)), (Ok(one), Ok(other)) if one == other)
+        })
+    };
+    match files.iter().find(|file| same(file)) {
+        None => Ok(()),
+        Some(file) => Err(Failure {
+            status: 2,
+            message: format!("{} holds results, and the report would replace them", file.display()),
+            help: "give --to another name",
+        }),
+    }
+}
+
+fn make(files: &[PathBuf], form: Form) -> Result<String, Failure> {
+    let runs = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
+    Ok(match (runs.as_slice(), form) {
+        ([run], Form::Html) => ::lab_report::html(run),
+        ([run], Form::Markdown) => ::lab_report::markdown(run),
+        (runs, Form::Html) => ::lab_report::compare_html(runs),
+        (runs, Form::Markdown) => ::lab_report::compare_markdown(runs),
+    })
+}
+
+fn read(file: &Path) -> Result<Run, Failure> {
+    let name = file.display();
+    let text = fs::read_to_string(file).map_err(|error| Failure {
+        status: if error.kind() == io::ErrorKind::NotFound { 3 } else { 1 },
+        message: format!("cannot read {name}: {error}"),
+        help: "runs are kept by  windlass lab run … --save FILE",
+    })?;
+    let run: Run = serde_json::from_str(&text).map_err(|error| Failure {
+        status: 2,
+        message: format!("{name} is not what a run of the laboratory writes: {error}"),
+        help: "runs are kept by  windlass lab run … --save FILE",
+    })?;
+    if run.version > VERSION {
+        let message = format!("{name} has format {}, and this program reads up to {VERSION}", run.version);
+        return Err(Failure { status: 2, message, help: "use the version of windlass that wrote it, or a later one" });
+    }
+    Ok(run)
+}
+
+/// A file is there whole or not at all: it gets its name when all of it is written.
+fn write(text: &str, output: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = output else {
+        return match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure { status: 1, message: format!("cannot write: {error}"), help: "" })
+            }
+            _ => Ok(()),
+        };
+    };
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let written = fs::write(&unfinished, text).and_then(|()| fs::rename(&unfinished, path));
+    written.map_err(|error| {
+        // What could not be written need not be there.
+        let _absent = fs::remove_file(&unfinished);
+        Failure { status: 1, message: format!("cannot write {}: {error}", path.display()), help: "" }
+    })
+}

@@ -1,0 +1,55 @@
+//! `windlass probe`: what would a VMware host conclude about a logical unit? No array of ours is needed, and no root.
+
+use crate::host_kit::{self, HostOptions};
+use ::probe::{Options, ProbeError};
+use clap::Args;
+use cli::Format;
+use iscsi_initiator::url::Url;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A primitive that a host needs is missing.
+const INCOMPLETE: u8 = 9;
+/// Ended by a signal.
+const CANCELLED: u8 = 130;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
+    url: Url,
+    /// Prove each primitive: 192 KiB near the end of the unit, unmapped ones if there are, are written and put back as they were
+    #[arg(long)]
+    write_test: bool,
+    #[command(flatten)]
+    host: HostOptions,
+}
+
+/// 0 when everything is there, 9 when something is missing, 1 when nothing can be said, 130 when interrupted.
+pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
+    let mut options = Options { write_test: arguments.write_test, ..Options::default() };
+    options.session.timeout = arguments.host.answer_timeout();
+    if let Some(name) = arguments.host.initiator() {
+        options.session.initiator_name = name.to_owned();
+    }
+    let url = match arguments.host.complete(&arguments.url) {
+        Ok(url) => url,
+        Err(error) => return host_kit::fail(&error),
+    };
+    let report = match ::probe::probe(&url, &options) {
+        Ok(report) => report,
+        Err(ProbeError::Interrupted) => {
+            let _closed = writeln!(io::stderr(), "interrupted; what was written has been put back");
+            return ExitCode::from(CANCELLED);
+        }
+        Err(error) => {
+            let _closed = writeln!(io::stderr(), "error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let printed = crate::print(&match format {
+        Format::Json => report.json(),
+        Format::Esxcli => report.esxcli(),
+        _ => report.table(),
+    });
+    if report.is_complete() { printed } else { ExitCode::from(INCOMPLETE) }
+}

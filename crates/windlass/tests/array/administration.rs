@@ -1,0 +1,212 @@
+//! The whole array as a process, administered while a host is logged in.
+
+use crate::fixture::{Fixture, sense};
+use conformance::commands::CommandError;
+use conformance::initiator::Session;
+use conformance::sense::Sense;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const GIB: u64 = 1 << 30;
+
+/// Sense key, additional sense code and qualifier of a TEST UNIT READY; `None` when it is GOOD.
+fn unit_ready(session: &mut Session) -> Option<(u8, u8, u8)> {
+    session.test_unit_ready().err().map(|error| sense(&error))
+}
+
+#[test]
+fn a_session_learns_what_an_administrator_changed() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "1G").unwrap();
+    let mut session = fixture.log_in("v1");
+    assert_eq!(unit_ready(&mut session), None);
+
+    fixture.ok(&["volume", "grow", "v1", "--size", "2G"]);
+    assert_eq!(unit_ready(&mut session), Some((6, 0x2a, 0x09)), "CAPACITY DATA HAS CHANGED");
+    assert_eq!(session.read_capacity().unwrap().blocks * 512, 2 * GIB);
+
+    fixture.ok(&["volume", "set", "v1", "--write-cache", "on"]);
+    assert_eq!(unit_ready(&mut session), Some((6, 0x2a, 0x01)), "MODE PARAMETERS CHANGED");
+
+    fixture.array.create_volume("v2", "1G").unwrap();
+    assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x0e)), "REPORTED LUNS DATA HAS CHANGED");
+    assert_eq!(session.report_luns().unwrap().len(), 2);
+
+    // In use: by its access, and by the session that sees it.
+    let refused = fixture.try_run(&["volume", "delete", "v2", "--yes"]);
+    assert_eq!(refused.status.code(), Some(4));
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("is in use") && words.contains("session") && words.contains("access revoke v2"), "{words}");
+
+    fixture.ok(&["access", "revoke", "v2", "--all"]);
+    assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x0e)));
+    assert_eq!(session.report_luns().unwrap().len(), 1);
+    fixture.ok(&["volume", "delete", "v2", "--yes"]);
+
+    fixture.ok(&["access", "revoke", "v1", "--all"]);
+    assert_eq!(unit_ready(&mut session), Some((5, 0x25, 0x00)), "LOGICAL UNIT NOT SUPPORTED");
+
+    let sessions = fixture.array.json(&["session", "list"]).unwrap();
+    assert_ne!(sessions[0]["last_io"], Value::Null, "{sessions}");
+    fixture.ok(&["session", "drop", &sessions[0]["id"].to_string(), "--yes"]);
+    assert!(session.test_unit_ready().is_err());
+}
+
+#[test]
+fn what_hosts_offload_is_counted() {
+    let fixture = Fixture::start("256M", &[]);
+    let volume = fixture.array.create_volume("v1", "1G").unwrap();
+    let mut session = fixture.log_in(&volume.name);
+    session.write16(0, vec![7; 64 << 10].into()).unwrap();
+    session.read16(0, 128).unwrap();
+    session.unmap(&[(0, 64)]).unwrap();
+    // Below the mapping unit: done, without benefit.
+    session.unmap(&[(65, 1)]).unwrap();
+    for _ in 0..3 {
+        session.unmap(&[(GIB / 512, 8)]).unwrap_err();
+    }
+    let stats = fixture.array.json(&["offload", "stats", "v1"]).unwrap();
+    let row = &stats[0];
+    for (field, value) in [("volume", "v1"), ("primitive", "unmap")] {
+        assert_eq!(row[field], value);
+    }
+    for (field, value) in [("commands", 5), ("ok", 2), ("refused", 3), ("errors", 0)] {
+        assert_eq!(row[field], value, "{field} in {row}");
+    }
+    assert_eq!((&row["refusals"][0]["reason_code"], &row["refusals"][0]["count"]), (&"out-of-range".into(), &3.into()));
+    assert_eq!(row["ineffective"][0]["reason_code"], "below-grain");
+    let histogram = row["latency"]["histogram"].as_array().unwrap();
+    assert_eq!(histogram.iter().filter_map(|bucket| bucket["count"].as_u64()).sum::<u64>(), 5, "{row}");
+    let log = fixture.array.json(&["offload", "log", "v1", "--limit", "2"]).unwrap();
+    assert_eq!(log.as_array().unwrap().len(), 2);
+    for (metric, value) in [
+        (r#"windlass_offload_refusals_total{volume="v1",primitive="unmap",reason="out-of-range"}"#, 3.0),
+        (r#"windlass_offload_commands_total{volume="v1",primitive="unmap",outcome="ok"}"#, 2.0),
+        (r#"windlass_offload_duration_seconds_count{volume="v1",primitive="unmap"}"#, 5.0),
+        (r#"windlass_unmap_bytes_total{volume="v1",outcome="deallocated"}"#, 32768.0),
+        (r#"windlass_unmap_bytes_total{volume="v1",outcome="unaligned"}"#, 512.0),
+        (r#"windlass_io_duration_seconds_count{volume="v1",op="read"}"#, 1.0),
+        (r#"windlass_io_duration_seconds_count{volume="v1",op="write"}"#, 1.0),
+        (r#"windlass_queue_depth{volume="v1"}"#, 0.0),
+    ] {
+        assert_eq!(fixture.metric(metric), value, "{metric}");
+    }
+}
+
+#[test]
+fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
+    let mut fixture = Fixture::start("256M", &["--http", "127.0.0.1:0"]);
+    fixture.array.create_volume("v1", "1G").unwrap();
+    fixture.ok(&["volume", "set", "v1", "--write-cache", "on"]);
+    fixture.ok(&["snapshot", "create", "v1", "monday"]);
+    // A clone larger than its source is two changes of the pool.
+    fixture.ok(&["volume", "clone", "v1@monday", "v2", "--size", "3G"]);
+    fixture.ok(&["host", "create", "h1", "--iqn", "iqn.2026-01.org.example:h1", "--chap-user", "h1"]);
+    fixture.ok(&["access", "grant", "v2", "--host", "h1", "--lun", "7"]);
+    let mut session = fixture.log_in("v1");
+    session.write16(8, vec![9; 4096].into()).unwrap();
+    session.synchronize_cache().unwrap();
+    let nouns: [&[&str]; 4] = [&["volume", "list"], &["snapshot", "list"], &["host", "list"], &["access", "list"]];
+    let seen = |fixture: &Fixture| {
+        nouns.map(|words| {
+            let mut list = fixture.array.json(words).unwrap();
+            // Nobody is logged in after the restart.
+            for item in list.as_array_mut().unwrap() {
+                item.as_object_mut().unwrap().remove("sessions");
+            }
+            list
+        })
+    };
+    let before = seen(&fixture);
+    assert_eq!(before[0][1]["size_bytes"], 3 * GIB);
+    let state = fixture.directory().join("state");
+    let mode = |name: &str| std::fs::metadata(state.join(name)).unwrap().permissions().mode() & 0o777;
+    for private in ["windlass.sock", "p0.pool", "admin.token", "tls/key.pem"] {
+        assert_eq!(mode(private), 0o600, "{private}");
+    }
+    let started = Instant::now();
+    fixture.array.stop().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(!state.join("windlass.sock").exists());
+    fixture.array.restart().unwrap();
+    assert_eq!(seen(&fixture), before);
+    let mut session = fixture.log_in("v1");
+    assert_eq!(session.read16(8, 8).unwrap(), vec![9; 4096]);
+}
+
+/// A full pool refuses what would grow it, in words, and still takes deletions.
+#[test]
+fn a_full_pool_says_so_and_can_be_emptied() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "1G").unwrap();
+    let mut session = fixture.log_in("v1");
+    let mut lba = 0;
+    let full = loop {
+        assert!(lba < GIB / 512, "a pool of 256 MiB took 1 GiB");
+        let data: Vec<u8> = (0..1_u32 << 18).flat_map(|word| (word ^ lba as u32).to_le_bytes()).collect();
+        match session.write16(lba, data.into()) {
+            Ok(()) => lba += 2048,
+            // A threshold, told once.
+            Err(CommandError::Status { sense: Some(Sense { key: 6, code: 0x38, .. }), .. }) => {}
+            Err(error) => break error,
+        }
+    };
+    match full {
+        CommandError::Status { sense: Some(Sense { key: 7, code: 0x27, qualifier: 7, .. }), .. } => {}
+        other => panic!("{other}"),
+    }
+    let pool = fixture.array.json(&["pool", "show"]).unwrap();
+    let number = |field: &str| pool[field].as_u64().unwrap();
+    assert_eq!(number("size_bytes"), number("used_bytes") + number("free_bytes"));
+    let made: Vec<_> = (0..200)
+        .map(|at| fixture.try_run(&["volume", "create", &format!("x{at}"), "--size", "1G"]))
+        .take_while(|output| output.status.success())
+        .collect();
+    if made.len() < 200 {
+        let refused = fixture.try_run(&["volume", "create", "y", "--size", "1G"]);
+        assert_eq!(refused.status.code(), Some(6));
+        assert!(String::from_utf8(refused.stderr).unwrap().contains("no space"));
+    }
+    drop(session);
+    fixture.ok(&["access", "revoke", "v1", "--all"]);
+    fixture.ok(&["volume", "delete", "v1", "--yes"]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while fixture.array.pool_number("free_bytes").unwrap() < 128 << 20 {
+        assert!(Instant::now() < deadline, "the space does not come back: {pool}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fixture.ok(&["volume", "create", "z", "--size", "1G"]);
+}
+
+/// systemd is told when the portals accept, and when the array begins to stop.
+#[test]
+fn the_service_manager_is_told() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let told = || {
+        let mut buffer = [0; 4096];
+        let length = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut process = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(["serve", "--iscsi", "127.0.0.1:0", "--pool-size", "64M", "--log", "error", "--state-dir"])
+        .arg(directory.path().join("state"))
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "1000000")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ready = told();
+    assert!(ready.contains("READY=1") && ready.contains("STATUS=ready iscsi=127.0.0.1:"), "{ready}");
+    assert!(told().contains("WATCHDOG=1"));
+    let pid = rustix::process::Pid::from_child(&process);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    while !told().contains("STOPPING=1") {}
+    assert!(process.wait().unwrap().success());
+}

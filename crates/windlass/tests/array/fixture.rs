@@ -1,0 +1,117 @@
+//! An array of one test, with a directory of its own, and the ways to it: the command line, REST and sessions.
+
+use conformance::commands::CommandError;
+use conformance::initiator::{Session, SessionOptions};
+use conformance::sense::Sense;
+use harness::array::{Array, ArrayOptions, free_portal};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Begins the name of every host of the tests.
+const INITIATOR_PREFIX: &str = "iqn.2026-01.org.example";
+
+/// Runs the host's side on a local runtime, as the host kit does.
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, work)
+}
+
+pub(crate) struct Fixture {
+    directory: TempDir,
+    pub(crate) array: Array,
+}
+
+impl Fixture {
+    /// An array with a pool of `pool_size` ("256M") and further arguments of the daemon.
+    pub(crate) fn start(pool_size: &str, arguments: &[&str]) -> Self {
+        let directory = TempDir::new().unwrap();
+        let array = Array::start(ArrayOptions {
+            executable: PathBuf::from(env!("CARGO_BIN_EXE_windlass")),
+            state_directory: directory.path().join("state"),
+            portals: vec![free_portal().unwrap()],
+            pool_size: pool_size.into(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        })
+        .unwrap();
+        Self { directory, array }
+    }
+
+    /// Where the test may keep files; the array's are below `state`.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn kill_and_restart(&mut self) {
+        self.array.kill().unwrap();
+        self.array.restart().unwrap();
+    }
+
+    /// What a command prints that succeeds.
+    pub(crate) fn ok(&self, words: &[&str]) -> String {
+        self.array.command(words).unwrap()
+    }
+
+    /// What a command prints with `-o json`.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        self.array.json(words).unwrap()
+    }
+
+    /// A field of what a command prints with `-o json`.
+    pub(crate) fn number(&self, words: &[&str], field: &str) -> u64 {
+        let shown = self.json(words);
+        shown[field].as_u64().unwrap_or_else(|| panic!("no {field} in {shown}"))
+    }
+
+    /// Runs a command that may fail.
+    pub(crate) fn try_run(&self, words: &[&str]) -> Output {
+        let server = self.array.server();
+        Command::new(env!("CARGO_BIN_EXE_windlass")).args(["--server", &server]).args(words).output().unwrap()
+    }
+
+    /// GETs a path over the administrative socket, without the CLI.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let mut stream = UnixStream::connect(self.directory().join("state/windlass.sock")).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: windlass\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// The value of the first metric whose line starts so.
+    pub(crate) fn metric(&self, start: &str) -> f64 {
+        let text = self.get("/metrics");
+        let line = text.lines().find(|line| line.starts_with(start));
+        line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("no {start} in {text}"))
+    }
+
+    /// A session to a volume, with the unit attentions of a new one behind it.
+    pub(crate) fn log_in(&self, volume: &str) -> Session {
+        self.connect(volume, &SessionOptions::default())
+    }
+
+    /// The same as the host of that name.
+    pub(crate) fn log_in_as(&self, host: &str, volume: &str) -> Session {
+        let initiator_name = format!("{INITIATOR_PREFIX}:{host}");
+        self.connect(volume, &SessionOptions { initiator_name, ..SessionOptions::default() })
+    }
+
+    fn connect(&self, volume: &str, options: &SessionOptions) -> Session {
+        let url = self.array.volume(volume).unwrap().url().parse().unwrap();
+        let mut session = Session::connect(&url, options).unwrap();
+        session.clear_unit_attentions().unwrap();
+        session
+    }
+}
+
+/// Sense key, additional sense code and qualifier of a command that failed with them.
+#[track_caller]
+pub(crate) fn sense(error: &CommandError) -> (u8, u8, u8) {
+    match error {
+        CommandError::Status { sense: Some(Sense { key, code, qualifier, .. }), .. } => (*key, *code, *qualifier),
+        other => panic!("{other}"),
+    }
+}

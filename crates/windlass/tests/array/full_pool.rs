@@ -1,0 +1,193 @@
+//! A full pool: what every write path says, what still works out of the working reserve, and that space which comes back is of use at once.
+
+use crate::fixture::{Fixture, sense};
+use conformance::cdb::{self, Cdb, padded};
+use conformance::commands::{CommandError, Compared, RESERVATION_CONFLICT};
+use conformance::initiator::Session;
+use conformance::persistent_reservation::{APTPL, service_action::*};
+use iscsi::initiator::TransferRequest;
+use std::time::{Duration, Instant};
+
+/// SPACE ALLOCATION FAILED WRITE PROTECT.
+const FULL: (u8, u8, u8) = (7, 0x27, 7);
+/// No command may take longer, even on a busy machine: the pool looks for space that is on its way, and then says so.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Data without zeros and without repetitions.
+fn data(seed: u64, blocks: usize) -> Vec<u8> {
+    (0..blocks as u64 * 64).flat_map(|word| (word.wrapping_mul(0x9e37_79b9) ^ (seed << 40) | 1).to_le_bytes()).collect()
+}
+
+/// Does something, again while a unit attention is told instead: thresholds are.
+fn past_attentions<T>(mut action: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
+    loop {
+        match action() {
+            Err(error @ CommandError::Status { sense: Some(_), .. }) if sense(&error).0 == 6 => {}
+            other => return other,
+        }
+    }
+}
+
+/// Writes new content to a volume until not even a block of 4 KiB finds room.
+fn fill(fixture: &Fixture, volume: &str) {
+    let mut session = fixture.log_in(volume);
+    let mut lba = 0;
+    for blocks in [2048, 128, 8] {
+        loop {
+            assert!(lba < 2 << 20, "the pool is never full");
+            match past_attentions(|| session.write16(lba, data(lba, blocks).into())) {
+                Ok(()) => lba += blocks as u64,
+                Err(error) => {
+                    assert_eq!(sense(&error), FULL);
+                    break;
+                }
+            }
+        }
+        lba = lba.next_multiple_of(2048);
+    }
+}
+
+/// A volume with content in its first and third MiB, and a pool that another volume has filled.
+fn full_pool() -> (Fixture, Session) {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    fixture.array.create_volume("filler", "1G").unwrap();
+    let mut session = fixture.log_in("v1");
+    for lba in [0, 4096] {
+        session.write16(lba, data(lba, 2048).into()).unwrap();
+    }
+    drop(session);
+    fill(&fixture, "filler");
+    let session = fixture.log_in("v1");
+    (fixture, session)
+}
+
+/// Each command that stores something new in `lba` and the blocks after it.
+fn write_paths(lba: u64, naa: &[u8; 16]) -> Vec<(&'static str, Cdb, Vec<u8>)> {
+    let ten = |opcode: u8, count: u8| {
+        let [a, b, c, d] = u32::try_from(lba).unwrap().to_be_bytes();
+        padded(&[opcode, 0, a, b, c, d, 0, 0, count, 0])
+    };
+    let twelve = |opcode: u8, count: u8| {
+        let [a, b, c, d] = u32::try_from(lba).unwrap().to_be_bytes();
+        padded(&[opcode, 0, a, b, c, d, 0, 0, 0, count, 0, 0])
+    };
+    let sixteen = |opcode: u8, count: u32| {
+        let mut cdb = cdb::write16(lba, count, false);
+        cdb[0] = opcode;
+        cdb
+    };
+    let mut atomic = sixteen(0x9c, 0);
+    atomic[13] = 8;
+    let segment =
+        |source_lba, blocks| cdb::CopySegment { source: 0, destination: 0, source_lba, destination_lba: lba, blocks };
+    let copy = |source_lba, blocks| cdb::extended_copy_list(&[*naa], &[segment(source_lba, blocks)]);
+    let unaligned = copy(1, 9);
+    vec![
+        ("WRITE (10)", ten(0x2a, 8), data(1, 8)),
+        ("WRITE (12)", twelve(0xaa, 8), data(1, 8)),
+        ("WRITE (16)", sixteen(0x8a, 1), data(1, 1)),
+        ("WRITE (16) of 64 KiB", sixteen(0x8a, 128), data(1, 128)),
+        ("WRITE (16) of 1 MiB", sixteen(0x8a, 2048), data(1, 2048)),
+        ("WRITE AND VERIFY (10)", ten(0x2e, 8), data(1, 8)),
+        ("WRITE AND VERIFY (12)", twelve(0xae, 8), data(1, 8)),
+        ("WRITE AND VERIFY (16)", sixteen(0x8e, 8), data(1, 8)),
+        ("WRITE SAME (10)", ten(0x41, 8), data(1, 1)),
+        ("WRITE SAME (16)", sixteen(0x93, 2048), data(1, 1)),
+        ("COMPARE AND WRITE", cdb::compare_and_write(lba, 1), [vec![0; 512], data(1, 1)].concat()),
+        ("ORWRITE", sixteen(0x8b, 8), data(1, 8)),
+        ("WRITE ATOMIC (16)", atomic, data(1, 8)),
+        ("EXTENDED COPY of blocks that cannot be shared", cdb::extended_copy(unaligned.len() as u32), unaligned),
+    ]
+}
+
+/// Neither BUSY, nor COPY ABORTED, nor a wait: DATA PROTECT, and nothing is written. After an UNMAP the same commands succeed at once.
+#[test]
+fn every_write_path_says_that_the_pool_is_full() {
+    let (fixture, mut session) = full_pool();
+    let naa = session.naa_designator().unwrap();
+    // Each in a MiB of its own, so that none has what another one left.
+    let paths =
+        || (0..).map(|at| 8192 + at * 4096).zip(0..).map(|(lba, at)| (lba, write_paths(lba, &naa).swap_remove(at)));
+    let count = write_paths(8192, &naa).len();
+    for (lba, (name, cdb, out)) in paths().take(count) {
+        let started = Instant::now();
+        let result = past_attentions(|| session.run(name, cdb, TransferRequest::Out(out.clone().into())));
+        assert!(started.elapsed() < PATIENCE, "{name} took {:?}", started.elapsed());
+        let error = result.err().unwrap_or_else(|| panic!("{name} found space at {lba}"));
+        assert_eq!(sense(&error), FULL, "{name}");
+        assert_eq!(past_attentions(|| session.read16(lba, 8)).unwrap(), vec![0; 4096], "{name}");
+    }
+    // What needs no space goes on.
+    past_attentions(|| session.write16(0, data(7, 2048).into())).unwrap();
+    past_attentions(|| session.write_same16(4096, 2048, Some(data(8, 1).into()), false)).unwrap();
+    assert_eq!(past_attentions(|| session.compare_and_write(0, &data(7, 1), &data(9, 1))).unwrap(), Compared::Written);
+
+    // Another host: one with the same name would take the place of this session.
+    let mut filler = fixture.log_in_as("filler", "filler");
+    past_attentions(|| filler.unmap(&[(0, 128 * 2048)])).unwrap();
+    for (lba, (name, cdb, out)) in paths().take(count) {
+        let result = past_attentions(|| session.run(name, cdb, TransferRequest::Out(out.clone().into())));
+        result.unwrap_or_else(|error| panic!("{name} in a pool that has space again: {error}"));
+        assert_ne!(past_attentions(|| session.read16(lba, 1)).unwrap(), vec![0; 512], "{name}");
+    }
+    drop((session, filler));
+    fixture.ok(&["pool", "check", "p0"]);
+}
+
+/// Locks of a datastore lie in blocks that each snapshot shares anew; a host that cannot take them loses the datastore.
+#[test]
+fn locks_are_taken_after_a_snapshot_in_a_full_pool() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    fixture.array.create_volume("filler", "1G").unwrap();
+    let mut session = fixture.log_in("v1");
+    session.write16(0, data(1, 2048).into()).unwrap();
+    drop(session);
+    fixture.ok(&["snapshot", "create", "v1", "before"]);
+    fill(&fixture, "filler");
+    let mut session = fixture.log_in("v1");
+    let content = data(1, 2048);
+    for (round, lba) in (0..16u64).map(|n| n * 64).enumerate() {
+        let at = lba as usize * 512;
+        let new = data(100 + round as u64, 1);
+        let taken = past_attentions(|| session.compare_and_write(lba, &content[at..at + 512], &new)).unwrap();
+        assert_eq!(taken, Compared::Written);
+        past_attentions(|| session.write16(lba + 8, data(200, 8).into())).unwrap();
+    }
+    // Growing fails all the same.
+    assert_eq!(sense(&past_attentions(|| session.write16(8192, data(1, 8).into())).unwrap_err()), FULL);
+    drop(session);
+    fixture.ok(&["pool", "check", "p0"]);
+}
+
+/// A change of persistent reservations that survive a loss of power was refused in a full pool with INSUFFICIENT REGISTRATION RESOURCES: a cluster could
+/// not fence.
+#[test]
+fn a_cluster_fences_in_a_full_pool() {
+    const WRITE_EXCLUSIVE_REGISTRANTS_ONLY: u8 = 5;
+    let mut fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    fixture.array.create_volume("filler", "1G").unwrap();
+    let (mut one, mut two) = (fixture.log_in_as("one", "v1"), fixture.log_in_as("two", "v1"));
+    one.persistent_reserve_out(REGISTER, 0, (0, 0x11), APTPL).unwrap();
+    two.persistent_reserve_out(REGISTER, 0, (0, 0x22), APTPL).unwrap();
+    fill(&fixture, "filler");
+    // As large as before, larger by a registration, and smaller.
+    let reserve = |session: &mut Session, action, keys| {
+        past_attentions(|| session.persistent_reserve_out(action, WRITE_EXCLUSIVE_REGISTRANTS_ONLY, keys, 0))
+    };
+    reserve(&mut one, RESERVE, (0x11, 0)).unwrap();
+    let mut three = fixture.log_in_as("three", "v1");
+    past_attentions(|| three.persistent_reserve_out(REGISTER, 0, (0, 0x33), APTPL)).unwrap();
+    reserve(&mut one, PREEMPT_AND_ABORT, (0x11, 0x22)).unwrap();
+    drop((one, two, three));
+    fixture.kill_and_restart();
+    let (mut one, mut two) = (fixture.log_in_as("one", "v1"), fixture.log_in_as("two", "v1"));
+    assert_eq!(one.registered_keys().unwrap(), [0x11, 0x33]);
+    match past_attentions(|| two.write16(0, data(1, 1).into())) {
+        Err(CommandError::Status { status: RESERVATION_CONFLICT, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    reserve(&mut one, RELEASE, (0x11, 0)).unwrap();
+}

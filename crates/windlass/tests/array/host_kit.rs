@@ -1,0 +1,171 @@
+//! The host's side against the whole array: a clustered datastore of two hosts, with the primitives on and off.
+
+use crate::fixture::{Fixture, run};
+use data_mover::{DataMover, Device, Settings};
+use datastore::{Datastore, DatastoreError, DiskFormat, DiskOptions, FormatOptions, Host, VirtualDisk};
+use iscsi_initiator::{LogicalUnit, Options, Session, SystemClock};
+use std::rc::Rc;
+
+const MIB: u64 = 1 << 20;
+
+async fn unit(fixture: &Fixture, volume: &str, host: &str) -> Rc<LogicalUnit> {
+    let url: iscsi_initiator::url::Url = fixture.array.volume(volume).unwrap().url().parse().unwrap();
+    let options = Options { initiator_name: format!("iqn.2026-01.org.example:{host}"), ..Options::default() };
+    let session = Session::connect(&url, &options).await.unwrap();
+    Rc::new(LogicalUnit::find(&session, url.lun).await.unwrap())
+}
+
+fn mover(settings: Settings) -> Rc<DataMover> {
+    Rc::new(DataMover::new(settings, Rc::new(SystemClock::default())))
+}
+
+fn pattern(seed: u64, bytes: u64) -> bytes::Bytes {
+    (0..bytes / 8).flat_map(|word| (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed | 1).to_le_bytes()).collect()
+}
+
+async fn content(disk: &VirtualDisk<LogicalUnit>) -> Vec<u8> {
+    let mut all = Vec::new();
+    for offset in (0..disk.size()).step_by(1 << 20) {
+        all.extend_from_slice(&disk.read(offset, MIB.min(disk.size() - offset)).await.unwrap());
+    }
+    all
+}
+
+#[test]
+fn a_unit_says_what_it_can() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    run(async {
+        let unit = unit(&fixture, "v1", "one").await;
+        let identity = unit.identity();
+        assert_eq!((identity.blocks, identity.block_bytes), (32_768, 512));
+        assert!(identity.naa.is_some() && unit.is_thin() && unit.reads_zeros());
+        let limits = identity.limits;
+        assert!(limits.compare_and_write >= 1 && limits.write_same > 0 && limits.unmap > 0, "{limits:?}");
+        assert!(limits.copy_segments > 0 && limits.copy_segment >= 8192, "{limits:?}");
+    });
+}
+
+#[test]
+fn two_hosts_share_a_datastore_and_only_who_moves_the_bytes_differs() {
+    let mut fixture = Fixture::start("1G", &[]);
+    for (volume, settings) in [("on", Settings::default()), ("off", Settings::off())] {
+        fixture.array.create_volume(volume, "256M").unwrap();
+        let moved = run(two_hosts(&fixture, volume, settings));
+        // A 32 MiB clone: commands, or all of it twice.
+        match settings.hardware_accelerated_move {
+            true => assert!(moved < MIB, "{moved} bytes on the wire"),
+            false => assert!(moved > 64 * MIB, "{moved} bytes on the wire"),
+        }
+    }
+    fixture.kill_and_restart();
+}
+
+async fn two_hosts(fixture: &Fixture, volume: &str, settings: Settings) -> u64 {
+    let (one, two) = (unit(fixture, volume, "one").await, unit(fixture, volume, "two").await);
+    let options = FormatOptions { files: 64, hosts: 8, ..FormatOptions::default() };
+    Datastore::format(&one, &mover(settings), &options).await.unwrap();
+    let mount = async |unit: &Rc<LogicalUnit>, name: &str| {
+        Datastore::mount(unit.clone(), mover(settings), Host { name: name.into() }).await.unwrap()
+    };
+    let (first, second) = (mount(&one, "one").await, mount(&two, "two").await);
+    let disk = DiskOptions { format: DiskFormat::EagerZeroedThick, size: 32 * MIB };
+    let disk = first.create_open("template", disk, &|_| ()).await.unwrap();
+    for offset in (0..32 * MIB).step_by(1 << 20) {
+        disk.write(offset, pattern(offset, MIB)).await.unwrap();
+    }
+    let expected = content(&disk).await;
+    // The second host hears who has it.
+    let refused = tokio::time::timeout(std::time::Duration::from_secs(1), second.open("template")).await;
+    assert!(refused.is_err(), "the lock of another host was taken");
+    let wire = |unit: &LogicalUnit| {
+        let counters = unit.session().counters();
+        counters.sent_bytes + counters.received_bytes
+    };
+    let before = wire(&one);
+    let moved = first.clone_disk(&disk, "clone", DiskFormat::EagerZeroedThick, &|_| ()).await.unwrap();
+    let on_the_wire = wire(&one) - before;
+    assert_eq!(moved.offloaded_bytes + moved.host_bytes(), 32 * MIB);
+    disk.close().await.unwrap();
+    let clone = second.open("clone").await.unwrap();
+    assert_eq!(content(&clone).await, expected);
+    clone.write(0, pattern(7, MIB)).await.unwrap();
+    clone.close().await.unwrap();
+    // Both touch one file without pause.
+    let touches = async |store: &Rc<Datastore<LogicalUnit>>| {
+        for _ in 0..50 {
+            store.touch("clone").await.unwrap();
+        }
+    };
+    tokio::join!(touches(&first), touches(&second));
+    let files = first.list().await.unwrap();
+    assert_eq!(
+        files.iter().map(|file| (file.name.as_str(), file.touched)).collect::<Vec<_>>(),
+        [("clone", 100), ("template", 0)]
+    );
+    assert!(matches!(first.create_linked_clone("none", "x").await, Err(DatastoreError::NoSuchFile(_))));
+    let report = second.check().await.unwrap();
+    assert_eq!((report.problems, report.leftovers, report.files), (vec![], vec![], 2));
+    first.unmount().await.unwrap();
+    second.unmount().await.unwrap();
+    on_the_wire
+}
+
+#[test]
+fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    let url = fixture.array.volume("v1").unwrap().url().to_owned();
+    let expected = pattern(3, 16 * MIB);
+    run(async {
+        let unit = unit(&fixture, "v1", "one").await;
+        // All of it written: there is no unmapped space to work on.
+        for offset in (0..16 * MIB).step_by(1 << 20) {
+            let at = usize::try_from(offset).unwrap();
+            unit.write(offset / 512, expected.slice(at..at + (1 << 20))).await.unwrap();
+        }
+    });
+    let probe = |arguments: &[&str]| {
+        let output = fixture.try_run(&[&["probe", &url], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for arguments in [&["-o", "json"][..], &["--write-test", "-o", "json"]] {
+        let report: serde_json::Value = serde_json::from_str(&probe(arguments)).unwrap();
+        let primitives = report["primitives"].as_array().unwrap();
+        let statuses: Vec<_> =
+            primitives.iter().map(|p| (p["primitive"].as_str().unwrap(), p["status"].as_str().unwrap())).collect();
+        assert_eq!(statuses, ["ats", "xcopy", "zero", "unmap", "alerts"].map(|name| (name, "Supported")), "{report:#}");
+        if report["write_test"] == true {
+            assert!(primitives[1]["wire_bytes"].as_u64().unwrap() < 1000, "{report:#}");
+            assert!(primitives[0]["reason"].as_str().unwrap().contains("none lost"), "{report:#}");
+        }
+    }
+    assert!(probe(&["-o", "esxcli"]).contains("   Clone Status: supported\n"));
+    assert!(probe(&["--write-test"]).contains("claim rule  esxcli storage core claimrule add"));
+    // Ended in the middle, again and again: what the test had written was left there.
+    for milliseconds in [20, 40, 60, 80, 120, 160, 200] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.args(["probe", &url, "--write-test"]).stdout(std::process::Stdio::null());
+        let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        // Before it looks out for the signal, the signal ends it, and nothing is written yet.
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let status = child.wait().unwrap();
+        assert!(matches!(status.code(), Some(0 | 130) | None), "{status} after {milliseconds} ms");
+    }
+    run(async {
+        let unit = unit(&fixture, "v1", "one").await;
+        for lba in (0..32_768).step_by(2048) {
+            let at = lba as usize * 512;
+            let found = unit.read(data_mover::Extent { lba, blocks: 2048 }).await.unwrap();
+            assert_eq!(found, expected.slice(at..at + (1 << 20)), "LBA {lba}");
+        }
+    });
+    let nobody = fixture.try_run(&["probe", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nobody.stderr).starts_with("error: cannot connect to 127.0.0.1:1: "));
+    let no_lun = fixture.try_run(&["probe", &url.replace("/0", "/77")]);
+    assert_eq!(no_lun.status.code(), Some(1), "{no_lun:?}");
+}

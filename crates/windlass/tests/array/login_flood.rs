@@ -1,0 +1,141 @@
+//! A login flood: connections without a session are limited, and neither hosts that are there nor hosts that come notice it.
+
+use crate::fixture::Fixture;
+use conformance::chaos::flood::{self, FloodOptions};
+use conformance::chaos::witness;
+use conformance::initiator::{Session, SessionOptions};
+use conformance::url::Url;
+use harness::observe;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longest time for a command, or for a login, of a host that behaves. Hosts give up after 10 s and more.
+const LATENCY: Duration = Duration::from_secs(3);
+/// Memory that the flood may add: 256 connections with what each may have sent, and room for the allocator.
+const MEMORY: u64 = 64 << 20;
+/// Lines of the log that a flood may cost.
+const LINES: usize = 40;
+/// Limit of the flood in time; it ends earlier when all its connections were made.
+const TIME: Duration = Duration::from_secs(6);
+
+/// What an honest host that logs in again and again saw.
+struct Logins {
+    longest: Duration,
+    succeeded: u32,
+    failed: u32,
+}
+
+/// Logs in and out until told to stop. A login that failed is tried again, as hosts do.
+fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
+    let mut logins = Logins { longest: Duration::ZERO, succeeded: 0, failed: 0 };
+    let name = "iqn.2026-01.org.example:newcomer";
+    let options =
+        SessionOptions { initiator_name: name.into(), qualifier: 7, timeout: LATENCY, ..SessionOptions::default() };
+    while !stop.load(Ordering::Relaxed) {
+        let started = Instant::now();
+        loop {
+            match Session::connect(url, &options) {
+                Ok(mut session) => {
+                    session.clear_unit_attentions().unwrap();
+                    session.logout().unwrap();
+                    break;
+                }
+                Err(error) => {
+                    logins.failed += 1;
+                    assert!(started.elapsed() < LATENCY, "no login within {LATENCY:?}: {error}");
+                }
+            }
+        }
+        logins.succeeded += 1;
+        logins.longest = logins.longest.max(started.elapsed());
+        thread::sleep(Duration::from_millis(50));
+    }
+    logins
+}
+
+/// Floods from an address while two hosts work and a third one logs in again and again.
+fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
+    let url = |volume: &str| fixture.array.volume(volume).unwrap().url().parse::<Url>().unwrap();
+    let (one, other) = (url("v1"), url("v2"));
+    let stop = AtomicBool::new(false);
+    let options = FloodOptions {
+        url: one.clone(),
+        from: Some(IpAddr::V4(from)),
+        connections: 4_000,
+        time: TIME,
+        open_each: 400,
+        threads: 2,
+        seed: 1,
+    };
+    thread::scope(|scope| {
+        let behaved = |url, name| {
+            let stop = &stop;
+            let name = format!("iqn.2026-01.org.example:{name}");
+            scope.spawn(move || witness::run(url, &name, 1, LATENCY, stop))
+        };
+        let witnesses = [behaved(&one, "one"), behaved(&other, "other")];
+        let newcomer = scope.spawn(|| log_in_again_and_again(&other, &stop));
+        let flood = scope.spawn(|| flood::run(&options, &stop));
+        let mut resident = 0;
+        while !flood.is_finished() {
+            thread::sleep(Duration::from_millis(20));
+            resident = observe::memory(fixture.array.pid()).unwrap().resident_bytes.max(resident);
+        }
+        let report = flood.join().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        println!("from {from}: {report}; {} MiB resident", resident >> 20);
+        assert!(report.made > 1_000, "{report}");
+        assert!(report.closed > report.made / 2, "the target keeps what says nothing: {report}");
+        for witness in witnesses {
+            let testimony = witness.join().unwrap().unwrap();
+            println!("  {testimony}");
+            assert!(testimony.commands() > 50 && testimony.quantile(1000) <= LATENCY, "{testimony}");
+        }
+        newcomer.join().unwrap()
+    })
+}
+
+fn lines(fixture: &Fixture) -> Vec<String> {
+    let log = std::fs::read_to_string(fixture.directory().join("state/serve.log")).unwrap();
+    log.lines().filter(|line| !line.contains("session opened")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_login_flood_is_not_noticed_by_those_who_behave() {
+    let fixture = Fixture::start("1G", &["--memory", "256M"]);
+    for volume in ["v1", "v2"] {
+        fixture.array.create_volume(volume, "64M").unwrap();
+    }
+    let limit = fixture.metric("windlass_connections_limit{session=\"no\"}");
+    let idle = observe::memory(fixture.array.pid()).unwrap().resident_bytes;
+    let lines_before = lines(&fixture).len();
+
+    // From somewhere else, the flood drives out its own connections only.
+    let logins = flood_from(&fixture, Ipv4Addr::new(127, 0, 0, 2));
+    println!("  {} logins, {} failed, longest {:?}", logins.succeeded, logins.failed, logins.longest);
+    assert!(logins.succeeded > 5 && logins.failed == 0, "{} of {}", logins.failed, logins.succeeded);
+    // From the machine of those who log in, it may hit them; they come in when they try again.
+    let logins = flood_from(&fixture, Ipv4Addr::LOCALHOST);
+    println!("  {} logins, {} failed, longest {:?}", logins.succeeded, logins.failed, logins.longest);
+    assert!(logins.succeeded > 5);
+
+    let peak = observe::memory(fixture.array.pid()).unwrap().peak_resident_bytes;
+    println!("resident: {} MiB before, {} MiB at most", idle >> 20, peak >> 20);
+    assert!(peak <= idle + MEMORY, "{peak} bytes resident at most, {idle} before");
+    // It is told: in numbers, and in a few lines.
+    let displaced = fixture.metric("windlass_connections_closed_total{reason=\"displaced\"}");
+    assert!(displaced > 1_000.0, "{displaced}");
+    assert!(fixture.metric("windlass_connections{session=\"no\"}") <= limit);
+    let lines = lines(&fixture);
+    let told: Vec<_> = lines.iter().skip(lines_before).collect();
+    assert!(told.iter().any(|line| line.contains("have no session")), "{told:?}");
+    assert!(told.len() <= LINES, "{} lines: {told:#?}", told.len());
+    // And it is over: what was left open is gone.
+    let started = Instant::now();
+    while fixture.metric("windlass_connections{session=\"no\"}") > 0.0 {
+        assert!(started.elapsed() < Duration::from_secs(30), "connections that were closed are still there");
+        thread::sleep(Duration::from_millis(100));
+    }
+}

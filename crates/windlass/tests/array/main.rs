@@ -1,0 +1,17 @@
+//! The whole array as a process, over a real pool and real sessions.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod administration;
+mod disk;
+mod fixture;
+mod full_pool;
+mod host_kit;
+mod integrity;
+mod lab;
+mod login_flood;
+mod migrate;
+mod multipath;
+mod persistent_reservations;
+mod sanitize;
+mod space;
+mod tokens;

@@ -1,0 +1,147 @@
+//! A disk moves while a guest that verifies is at work, over the real array: no write is lost, and the guest hardly waits.
+
+use crate::fixture::Fixture;
+use data_mover::{DataMover, Settings};
+use datastore::{Datastore, DiskFormat, DiskOptions, FormatOptions};
+use disk::load::{Load, LoadOptions};
+use disk::{Endpoint, Kit, KitOptions, MigrateError, Mirror};
+use iscsi_initiator::LogicalUnit;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+/// What a guest may wait for when it is moved over (issue 5, must show 4).
+const PAUSE: Duration = Duration::from_millis(100);
+
+fn run<T>(settings: Settings, work: impl AsyncFnOnce(&Kit) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let kit = Kit::new(&KitOptions { settings, ..KitOptions::default() }, true);
+        let value = work(&kit).await;
+        kit.close().await;
+        value
+    })
+}
+
+async fn store(kit: &Kit, fixture: &Fixture, volume: &str, block_bytes: u64) -> Rc<Datastore<LogicalUnit>> {
+    let url = fixture.array.create_volume(volume, "512M").unwrap().url().parse().unwrap();
+    let options = FormatOptions { files: 64, hosts: 8, block_bytes, ..FormatOptions::default() };
+    Datastore::format(&kit.unit(&url).await.unwrap(), kit.mover(), &options).await.unwrap();
+    kit.datastore(&url).await.unwrap()
+}
+
+async fn endpoints(
+    here: &Rc<Datastore<LogicalUnit>>,
+    there: &Rc<Datastore<LogicalUnit>>,
+    size: u64,
+) -> (Endpoint<LogicalUnit>, Endpoint<LogicalUnit>) {
+    let thin = DiskOptions { format: DiskFormat::Thin, size };
+    let source = here.create_open("disk", thin, &|_| ()).await.unwrap();
+    let destination = there.begin_disk("disk", thin).await.unwrap();
+    (Endpoint::Disk(Box::new(source)), Endpoint::Disk(Box::new(destination)))
+}
+
+async fn publish(endpoint: &Endpoint<LogicalUnit>) -> Result<(), datastore::DatastoreError> {
+    match endpoint {
+        Endpoint::Disk(disk) => disk.publish().await,
+        Endpoint::Unit { .. } => Ok(()),
+    }
+}
+
+/// Runs the guest until `work` is done.
+async fn under_load<T>(
+    load: &Load,
+    mirror: &Mirror<LogicalUnit>,
+    mover: &DataMover,
+    work: impl Future<Output = T>,
+) -> T {
+    let until_done = async {
+        let value = work.await;
+        load.stop();
+        value
+    };
+    let (guest, value) = tokio::join!(load.run(mirror, mover.clock()), until_done);
+    guest.unwrap();
+    value
+}
+
+#[test]
+fn no_write_is_lost_and_the_guest_hardly_waits_on_and_off() {
+    let fixture = Fixture::start("2G", &[]);
+    let cases = [("on", Settings::default(), 1 << 20), ("off", Settings::off(), 2 << 20)];
+    for (name, settings, block_bytes) in cases {
+        run(settings, async |kit| {
+            let here = store(kit, &fixture, &format!("{name}-here"), 1 << 20).await;
+            let there = store(kit, &fixture, &format!("{name}-there"), block_bytes).await;
+            let size = 128 * MIB;
+            let (source, destination) = endpoints(&here, &there, size).await;
+            let mirror = Mirror::new(source, destination);
+            let load = Load::new(LoadOptions::default(), size);
+            load.fill(&mirror, &|| false).await.unwrap();
+            let before = kit.counters();
+            let (moved, pause) = under_load(&load, &mirror, kit.mover(), async {
+                let moved = mirror.copy(&|| false, &|_| ()).await.unwrap();
+                let pause = mirror.cut_over(publish).await.unwrap();
+                kit.mover().clock().sleep(Duration::from_millis(500)).await;
+                (moved, pause)
+            })
+            .await;
+            assert_eq!(moved.offloaded_bytes + moved.host_bytes(), size);
+            assert_eq!(moved.host_bytes() == 0, settings.hardware_accelerated_move);
+            assert!(mirror.is_moved() && pause <= PAUSE, "{name}: {pause:?}");
+            load.verify(&mirror).await.unwrap();
+            let received = kit.counters().received_bytes - before.received_bytes;
+            let longest = load.samples().iter().map(|sample| sample.took).max().unwrap();
+            println!(
+                "{name}: pause {pause:?}, {} requests, the longest {longest:?}, {received} bytes received",
+                load.samples().len()
+            );
+            if let Some(Endpoint::Disk(source)) = mirror.settle().await {
+                source.close().await.unwrap();
+            }
+            here.delete("disk").await.unwrap();
+            if let Some(Endpoint::Disk(disk)) = mirror.into_disk() {
+                disk.close().await.unwrap();
+            }
+            for store in [&here, &there] {
+                let report = store.check().await.unwrap();
+                assert_eq!((report.problems, report.leftovers), (vec![], vec![]));
+            }
+            assert_eq!((here.list().await.unwrap().len(), there.list().await.unwrap().len()), (0, 1));
+        });
+    }
+}
+
+#[test]
+fn a_destination_without_space_leaves_the_guest_at_the_source() {
+    // The pool has space for the source, and for a part of the copy when the host makes it.
+    let fixture = Fixture::start("256M", &[]);
+    run(Settings::off(), async |kit| {
+        let here = store(kit, &fixture, "here", 1 << 20).await;
+        let there = store(kit, &fixture, "there", 1 << 20).await;
+        let size = 128 * MIB;
+        let (source, destination) = endpoints(&here, &there, size).await;
+        let mirror = Mirror::new(source, destination);
+        let load = Load::new(LoadOptions { write_percent: 20, ..LoadOptions::default() }, size);
+        load.fill(&mirror, &|| false).await.unwrap();
+        let begun = Instant::now();
+        let outcome = under_load(&load, &mirror, kit.mover(), async {
+            let outcome = mirror.copy(&|| false, &|_| ()).await;
+            if let Some(Endpoint::Disk(part)) = mirror.settle().await {
+                part.abandon().await.unwrap();
+            }
+            kit.mover().clock().sleep(Duration::from_millis(300)).await;
+            outcome
+        })
+        .await;
+        assert!(matches!(outcome, Err(MigrateError::Failed(_))), "{outcome:?} after {:?}", begun.elapsed());
+        assert!(!mirror.is_moved());
+        load.verify(&mirror).await.unwrap();
+        assert!(there.list().await.unwrap().is_empty());
+        let report = there.check().await.unwrap();
+        assert_eq!((report.problems, report.leftovers, report.blocks), (vec![], vec![], 0));
+        if let Some(Endpoint::Disk(disk)) = mirror.into_disk() {
+            disk.close().await.unwrap();
+        }
+    });
+}

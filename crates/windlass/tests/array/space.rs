@@ -1,0 +1,230 @@
+//! Space, jobs, snapshots and events of the whole array as a process, over a real pool and a real session.
+
+use crate::fixture::{Fixture, sense};
+use conformance::commands::CommandError;
+use conformance::initiator::Session;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// Data without zeros and without repetitions.
+fn data(seed: u32, bytes: u32) -> Vec<u8> {
+    (0..bytes / 4).flat_map(|word| (word ^ seed.rotate_left(16) | 1).to_le_bytes()).collect()
+}
+
+#[test]
+fn the_parts_add_up_and_a_thick_volume_is_promised_its_space() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    let mut session = fixture.log_in("v1");
+    for mib in 0..8 {
+        session.write16(mib * 2048, data(mib as u32, 1 << 20).into()).unwrap();
+    }
+    fixture.ok(&["snapshot", "create", "v1", "monday"]);
+    session.write16(0, data(99, 1 << 20).into()).unwrap();
+    fixture.ok(&["volume", "clone", "v1@monday", "c1"]);
+    let volume = fixture.json(&["volume", "show", "v1"]);
+    for (field, mib) in [("mapped_bytes", 8), ("unique_bytes", 1), ("shared_bytes", 7), ("snapshot_bytes", 0)] {
+        assert_eq!(volume[field], mib * MIB, "{field} in {volume}");
+    }
+    fixture.ok(&["volume", "delete", "c1"]);
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "snapshot_bytes"), MIB);
+    let pool = fixture.json(&["pool", "show"]);
+    let sum: u64 = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "shared_bytes"]
+        .iter()
+        .map(|field| pool[*field].as_u64().unwrap_or_else(|| panic!("no {field} in {pool}")))
+        .sum();
+    assert_eq!(pool["used_bytes"], sum, "{pool}");
+
+    fixture.ok(&["volume", "create", "thick", "--size", "128M", "--reserve", "thick"]);
+    let promised = fixture.number(&["pool", "show"], "promised_bytes");
+    assert!(promised >= 128 * MIB, "{promised}");
+    let refused = fixture.try_run(&["volume", "create", "thick2", "--size", "2G", "--reserve", "thick"]);
+    assert_eq!(refused.status.code(), Some(6));
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("code: no-space") && words.contains("kept free"), "{words}");
+    fixture.ok(&["volume", "set", "v1", "--reserve", "thick"]);
+    fixture.ok(&["volume", "set", "v1", "--reserve", "thin"]);
+    fixture.ok(&["volume", "set", "thick", "--reserve", "thin"]);
+    assert_eq!(fixture.number(&["pool", "show"], "promised_bytes"), 0);
+}
+
+#[test]
+fn stored_zeros_are_given_back_and_everything_is_verified() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    fixture.ok(&["volume", "set", "v1", "--zero-detection", "off"]);
+    let mut session = fixture.log_in("v1");
+    session.write16(0, vec![0; 1 << 20].into()).unwrap();
+    session.write16(2048, data(1, 1 << 20).into()).unwrap();
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), 2 * MIB);
+    let job = fixture.json(&["volume", "reclaim", "v1"]);
+    assert_eq!(job["reclaim"]["deallocated_bytes"], MIB, "{job}");
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), MIB);
+    assert_eq!(session.read16(0, 2048).unwrap(), vec![0; 1 << 20]);
+    assert_eq!(session.read16(2048, 2048).unwrap(), data(1, 1 << 20));
+    let job = fixture.json(&["pool", "scrub", "p0"]);
+    assert_eq!((&job["state"], &job["scrub"]["bad_blocks"]), (&"done".into(), &0.into()), "{job}");
+    assert!(job["scrub"]["verified_bytes"].as_u64().unwrap() >= MIB, "{job}");
+    assert_eq!(fixture.json(&["pool", "show"])["scrub"]["bad_blocks"], 0);
+}
+
+#[test]
+fn a_rollback_is_seen_by_the_host() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    fixture.array.create_volume("v2", "16M").unwrap();
+    let mut session = fixture.log_in("v1");
+    let (old, new) = (data(1, 64 << 10), data(2, 64 << 10));
+    session.write16(0, old.clone().into()).unwrap();
+    fixture.ok(&["snapshot", "create", "--group", "v1", "v2", "--name", "noon"]);
+    session.write16(0, new.clone().into()).unwrap();
+    fixture.ok(&["volume", "grow", "v1", "--size", "32M"]);
+    session.clear_unit_attentions().unwrap();
+    let refused = fixture.try_run(&["volume", "rollback", "v1", "noon"]);
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("session"));
+    fixture.ok(&["volume", "rollback", "v1", "noon", "--force", "--keep", "before"]);
+    let attention = sense(&session.test_unit_ready().unwrap_err());
+    assert_eq!(attention, (6, 0x2a, 0x09), "CAPACITY DATA HAS CHANGED");
+    assert_eq!(session.read_capacity().unwrap().blocks * 512, 16 * MIB);
+    assert_eq!(session.read16(0, 128).unwrap(), old);
+    fixture.ok(&["volume", "clone", "v1@before", "copy"]);
+    fixture.ok(&["access", "grant", "copy", "--any"]);
+    let mut copy = fixture.log_in("copy");
+    assert_eq!(copy.read16(0, 128).unwrap(), new);
+    let tree = fixture.json(&["snapshot", "tree", "v1"]);
+    let names: Vec<&str> = tree.as_array().unwrap().iter().filter_map(|node| node["name"].as_str()).collect();
+    assert_eq!(names, ["v1", "v1@noon", "v1@before", "copy"]);
+}
+
+#[test]
+fn a_threshold_is_told_once_over_a_restart() {
+    let mut fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "4M").unwrap();
+    fixture.ok(&["volume", "set", "v1", "--warn", "50%"]);
+    let mut session = fixture.log_in("v1");
+    session.write16(0, data(1, 3 << 20).into()).unwrap();
+    let told = |fixture: &Fixture| {
+        let events = fixture.json(&["event", "list", "--limit", "1000"]);
+        let events = events.as_array().unwrap();
+        events.iter().filter(|event| event["code"] == "threshold-reached").count()
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while told(&fixture) == 0 {
+        assert!(Instant::now() < deadline, "{}", fixture.ok(&["event", "list"]));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(session);
+    fixture.array.stop().unwrap();
+    fixture.array.restart().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(told(&fixture), 1);
+    assert_eq!(fixture.json(&["alert", "list"])[0]["code"], "volume-threshold");
+    fixture.array.kill().unwrap();
+    fixture.array.restart().unwrap();
+    assert_eq!(told(&fixture), 1);
+    let events = fixture.json(&["event", "list", "--limit", "1000"]);
+    let ids: Vec<u64> = events.as_array().unwrap().iter().filter_map(|event| event["id"].as_u64()).collect();
+    assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
+}
+
+/// A name asks the array; what has a slash in it or is there as a file is a file.
+#[test]
+fn a_check_of_a_name_and_of_a_file_are_different_things() {
+    let fixture = Fixture::start("512M", &[]);
+    let file = fixture.array.pool_file();
+    let in_use = fixture.try_run(&["pool", "check", file.to_str().unwrap()]);
+    assert_eq!(in_use.status.code(), Some(4), "{in_use:?}");
+    let no_file = fixture.try_run(&["pool", "check", "/nonexistent/p0"]);
+    assert_eq!(no_file.status.code(), Some(3), "{no_file:?}");
+    let no_pool = fixture.try_run(&["pool", "check", "p9"]);
+    assert_eq!(no_pool.status.code(), Some(3));
+    assert!(String::from_utf8(no_pool.stderr).unwrap().contains("there is no pool p9"));
+    let options = fixture.try_run(&["pool", "check", file.to_str().unwrap(), "--no-wait"]);
+    assert_eq!(options.status.code(), Some(2));
+}
+
+/// Waits for an event: thresholds are looked at every now and then.
+fn await_event(fixture: &Fixture, code: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let events = fixture.json(&["event", "list", "--limit", "1000"]);
+        let codes: Vec<&str> = events.as_array().unwrap().iter().filter_map(|event| event["code"].as_str()).collect();
+        if codes.contains(&code) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "no {code} in {codes:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// THIN PROVISIONING SOFT THRESHOLD REACHED.
+const THRESHOLD: (u8, u8, u8) = (6, 0x38, 7);
+
+/// A write, again if the host is told of a threshold instead.
+fn write(session: &mut Session, lba: u64, data: bytes::Bytes) -> Result<(), CommandError> {
+    match session.write16(lba, data.clone()) {
+        Err(error) if sense(&error) == THRESHOLD => session.write16(lba, data),
+        other => other,
+    }
+}
+
+/// Three volumes on a pool that gets full: the thick one and the one that only overwrites go on, the thin one gets an error until there is
+/// space again.
+#[test]
+fn a_full_pool_stops_only_who_needs_space_and_growing_helps() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.ok(&["volume", "create", "thick", "--size", "64M", "--reserve", "thick"]);
+    fixture.ok(&["access", "grant", "thick", "--any"]);
+    for name in ["over", "thin"] {
+        fixture.array.create_volume(name, "1G").unwrap();
+    }
+    let mut session = fixture.log_in("over");
+    for mib in 0..4 {
+        write(&mut session, mib * 2048, data(mib as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("thin");
+    let mut mib = 0;
+    let mut told = 0;
+    let full = loop {
+        assert!(mib < 1024, "a pool of 512 MiB took 1 GiB");
+        match session.write16(mib * 2048, data(1000 + mib as u32, 1 << 20).into()) {
+            Ok(()) => mib += 1,
+            Err(error) => match sense(&error) {
+                // Once for each soft threshold; the write has not been done.
+                THRESHOLD => told += 1,
+                other => break other,
+            },
+        }
+    };
+    assert!(told <= 2, "warn and critical, once each: {told}");
+    assert_eq!(full, (7, 0x27, 7), "SPACE ALLOCATION FAILED WRITE PROTECT");
+    drop(session);
+    let mut session = fixture.log_in("thick");
+    for at in 0..64 {
+        write(&mut session, at * 2048, data(5000 + at as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("over");
+    for mib in 0..4 {
+        write(&mut session, mib * 2048, data(9000 + mib as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    await_event(&fixture, "threshold-reached");
+    fixture.ok(&["pool", "grow", "p0", "--size", "1G"]);
+    assert_eq!(fixture.number(&["pool", "show"], "size_bytes"), 1 << 30);
+    let mut session = fixture.log_in("thin");
+    for at in mib..mib + 64 {
+        write(&mut session, at * 2048, data(1000 + at as u32, 1 << 20).into()).unwrap();
+    }
+    drop(session);
+    let mut session = fixture.log_in("thick");
+    assert_eq!(session.read16(63 * 2048, 2048).unwrap(), data(5063, 1 << 20));
+    drop(session);
+    fixture.ok(&["pool", "check", "p0"]);
+    for code in ["pool-grown", "threshold-left"] {
+        await_event(&fixture, code);
+    }
+}

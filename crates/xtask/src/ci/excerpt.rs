@@ -1,0 +1,68 @@
+//! What a failed step said of its failure, short enough to be read at the end of a long log.
+
+/// How many lines an excerpt has at most, how many follow a line that speaks of a failure, and how long a line is.
+const LINES: usize = 40;
+const AFTER: usize = 4;
+const WIDTH: usize = 300;
+
+/// The lines of `output` that speak of a failure, each with those after it; its last lines when none does.
+pub(super) fn of(output: &str) -> Vec<String> {
+    let lines: Vec<_> = output
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.ends_with("... ok") && !is_backtrace(line))
+        .collect();
+    let mut kept = Vec::new();
+    let mut until = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if speaks_of_failure(line) {
+            until = at + 1 + AFTER;
+        }
+        if at < until {
+            kept.push(*line);
+        }
+    }
+    if kept.is_empty() {
+        kept = lines[lines.len().saturating_sub(LINES)..].to_vec();
+    }
+    kept.into_iter().take(LINES).map(|line| line.chars().take(WIDTH).collect()).collect()
+}
+
+/// Whether the line says that something failed: a step's own words, or those of a test's panic.
+fn speaks_of_failure(line: &str) -> bool {
+    ["FAILED", "panicked at", "violation", "error:", "error["].iter().any(|words| line.contains(words))
+        && !line.starts_with("test result:")
+}
+
+/// What the hint on backtraces says of every panic.
+fn is_backtrace(line: &str) -> bool {
+    line.starts_with("note: run with `RUST_BACKTRACE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_test_is_named_with_what_it_said() {
+        let output = "running 3 tests\ntest a ... ok\ntest b::c ... FAILED\ntest d ... ok\n\nfailures:\n\n---- b::c stdout ----\n\n\
+                      thread 'b::c' (7) panicked at crates/x/src/y.rs:12:5:\nassertion failed: held\nleft: 1\nright: 2\n\
+                      note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n\n\nfailures:\n    b::c\n\n\
+                      test result: FAILED. 2 passed; 1 failed; 0 ignored\n";
+        let excerpt = of(output);
+        for words in
+            ["test b::c ... FAILED", "panicked at crates/x/src/y.rs:12:5:", "assertion failed: held", "right: 2"]
+        {
+            assert!(excerpt.iter().any(|line| line.contains(words)), "{words} is not in {excerpt:?}");
+        }
+        assert!(!excerpt.iter().any(|line| line.ends_with("ok") || line.contains("RUST_BACKTRACE")), "{excerpt:?}");
+    }
+
+    #[test]
+    fn a_step_that_says_nothing_of_its_failure_is_shown_by_its_end() {
+        let output: String = (0..100).map(|number| format!("line {number}\n")).collect();
+        let excerpt = of(&output);
+        assert_eq!(excerpt.len(), LINES);
+        assert_eq!(excerpt.last().map(String::as_str), Some("line 99"));
+        assert!(of("").is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! The targets that are compared: this array, tgt, istgt and LIO, each with two logical units of one size in memory.
+//!
+//! tgt and istgt are Debian's packages, run here; LIO is the kernel's, in the guest of `cargo xtask vm`, whose processor is emulated where there is no
+//! KVM: what it answers counts then, and not how fast.
+
+mod here;
+
+use crate::{vm, workspace};
+use anyhow::{Context, Result, ensure};
+use here::Here;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// All of them, in the order of the tables.
+pub(crate) const ALL: [&str; 4] = ["windlass", "tgt", "istgt", "lio"];
+
+/// Those of the given names, or all, once what they need is installed.
+pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
+    for name in only {
+        ensure!(ALL.contains(&name.as_str()), "there is no target {name}; there are {}", ALL.join(", "));
+    }
+    let status = Command::new(workspace::root().join("scripts/need")).arg("scorecard").status();
+    ensure!(status.context("cannot run scripts/need")?.success(), "programs that the targets need are missing");
+    Ok(ALL.into_iter().filter(|target| only.is_empty() || only.iter().any(|name| name == target)).collect())
+}
+
+/// A target that runs. Dropping it ends it.
+pub(crate) struct Target {
+    name: &'static str,
+    windlass: PathBuf,
+    size_mib: u64,
+    place: Place,
+}
+
+enum Place {
+    Here(Box<Here>),
+    /// It stays: a guest takes too long to start.
+    Guest(Box<vm::Lio>),
+}
+
+impl Target {
+    /// Starts the target of this name, one of [`ALL`], with two logical units of so many MiB.
+    pub(crate) fn start(windlass: &Path, name: &'static str, size_mib: u64) -> Result<Self> {
+        let place = match name {
+            "lio" => Place::Guest(Box::new(vm::Lio::start(windlass, size_mib)?)),
+            name => Place::Here(Box::new(Here::start(windlass, name, size_mib)?)),
+        };
+        Ok(Self { name, windlass: windlass.to_path_buf(), size_mib, place })
+    }
+
+    /// The same target without a past, where that is quick.
+    pub(crate) fn anew(self) -> Result<Self> {
+        match self.place {
+            Place::Here(here) => {
+                drop(here);
+                Self::start(&self.windlass, self.name, self.size_mib)
+            }
+            Place::Guest(_) => Ok(self),
+        }
+    }
+
+    /// URL of the first logical unit.
+    pub(crate) fn url(&self) -> String {
+        match &self.place {
+            Place::Here(here) => here.url(),
+            Place::Guest(guest) => guest.url(),
+        }
+    }
+
+    /// LUN of the second one.
+    pub(crate) fn second_lun(&self) -> u16 {
+        match &self.place {
+            Place::Here(here) => here.second_lun(),
+            Place::Guest(_) => 1,
+        }
+    }
+
+    /// URL of the second one.
+    pub(crate) fn second_url(&self) -> String {
+        let url = self.url();
+        let target = url.rsplit_once('/').map_or(url.as_str(), |(target, _)| target);
+        format!("{target}/{}", self.second_lun())
+    }
+}

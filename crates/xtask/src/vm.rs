@@ -1,0 +1,141 @@
+//! `cargo xtask vm` (`make test-vm`): the Linux kernel as a host of the array, in a virtual machine.
+//!
+//! The array runs here, as it always does, on two portals of 127.0.0.1. A QEMU guest with Debian's kernel, open-iscsi, dm-multipath, sg3_utils,
+//! ddpt and file systems reaches them over QEMU's user network; [`mod@steps`] has what it does there, a file a step. LIO in the same
+//! guest is the peer that [`steps::differential`] compares the array with.
+//!
+//! It is no part of `cargo xtask ci`: it takes minutes, more where there is no KVM and the guest is emulated. It ends by itself.
+
+mod image;
+mod lab;
+mod machine;
+mod steps;
+
+use crate::tally::Tally;
+use crate::workspace;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use harness::{program, text};
+use image::Image;
+use lab::Lab;
+use machine::Accelerator;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What to run.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these steps, by name; see `--list`.
+    #[arg(value_name = "STEP")]
+    only: Vec<String>,
+    /// Print the steps and do nothing.
+    #[arg(long)]
+    list: bool,
+    /// How the guest's processor is made; with kvm it is an error when that does not work.
+    #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
+    accelerator: Accelerator,
+    /// End after this many minutes, whatever is left.
+    #[arg(long, default_value_t = 20, value_name = "MINUTES")]
+    limit: u64,
+    /// Print what every script in the guest printed.
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Examples for the help.
+pub(crate) const EXAMPLES: &str = "Examples:
+  cargo xtask vm
+  cargo xtask vm multipath reservations --verbose
+
+Needs Debian on x86-64; missing packages are installed with apt-get, and the guest's disk is made once, as root. No part of
+`cargo xtask ci`.";
+
+/// Boots the guest and runs the steps; one check each for what they look at.
+pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+    if options.list {
+        for step in steps::ALL {
+            println!("{:14} {}", step.name, step.asks);
+        }
+        return Ok(Tally::default());
+    }
+    for name in &options.only {
+        let known = steps::ALL.iter().any(|step| step.name == name);
+        ensure!(known, "there is no step {name}; see `cargo xtask vm --list`");
+    }
+    install_missing()?;
+    let started = Instant::now();
+    let cache = cache()?;
+    let image = Image::make(&cache)?;
+    let directory = tempfile::Builder::new().prefix("run-").tempdir_in(&cache)?;
+    let tool = stripped_self(directory.path())?;
+    let mut lab = Lab::start(windlass, &image, &tool, directory.path(), options.accelerator)?;
+    lab.verbose = options.verbose;
+    lab.ends_at = started + Duration::from_secs(options.limit * 60);
+    let processor = if lab.machine.emulated { ", emulated" } else { ", with KVM" };
+    println!("  the guest is up after {}{processor}", text::duration(started.elapsed()));
+    for (step, number) in steps::ALL.iter().zip(1..) {
+        if options.only.is_empty() || options.only.iter().any(|name| name == step.name) {
+            lab.carry_out(number, step);
+        }
+    }
+    let tally = lab.finish()?;
+    println!("{}", text::duration(started.elapsed()));
+    if tally.failed > 0 {
+        println!("  console, logs and pool are kept in {}", directory.keep().display());
+    }
+    Ok(tally)
+}
+
+/// LIO in the guest, for others that compare.
+pub(crate) struct Lio {
+    url: String,
+    _lab: Lab,
+    // Removed after the guest is gone: fields are dropped in this order.
+    _directory: tempfile::TempDir,
+}
+
+impl Lio {
+    /// Boots the guest and starts LIO in it, with two logical units of so many MiB in the guest's memory.
+    pub(crate) fn start(windlass: &Path, size_mib: u64) -> Result<Self> {
+        install_missing()?;
+        let cache = cache()?;
+        let image = Image::make(&cache)?;
+        let directory = tempfile::Builder::new().prefix("lio-").tempdir_in(&cache)?;
+        let tool = stripped_self(directory.path())?;
+        let mut lab = Lab::start(windlass, &image, &tool, directory.path(), Accelerator::Auto)?;
+        let url = steps::differential::start_lio(&mut lab, size_mib)?;
+        let url = format!("iscsi://{}:{}/{}/{}", url.host, url.port, url.target, url.lun);
+        Ok(Self { url, _lab: lab, _directory: directory })
+    }
+
+    /// URL of LUN 0; the other is LUN 1.
+    pub(crate) fn url(&self) -> String {
+        self.url.clone()
+    }
+}
+
+/// Where the guest's disk is kept.
+fn cache() -> Result<PathBuf> {
+    let cache = workspace::target().join("vm");
+    std::fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
+    Ok(cache.canonicalize()?)
+}
+
+/// Installs the packages that are missing, as `make test` does.
+fn install_missing() -> Result<()> {
+    let status = Command::new(workspace::root().join("scripts/need")).arg("vm").status();
+    ensure!(
+        status.context("cannot run scripts/need")?.success(),
+        "programs that the virtual machine needs are missing"
+    );
+    Ok(())
+}
+
+/// This program without its symbols, for `fsx` in the guest.
+fn stripped_self(directory: &Path) -> Result<PathBuf> {
+    let tool = directory.join("xtask");
+    let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;
+    program::require(&strip, &[Path::new("-o"), &tool, &std::env::current_exe()?], Duration::from_secs(60))?;
+    Ok(tool)
+}

@@ -1,0 +1,213 @@
+//! The guest's disk: Debian with the iSCSI initiator, multipath, sg3_utils, ddpt, fio, file systems and LIO's kernel modules, made with
+//! mmdebstrap and kept in `target/vm`. The recipe's hash names it, so that a change of packages or of the guest's scripts makes a new one.
+//!
+//! The guest is of the same Debian release as this machine: `xtask` itself runs in it (for `fsx`), and wants the same C library.
+
+use crate::power_cut::{Archive, Dependencies, module_name};
+use anyhow::{Context, Result, bail, ensure};
+use harness::program;
+use std::collections::BTreeSet;
+use std::fs::{File, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::BufWriter;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const INITRD_INIT: &str = include_str!("guest/initrd-init");
+const INIT: &str = include_str!("guest/init");
+/// The kernel has LIO and all initiators; the small kernel for clouds has not.
+const KERNEL_PACKAGE: &str = "linux-image-amd64";
+const PACKAGES: &[&str] = &[
+    "bash",
+    "coreutils",
+    "util-linux",
+    "mount",
+    "kmod",
+    "udev",
+    "iproute2",
+    "procps",
+    "nftables",
+    "open-iscsi",
+    "multipath-tools",
+    "dmsetup",
+    "sg3-utils",
+    "ddpt",
+    "lsscsi",
+    "fio",
+    "xfsprogs",
+    "e2fsprogs",
+];
+/// Modules that the first root file system loads.
+const MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "crc32c_generic", "mbcache", "ext4"];
+/// Parts of the kernel that the guest never loads.
+const UNUSED_MODULES: &[&str] = &[
+    "sound",
+    "drivers/gpu",
+    "drivers/media",
+    "drivers/net/wireless",
+    "drivers/net/ethernet",
+    "drivers/usb",
+    "drivers/staging",
+    "drivers/iio",
+    "drivers/hwmon",
+    "drivers/input",
+    "drivers/bluetooth",
+    "net/wireless",
+    "net/bluetooth",
+    "net/mac80211",
+];
+/// Time for a step of the build.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// What QEMU boots.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    pub(super) kernel: PathBuf,
+    pub(super) initramfs: PathBuf,
+    /// An ext4 that stays as it is: QEMU keeps what the guest writes to itself.
+    pub(super) root: PathBuf,
+}
+
+impl Image {
+    /// The image in `cache`, made when it is not there.
+    pub(super) fn make(cache: &Path) -> Result<Self> {
+        ensure!(
+            cfg!(target_arch = "x86_64"),
+            "the guest's kernel is one for x86-64, and this machine has another processor"
+        );
+        let suite = release()?;
+        let mut hasher = DefaultHasher::new();
+        (&suite, KERNEL_PACKAGE, PACKAGES, INITRD_INIT, INIT, MODULES, UNUSED_MODULES).hash(&mut hasher);
+        let place = cache.join(format!("image-{:016x}", hasher.finish()));
+        if !place.is_dir() {
+            ensure!(
+                rustix::process::geteuid().is_root(),
+                "the guest's disk is made by mmdebstrap as root, once; run this as root the first time"
+            );
+            println!("  making the guest's disk (Debian {suite}) in {}: a few minutes, once", cache.display());
+            let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(cache)?;
+            build(&suite, unfinished.path()).context("cannot make the guest's disk")?;
+            std::fs::rename(unfinished.path().join("image"), &place)?;
+        }
+        Ok(Self { kernel: place.join("kernel"), initramfs: place.join("initramfs"), root: place.join("root.ext4") })
+    }
+}
+
+/// The code name of this machine's Debian release.
+fn release() -> Result<String> {
+    let text = std::fs::read_to_string("/etc/os-release").context("cannot tell which system this is")?;
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+        Some(line.trim_matches('"').to_owned())
+    };
+    match (value("ID").as_deref(), value("VERSION_CODENAME")) {
+        (Some("debian"), Some(suite)) => Ok(suite),
+        (id, _) => {
+            bail!("the guest is of the same Debian release as this machine, which is {}", id.unwrap_or("unknown"))
+        }
+    }
+}
+
+fn run(name: &str, arguments: &[&str]) -> Result<String> {
+    let program = program::find(name).with_context(|| format!("{name} is not installed"))?;
+    Ok(program::require(&program, arguments, LIMIT)?.stdout)
+}
+
+/// Leaves in `directory/image` the kernel, the first root file system and the disk.
+fn build(suite: &str, directory: &Path) -> Result<()> {
+    let root = directory.join("root");
+    let image = directory.join("image");
+    std::fs::create_dir(&image)?;
+    // /var/lib/dpkg is needed by nothing in the guest, but a later look at what is in it is worth its size.
+    let text = root.to_str().context("the path of the target directory is not UTF-8")?;
+    let include = format!("--include={},{KERNEL_PACKAGE}", PACKAGES.join(","));
+    let quiet_kernel = "--essential-hook=mkdir -p \"$1/etc/initramfs-tools\" && echo update_initramfs=no >\"$1/etc/initramfs-tools/update-initramfs.conf\"";
+    // mmdebstrap binds parts of this machine's /dev, /proc and /sys into the new root. In a mount namespace of its own they go with it,
+    // however it ends: removing the directory can never reach through them. And it does not outlive us.
+    run(
+        "unshare",
+        &[
+            "--mount",
+            "--propagation",
+            "private",
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "mmdebstrap",
+            "--variant=essential",
+            &include,
+            "--aptopt=Apt::Install-Recommends \"false\"",
+            "--dpkgopt=force-confold",
+            "--dpkgopt=path-exclude=/usr/share/doc/*",
+            "--dpkgopt=path-exclude=/usr/share/man/*",
+            "--dpkgopt=path-exclude=/usr/share/locale/*",
+            quiet_kernel,
+            suite,
+            text,
+        ],
+    )?;
+    let mut versions = std::fs::read_dir(root.join("lib/modules"))?;
+    let version = versions.next().context("the guest has no kernel")??.file_name();
+    let version = version.to_str().context("the kernel's version is not UTF-8")?.to_owned();
+    std::fs::copy(root.join(format!("boot/vmlinuz-{version}")), image.join("kernel")).context("no kernel")?;
+    for unused in ["boot", "var/cache/apt", "var/lib/apt/lists", "usr/share/locale"] {
+        remove(&root.join(unused))?;
+    }
+    let modules = root.join("lib/modules").join(&version);
+    for unused in UNUSED_MODULES {
+        remove(&modules.join("kernel").join(unused))?;
+    }
+    run("chroot", &[text, "depmod", &version])?;
+    write_initramfs(&modules, &image.join("initramfs"))?;
+    let init = root.join("usr/local/sbin/guest-init");
+    std::fs::write(&init, INIT)?;
+    std::fs::set_permissions(&init, Permissions::from_mode(0o755))?;
+    std::fs::write(root.join("etc/hosts"), "127.0.0.1 localhost windlass-guest\n")?;
+    let size = run("du", &["-sm", text])?;
+    let mebibytes: u64 = size.split_whitespace().next().context("du says nothing")?.parse()?;
+    let disk = image.join("root.ext4");
+    let disk = disk.to_str().context("the path of the target directory is not UTF-8")?;
+    let room = format!("{}M", mebibytes * 13 / 10 + 200);
+    run("mke2fs", &["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", text, disk, &room])?;
+    Ok(())
+}
+
+/// Removes a directory, which need not be there.
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first root file system: busybox, and the modules that the disk needs.
+fn write_initramfs(modules: &Path, path: &Path) -> Result<()> {
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let text = |name: &str| Ok::<_, anyhow::Error>(String::from_utf8_lossy(&read(&modules.join(name))?).into_owned());
+    let dependencies = Dependencies::parse(&text("modules.dep")?);
+    let built_in = text("modules.builtin")?;
+    let built_in: BTreeSet<_> = built_in.lines().map(module_name).collect();
+    let mut order = Vec::new();
+    for module in MODULES.into_iter().filter(|module| !built_in.contains(*module)) {
+        dependencies.collect(module, &mut order).with_context(|| format!("the kernel has no module {module}"))?;
+    }
+    let mut archive = Archive::new(BufWriter::new(File::create(path)?));
+    archive.file("init", INITRD_INIT.as_bytes())?;
+    let busybox = program::find("busybox").context("busybox is not installed")?;
+    archive.file("bin/busybox", &read(&busybox)?)?;
+    let mut names = String::new();
+    for path in &order {
+        let name = format!("{}.ko", module_name(path));
+        archive.file(&format!("modules/{name}"), &read(&modules.join(path))?)?;
+        names.push_str(&name);
+        names.push('\n');
+    }
+    archive.file("modules/order", names.as_bytes())?;
+    for place in ["proc", "sys", "dev", "new"] {
+        archive.file(&format!("{place}/.here"), &[])?;
+    }
+    archive.finish()
+}

@@ -1,0 +1,236 @@
+//! The guest as a QEMU process, and the connection over which it runs our scripts.
+//!
+//! The guest's network is QEMU's user network: the host's loopback is 10.0.2.2 there, and nothing else is reachable. The guest connects to
+//! a port of ours and runs what comes from there, one script at a time (`guest/init`). KVM is used where it boots a kernel; elsewhere the
+//! processor is emulated, which is said, and takes about twenty times as long.
+
+use super::image::Image;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::ValueEnum;
+use harness::program;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Memory of the guest: LIO's logical units are in it.
+const MEMORY_MIB: u32 = 3072;
+const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 apparmor=0 random.trust_cpu=on \
+     cryptomgr.notests raid=noautodetect net.ifnames=0";
+/// From the start of QEMU to the guest that listens.
+const BOOT_LIMIT: Duration = Duration::from_secs(240);
+/// A machine whose guest does not come up in this time under KVM has a KVM that is of no use.
+const PROBE_LIMIT: Duration = Duration::from_secs(25);
+/// How much longer than its own limit a script may take until the guest counts as lost.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How the guest's processor is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Accelerator {
+    /// KVM where it boots the guest, else TCG.
+    Auto,
+    /// This machine's own processor; an error where that does not work.
+    Kvm,
+    /// Emulation.
+    Tcg,
+}
+
+/// What the guest is started with.
+pub(super) struct Rack<'a> {
+    pub(super) image: &'a Image,
+    /// The program that becomes `/run/xtask`.
+    pub(super) tool: &'a Path,
+    /// For the console and QEMU's own words.
+    pub(super) directory: &'a Path,
+    /// Ports of 127.0.0.1 that lead to ports of the guest.
+    pub(super) forwards: Vec<(u16, u16)>,
+}
+
+/// What a script printed, both outputs as they came, and how it ended.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    /// 124 when its time was over.
+    pub(super) status: i32,
+    pub(super) text: String,
+}
+
+/// A running guest. Dropping it ends QEMU.
+pub(super) struct Machine {
+    process: Child,
+    agent: TcpStream,
+    console: PathBuf,
+    scripts: u64,
+    /// True when the processor is emulated.
+    pub(super) emulated: bool,
+}
+
+impl Rack<'_> {
+    /// Boots the guest and waits until it listens.
+    pub(super) fn boot(&self, accelerator: Accelerator) -> Result<Machine> {
+        if accelerator == Accelerator::Tcg {
+            return self.start(false, BOOT_LIMIT);
+        }
+        let usable = File::options().read(true).write(true).open("/dev/kvm").context("cannot open /dev/kvm");
+        let booted = usable.and_then(|_| self.start(true, PROBE_LIMIT));
+        match booted {
+            Err(error) if accelerator == Accelerator::Kvm => Err(error.context("KVM does not boot the guest here")),
+            Err(error) => {
+                let words = error.to_string();
+                println!(
+                    "  there is no KVM that boots the guest here ({}): the guest is emulated, which takes longer",
+                    words.split(';').next().unwrap_or_default()
+                );
+                self.start(false, BOOT_LIMIT)
+            }
+            booted => booted,
+        }
+    }
+
+    fn start(&self, kvm: bool, limit: Duration) -> Result<Machine> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
+        let port = listener.local_addr()?.port();
+        let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
+        // The kernel kills QEMU when this process is killed itself, and nothing of us is left to do it.
+        let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
+        let mut command = Command::new(guard);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
+        let (accelerator, processor) = match kvm {
+            // Nested hypervisors refuse the MSR of this bit.
+            true => ("kvm", "host,-arch-capabilities"),
+            false => ("tcg,thread=multi", "max,la57=off"),
+        };
+        command.args(["-name", "windlass-vm", "-accel", accelerator, "-cpu", processor]);
+        command.args(["-machine", "q35,usb=off,smbus=off,sata=off", "-smp", "2", "-m", &MEMORY_MIB.to_string()]);
+        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]);
+        let console = self.directory.join("console.log");
+        command.arg("-serial").arg(format!("file:{}", path_option(&console)?));
+        command.arg("-kernel").arg(&self.image.kernel).arg("-initrd").arg(&self.image.initramfs);
+        let tool_bytes = std::fs::metadata(self.tool)?.len();
+        command.args(["-append", &format!("{KERNEL_PARAMETERS} agent={port} tool_bytes={tool_bytes}")]);
+        let forwards = self.forwards.iter().map(|(host, guest)| format!(",hostfwd=tcp:127.0.0.1:{host}-:{guest}"));
+        let network = format!("user,id=network,ipv6=off{}", forwards.collect::<String>());
+        command.args(["-netdev", &network, "-device", "virtio-net-pci,netdev=network,romfile="]);
+        let root = path_option(&self.image.root)?;
+        command.args(["-drive", &format!("if=virtio,format=raw,snapshot=on,cache=unsafe,file={root}")]);
+        let tool = path_option(self.tool)?;
+        command.args(["-drive", &format!("if=virtio,format=raw,readonly=on,file={tool}")]);
+        command.args(["-device", "virtio-rng-pci"]);
+        let words = File::options().create(true).append(true).open(self.directory.join("qemu.log"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).process_group(0);
+        let mut process = command.spawn().context("cannot start QEMU")?;
+        let agent = match wait_for_agent(&listener, &mut process, limit) {
+            Ok(agent) => agent,
+            Err(error) => {
+                // It may have ended meanwhile.
+                let _ended = process.kill().and_then(|()| process.wait());
+                return Err(anyhow!("{error:#}; {}", end_of(&console)));
+            }
+        };
+        let mut machine = Machine { process, agent, console, scripts: 0, emulated: !kvm };
+        machine.read_until(b"up\n", limit).context("the guest does not say that it is up")?;
+        Ok(machine)
+    }
+}
+
+/// A path as the value of an option of QEMU, where commas are doubled.
+fn path_option(path: &Path) -> Result<String> {
+    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
+    Ok(text.replace(',', ",,"))
+}
+
+fn wait_for_agent(listener: &TcpListener, process: &mut Child, limit: Duration) -> Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    let started = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error).context("cannot accept the guest's connection"),
+        }
+        if let Some(status) = process.try_wait()? {
+            bail!("QEMU ended ({status})");
+        }
+        ensure!(started.elapsed() < limit, "the guest did not come up within {} s", limit.as_secs());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The last lines of the console.
+fn end_of(console: &Path) -> String {
+    let text = std::fs::read(console).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    let last = lines.iter().skip(lines.len().saturating_sub(12)).map(|line| format!("    {line}\n"));
+    format!("the guest's console ends:\n{}", last.collect::<String>())
+}
+
+impl Machine {
+    /// Runs a script in the guest and waits for its end; after `limit` the guest ends it.
+    pub(super) fn run(&mut self, script: &str, limit: Duration) -> Result<Output> {
+        self.scripts += 1;
+        let token = format!("windlass-script-{}-ended", self.scripts);
+        let head = format!("{} {} {token}\n", limit.as_secs(), script.len());
+        self.agent
+            .write_all(head.as_bytes())
+            .and_then(|()| self.agent.write_all(script.as_bytes()))
+            .with_context(|| self.lost())?;
+        let marker = format!("\n{token} ");
+        let text = self.read_until(marker.as_bytes(), limit + GRACE)?;
+        let status = self.read_until(b"\n", GRACE)?;
+        let status = status.trim().parse().with_context(|| format!("the guest says the status {status:?}"))?;
+        Ok(Output { status, text })
+    }
+
+    /// Reads up to `end`, which is left out.
+    fn read_until(&mut self, end: &[u8], limit: Duration) -> Result<String> {
+        let started = Instant::now();
+        self.agent.set_read_timeout(Some(Duration::from_millis(200)))?;
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        // A byte at a time, so that nothing behind the end is taken; there is little to read.
+        while !bytes.ends_with(end) {
+            match self.agent.read(&mut byte) {
+                Ok(0) => bail!("{}", self.lost()),
+                Ok(_) => bytes.extend_from_slice(&byte),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => return Err(error).with_context(|| self.lost()),
+            }
+            ensure!(
+                started.elapsed() < limit,
+                "the guest did not answer within {} s; {}",
+                limit.as_secs(),
+                end_of(&self.console)
+            );
+        }
+        bytes.truncate(bytes.len() - end.len());
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn lost(&self) -> String {
+        format!("the connection to the guest is lost; {}", end_of(&self.console))
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // Nothing can be done about a process that cannot be killed.
+        let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn paths_with_commas_are_one_value() {
+        assert_eq!(path_option(Path::new("/a,b/disk")).unwrap(), "/a,,b/disk");
+    }
+}

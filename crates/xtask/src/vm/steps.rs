@@ -1,0 +1,52 @@
+//! The steps, one a file.
+
+pub(super) mod copies;
+pub(super) mod differential;
+pub(super) mod file_systems;
+pub(super) mod fio;
+pub(super) mod killed;
+pub(super) mod login;
+pub(super) mod multipath;
+pub(super) mod probes;
+pub(super) mod reservations;
+
+use super::lab::Lab;
+use anyhow::Result;
+
+/// A step.
+pub(super) struct Step {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// What it asks.
+    pub(super) asks: &'static str,
+    /// Records checks; an error ends the step and counts as one that failed.
+    pub(super) run: fn(&mut Lab) -> Result<()>,
+}
+
+/// All of them, in order.
+pub(super) const ALL: &[Step] = &[
+    Step { name: "login", asks: "discovery, CHAP, digests, and the ways a login fails", run: login::run },
+    Step {
+        name: "multipath",
+        asks: "dm-multipath over two portals that fail in turns under verifying I/O",
+        run: multipath::run,
+    },
+    Step {
+        name: "probes",
+        asks: "sg3_utils: what the array says of itself, and every command it has",
+        run: probes::run,
+    },
+    Step { name: "reservations", asks: "sg_persist, every action; fencing with mpathpersist", run: reservations::run },
+    Step { name: "copies", asks: "ddpt and sg_xcopy: EXTENDED COPY; tokens", run: copies::run },
+    Step {
+        name: "file-systems",
+        asks: "fsx and fio on XFS and ext4; space back; growth; snapshots of a mounted file system",
+        run: file_systems::run,
+    },
+    Step { name: "killed", asks: "kill -9 of the array under verifying I/O", run: killed::run },
+    Step {
+        name: "differential",
+        asks: "the same commands to the array and to LIO: same answers, or a reason",
+        run: differential::run,
+    },
+];

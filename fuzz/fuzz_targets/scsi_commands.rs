@@ -1,0 +1,2 @@
+#![no_main]
+windlass_fuzz::program!("scsi_commands");
