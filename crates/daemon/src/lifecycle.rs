@@ -177,14 +177,14 @@ impl Reactor {
         Ok(Self { ended, told: false })
     }
 
-    /// Completes when the thread has ended. A panic is an error. Its result is told once; after that it is success.
+    /// Completes when the thread has ended. Its result is told once; after that it is success.
     async fn ended(&mut self) -> Result<(), ServeError> {
         if self.told {
             return Ok(());
         }
         let result = (&mut self.ended).await;
         self.told = true;
-        result.unwrap_or_else(|_panicked| Err(anyhow!("the reactor panicked; the log has the message").into()))
+        result.unwrap_or_else(|_dropped| Err(anyhow!("the reactor's thread ended without a result").into()))
     }
 }
 

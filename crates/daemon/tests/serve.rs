@@ -1,6 +1,6 @@
-//! The life cycle of a daemon over an array in memory: it listens, refuses a second one, stops cleanly at a signal.
+//! The life cycle of a daemon over an array in memory: it listens, refuses a second one, stops cleanly at a signal, ends at a panic.
 //!
-//! One test, because signals are for the whole process.
+//! One test with signals, because they are for the whole process.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use daemon::memory::{TemporaryDirectory, starter};
@@ -8,6 +8,7 @@ use daemon::{ServeError, ServeOptions, serve};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,26 @@ fn serves_until_told_to_stop() {
     let failed = serve(options(&state_dir), broken).unwrap_err();
     assert_eq!(failed.to_string(), "the pool is of another version");
     assert!(!socket.exists());
-    let panics = |_, _| -> Result<(), ServeError> { panic!("on purpose") };
-    assert!(serve(options(&state_dir), panics).unwrap_err().to_string().contains("panicked"));
+}
+
+/// Set for the process that is to panic, with its state directory.
+const PANICS: &str = "WINDLASS_TEST_PANICS_IN";
+
+/// A process of its own, since it ends: what has panicked answers nobody, neither hosts nor the administrator.
+#[test]
+fn a_panic_ends_the_process() {
+    if let Some(state_dir) = std::env::var_os(PANICS) {
+        let panics = |_, _| -> Result<(), ServeError> { panic!("on purpose") };
+        let outlived = serve(options(Path::new(&state_dir)), panics);
+        println!("it goes on: {outlived:?}");
+        return;
+    }
+    let directory = TemporaryDirectory::new();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "a_panic_ends_the_process", "--nocapture"]).env(PANICS, directory.path().join("state"));
+    let output = child.output().unwrap();
+    assert_eq!(output.status.signal(), Some(6), "not ended by SIGABRT: {output:?}");
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("on purpose") && told.contains("a defect: the array ends here"), "{told}");
 }
