@@ -44,7 +44,12 @@ fn discovery() {
 #[test]
 fn compare_and_write() {
     can_fail("compare_and_write/miscompare", 0x89);
-    assert!(fails("compare_and_write/concurrent_write", Fault::NotAtomic).contains("content"));
+    // Which of the two comes first is for the machine to say; a busy one may let the same win a hundred times.
+    let noticed = (0..20).find_map(|_| match outcome("compare_and_write/concurrent_write", Fault::NotAtomic) {
+        Outcome::Failed(reason) => Some(reason),
+        _ => None,
+    });
+    assert!(noticed.is_some_and(|reason| reason.contains("content")));
 }
 
 #[test]

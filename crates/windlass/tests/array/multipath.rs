@@ -84,6 +84,15 @@ async fn verifying_load(device: &Multipath, stop: &Cell<bool>, written: &RefCell
     futures_util::future::join_all(guests).await.into_iter().sum()
 }
 
+/// Waits until all paths are up again.
+async fn back(device: &Multipath) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while device.paths().iter().any(|path| path.down.is_some()) {
+        assert!(Instant::now() < deadline, "{:?}", device.paths());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[test]
 fn a_path_is_cut_under_a_verifying_load_again_and_again() {
     for policy in [Policy::RoundRobin, Policy::OneActive] {
@@ -103,7 +112,7 @@ fn a_path_is_cut_under_a_verifying_load_again_and_again() {
                     };
                     device.cut(index);
                 }
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                back(&device).await;
                 stop.set(true);
             };
             let (operations, ()) = tokio::join!(verifying_load(&device, &stop, &written), cuts);
@@ -286,11 +295,7 @@ fn chap_is_done_again_at_every_login() {
             device.write(place * BLOCKS, stamped(place, 7)).await.unwrap();
             device.cut(usize::try_from(place % 2).unwrap());
         }
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while device.paths().iter().any(|path| path.down.is_some()) {
-            assert!(Instant::now() < deadline, "{:?}", device.paths());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        back(&device).await;
         assert!(
             device.paths().iter().all(|path| path.losses > 0 && !path.url.contains("secret")),
             "{:?}",
