@@ -1,7 +1,7 @@
 //! Soft thresholds of the pool and of volumes, and the full pool.
 //!
-//! A threshold is crossed once: from then on it is reached until the use has fallen two percent below it. That state is a document, so that a
-//! restart raises no second event. It is looked at every second and after each action.
+//! A threshold is crossed once: from then on it is reached until the use has fallen two percent below it, or to half of it where that is less far.
+//! That state is a document, so that a restart raises no second event. It is looked at every second and after each action.
 
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
-/// A threshold is left when the use is this much below it, in percent.
+/// A threshold is left when the use is this much below it, in percent, or by half of it when that is less: else
+/// a threshold of one or two percent were never left.
 const HYSTERESIS_PERCENT: u8 = 2;
 /// With less than this available, writes that need space are refused: they are up to this long.
 pub(crate) const FULL_BYTES: u64 = 1 << 20;
@@ -93,16 +94,17 @@ pub(crate) fn percent(part: u64, whole: u64) -> u64 {
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
-/// True when `part` is at least this share of `whole`.
-fn reaches(part: u64, whole: u64, percent: u8) -> bool {
-    whole > 0 && u128::from(part) * 100 >= u128::from(whole) * u128::from(percent)
+/// True when `part` is at least this share of `whole`, in halves of a percent.
+fn reaches(part: u64, whole: u64, half_percents: u16) -> bool {
+    whole > 0 && u128::from(part) * 200 >= u128::from(whole) * u128::from(half_percents)
 }
 
 /// The threshold that is reached now, when `before` was so far.
 fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)]) -> Option<Level> {
     let is_reached = |(level, percent): &&(Level, u8)| {
         let held = before.is_some_and(|before| before >= *level);
-        reaches(part, whole, if held { percent.saturating_sub(HYSTERESIS_PERCENT) } else { *percent })
+        let below = if held { (*percent).min(2 * HYSTERESIS_PERCENT) } else { 0 };
+        reaches(part, whole, 2 * u16::from(*percent) - u16::from(below))
     };
     thresholds.iter().filter(is_reached).map(|(level, _)| *level).max()
 }
@@ -346,6 +348,14 @@ mod tests {
             assert_eq!(level(before, part, 100, &thresholds), now, "{before:?} {part}");
         }
         assert_eq!(level(none, 5, 0, &thresholds), none);
+        // Small ones are left at half of them.
+        let small = [(Level::Warning, 1), (Level::Critical, 2)];
+        for (before, part, now) in
+            [(critical, 10, critical), (critical, 9, warning), (warning, 5, warning), (warning, 4, none)]
+        {
+            assert_eq!(level(before, part, 1000, &small), now, "{before:?} {part}");
+        }
+        assert_eq!(level(critical, 0, 1000, &small), none);
         assert_eq!(percent(u64::MAX, u64::MAX), 100);
     }
 }

@@ -6,7 +6,7 @@ use crate::geometry::{Geometry, HEADER};
 use crate::heartbeat::{Observed, PERIOD};
 use crate::sector::{self, Loaded, SECTOR_BYTES};
 use crate::store::{Lease, Store};
-use data_mover::{DataMover, Device, Extent, Patient};
+use data_mover::{DataMover, Device, DeviceError, Extent, Patient};
 use futures_util::lock::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -58,6 +58,14 @@ pub struct Slot {
     pub locks: u64,
 }
 
+/// Between two looks at the heartbeats: a little more than their period.
+const LOOK: Duration = Duration::from_millis(3500);
+/// How long a lock is waited for before the host's user is told.
+pub(crate) const TOLD_AFTER: Duration = Duration::from_secs(1);
+
+/// Hears what is waited for: the name of a file, and the host that has its lock.
+pub type Told = Box<dyn Fn(&str, &str)>;
+
 /// How long a command is sent again while other hosts have the logical unit reserved.
 const RESERVATION_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -77,6 +85,8 @@ pub struct Datastore<D> {
     pub(crate) open: RefCell<HashSet<u32>>,
     /// Where files were found.
     pub(crate) names: RefCell<HashMap<String, u32>>,
+    /// Hears of locks that are waited for.
+    pub(crate) told: RefCell<Option<Told>>,
     /// `None` of a host that only looks.
     heartbeat: Mutex<Option<Loaded<Heartbeat>>>,
     header: Header,
@@ -182,9 +192,29 @@ impl<D: Device> Datastore<D> {
             directory: Mutex::new(()),
             open: RefCell::default(),
             names: RefCell::default(),
+            told: RefCell::default(),
             heartbeat: Mutex::new(heartbeat),
             header,
         })
+    }
+
+    /// Whoever is to hear, once for each, of locks of other hosts that are waited for.
+    pub fn tell(&self, told: Told) {
+        self.told.replace(Some(told));
+    }
+
+    /// The datastore of a logical unit and a host that is alive and has it mounted, before all of the unit is overwritten. `None` when there is no
+    /// datastore, or nobody has it mounted. Takes a little more than the period of a heartbeat.
+    pub async fn mounted_by(device: Rc<D>, mover: Rc<DataMover>) -> Result<Option<(String, Slot)>, DeviceError> {
+        let store = match Self::view(device, mover).await {
+            Ok(store) => store,
+            Err(DatastoreError::Device(error)) => return Err(error),
+            // There is none, or nothing that a host could have mounted.
+            Err(_) => return Ok(None),
+        };
+        // A heartbeat that cannot be read is nobody's.
+        let seen = store.slots_seen().await.unwrap_or_default();
+        Ok(seen.into_iter().find(|(_, alive)| *alive).map(|(slot, _)| (store.name(), slot)))
     }
 
     /// Renews the heartbeat. Ends only when another host has taken the slot away; failures of the logical unit are tried again, while
@@ -263,6 +293,17 @@ impl<D: Device> Datastore<D> {
             }
         }
         Ok(hosts)
+    }
+
+    /// [`Self::slots`] looked at twice: true for those that renewed their heartbeat meanwhile.
+    pub async fn slots_seen(&self) -> Result<Vec<(Slot, bool)>, DatastoreError> {
+        let before = self.slots().await?;
+        self.store.sleep(if before.is_empty() { Duration::ZERO } else { LOOK }).await;
+        let alive = |slot: &Slot| {
+            let old = before.iter().find(|old| old.number == slot.number && old.host == slot.host);
+            old.is_none_or(|old| old.beat != slot.beat)
+        };
+        Ok(self.slots().await?.into_iter().map(|slot| (slot.clone(), alive(&slot))).collect())
     }
 
     /// Names of the hosts that have it mounted.

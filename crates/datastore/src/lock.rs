@@ -1,6 +1,6 @@
 //! Locks. A lock names the heartbeat slot of its owner and the slot's generation, so that those of a dead host fall with its heartbeat.
 
-use crate::datastore::Datastore;
+use crate::datastore::{Datastore, TOLD_AFTER};
 use crate::error::DatastoreError;
 use crate::format::Lock;
 use crate::sector::Loaded;
@@ -34,6 +34,7 @@ impl<D: Device> Datastore<D> {
         let store = &self.store;
         let deadline = store.now() + patience;
         let mut pause = PAUSE.start;
+        let mut tell_at = Some(store.now() + TOLD_AFTER);
         loop {
             let mut loaded = store.load::<Lock>(lba).await?;
             let owner = loaded.value.owner();
@@ -55,6 +56,11 @@ impl<D: Device> Datastore<D> {
                     }
                     if store.now() >= deadline {
                         return Err(DatastoreError::Locked { name: name.into(), host });
+                    }
+                    if tell_at.take_if(|at| store.now() >= *at).is_some()
+                        && let Some(told) = &*self.told.borrow()
+                    {
+                        told(name, &host);
                     }
                     store.sleep(pause).await;
                     pause = (pause * 2).min(PAUSE.end);

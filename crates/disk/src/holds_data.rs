@@ -21,6 +21,12 @@ pub fn unit_name(url: &iscsi_initiator::url::Url, unit: &LogicalUnit) -> String 
     unit.identity().naa.map_or_else(|| url.to_string(), digits)
 }
 
+/// Everything that `--destroy-data` may call it: also without `naa.`, as the array's administrators see it, and TARGET/LUN.
+fn names(name: &str, url: &iscsi_initiator::url::Url) -> impl Iterator<Item = String> {
+    let digits = name.strip_prefix("naa.").map(str::to_owned);
+    [name.to_owned(), format!("{}/{}", url.target, url.lun)].into_iter().chain(digits)
+}
+
 /// Refuses a unit that holds data unless it was named; and one with a datastore that somebody has mounted.
 pub(crate) async fn check_destroy(
     kit: &Kit,
@@ -30,7 +36,9 @@ pub(crate) async fn check_destroy(
 ) -> Result<(), DiskError> {
     let name = unit_name(url, unit);
     match destroy {
-        Some(given) if given == name => kit.check_not_mounted(url).await,
+        Some(given) if names(&name, url).any(|name| name.eq_ignore_ascii_case(given)) => {
+            kit.check_not_mounted(url).await
+        }
         Some(given) => Err(DiskError::OtherName { given: given.into(), name }),
         None => match holds_data(unit).await.map_err(|error| DiskError::device(url, error))? {
             None => Ok(()),

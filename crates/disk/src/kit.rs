@@ -4,10 +4,11 @@ use crate::endpoint::Endpoint;
 use crate::error::DiskError;
 use crate::location::Location;
 use data_mover::{DataMover, Device, Patient, Settings};
-use datastore::{Datastore, DatastoreError, Host, Slot, WholeUnit};
+use datastore::{Datastore, Host, LOCK_PATIENCE, WholeUnit};
 use iscsi_initiator::url::Url;
 use iscsi_initiator::{Counters, LogicalUnit, Options, Session, SystemClock};
 use std::cell::RefCell;
+use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -29,11 +30,14 @@ pub struct KitOptions {
     pub host: Option<String>,
     /// Limit for connecting, login and each command; on datastores never more than 4 s.
     pub timeout: Duration,
+    /// Say nothing on standard error of what is waited for.
+    pub quiet: bool,
 }
 
 impl Default for KitOptions {
     fn default() -> Self {
-        Self { settings: Settings::default(), initiator_name: None, host: None, timeout: Duration::from_secs(30) }
+        let timeout = Duration::from_secs(30);
+        Self { settings: Settings::default(), initiator_name: None, host: None, timeout, quiet: false }
     }
 }
 
@@ -57,14 +61,12 @@ struct Mounted {
     heartbeat: JoinHandle<()>,
 }
 
-/// Between two looks at the heartbeats: a little more than their period.
-const LOOK: Duration = Duration::from_millis(3500);
-
 /// See the module. To be used on a `LocalSet` or a local runtime of tokio, and closed.
 pub struct Kit {
     options: Options,
     host: String,
     mover: Rc<DataMover>,
+    quiet: bool,
     sessions: RefCell<Vec<(Url, Session)>>,
     units: RefCell<Vec<Found>>,
     stores: RefCell<Vec<Mounted>>,
@@ -88,6 +90,7 @@ impl Kit {
             options: session,
             host: options.host.clone().unwrap_or_else(own_host_name),
             mover: Rc::new(DataMover::new(options.settings, Rc::new(SystemClock::default()))),
+            quiet: options.quiet,
             sessions: RefCell::default(),
             units: RefCell::default(),
             stores: RefCell::default(),
@@ -154,6 +157,12 @@ impl Kit {
         let host = Host { name: self.host.clone() };
         let mounted = Datastore::mount(self.find(url, true).await?, self.mover.clone(), host).await;
         let store = mounted.map_err(|error| DiskError::datastore(url, error))?;
+        if !self.quiet {
+            store.tell(Box::new(|name, host| {
+                let seconds = LOCK_PATIENCE.as_secs();
+                let _closed = writeln!(io::stderr(), "{name} is in use by {host}; waiting for it, {seconds} s at most");
+            }));
+        }
         let beating = store.clone();
         let heartbeat = tokio::task::spawn_local(async move {
             // Whoever uses the datastore hears of an eviction from its next write.
@@ -169,30 +178,12 @@ impl Kit {
         seen.map_err(|error| DiskError::datastore(url, error))
     }
 
-    /// The hosts of a datastore, looked at twice: true for those that renewed their heartbeat meanwhile.
-    pub(crate) async fn slots_seen(&self, store: &Datastore<LogicalUnit>) -> Result<Vec<(Slot, bool)>, DatastoreError> {
-        let before = store.slots().await?;
-        self.mover.clock().sleep(if before.is_empty() { Duration::ZERO } else { LOOK }).await;
-        let alive = |slot: &Slot| {
-            let old = before.iter().find(|old| old.number == slot.number && old.host == slot.host);
-            old.is_none_or(|old| old.beat != slot.beat)
-        };
-        Ok(store.slots().await?.into_iter().map(|slot| (slot.clone(), alive(&slot))).collect())
-    }
-
     /// Before a logical unit is overwritten as a whole: [`DiskError::Mounted`] when it has a datastore, and a host that is alive has it mounted.
     pub(crate) async fn check_not_mounted(&self, url: &Url) -> Result<(), DiskError> {
-        let store = match Datastore::view(self.unit(url).await?, self.mover.clone()).await {
-            Ok(store) => store,
-            Err(DatastoreError::Device(error)) => return Err(DiskError::device(url, error)),
-            // There is none, or nothing that a host could have mounted.
-            Err(_) => return Ok(()),
-        };
-        // A heartbeat that cannot be read is nobody's.
-        let seen = self.slots_seen(&store).await.unwrap_or_default();
-        match seen.into_iter().find(|(_, alive)| *alive) {
+        let mounted = Datastore::mounted_by(self.unit(url).await?, self.mover.clone()).await;
+        match mounted.map_err(|error| DiskError::device(url, error))? {
             None => Ok(()),
-            Some((slot, _)) => Err(DiskError::Mounted { on: url.to_string(), name: store.name(), host: slot.host }),
+            Some((name, slot)) => Err(DiskError::Mounted { on: url.to_string(), name, host: slot.host }),
         }
     }
 

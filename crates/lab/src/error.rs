@@ -32,6 +32,16 @@ pub enum LabError {
         /// What `--destroy-data` wants to hear.
         name: String,
     },
+    /// A host that is alive has the datastore mounted that is on the unit.
+    #[error("{url} holds the datastore {datastore}, which {host} has mounted")]
+    Mounted {
+        /// URL without secrets.
+        url: String,
+        /// Name of the datastore.
+        datastore: String,
+        /// Name of the host.
+        host: String,
+    },
     /// `--destroy-data` names something else.
     #[error("--destroy-data {given} names none of the logical units of this run: {units}")]
     WrongName {

@@ -7,10 +7,12 @@ use crate::host::Connection;
 use crate::outcome::Way;
 use crate::random::Random;
 use crate::results::Subject;
-use data_mover::{DeviceError, Extent, Identity};
+use data_mover::{DataMover, DeviceError, Extent, Identity, Settings};
+use datastore::Datastore;
 use futures_util::future;
 use iscsi_initiator::url::Url;
-use iscsi_initiator::{LogicalUnit, Options, Session};
+use iscsi_initiator::{LogicalUnit, Options, Session, SystemClock};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Bytes of the beginning and of the end that are looked through.
@@ -87,6 +89,20 @@ pub(crate) fn names(url: &Url, identity: &Identity) -> Vec<String> {
         names.push(naa);
     }
     names
+}
+
+/// A unit may be overwritten that was named; but not under a host that is at work on its datastore.
+pub(crate) async fn check_not_mounted(url: &Url, unit: &Unit) -> Result<(), LabError> {
+    let mover = Rc::new(DataMover::new(Settings::default(), Rc::new(SystemClock::default())));
+    let mounted = match unit {
+        Unit::Iscsi(unit) => Datastore::mounted_by(Rc::new(unit.clone()), mover).await?,
+        #[cfg(test)]
+        Unit::Memory(unit) => Datastore::mounted_by(Rc::new(unit.clone()), mover).await?,
+    };
+    match mounted {
+        None => Ok(()),
+        Some((datastore, slot)) => Err(LabError::Mounted { url: url.to_string(), datastore, host: slot.host }),
+    }
 }
 
 /// Bytes of what a unit has mapped that are read to find data; what has more mapped is thought to have some.

@@ -340,7 +340,7 @@ impl<M: Media> Core<M> {
         }
         let address = self.space.allocate(Stream::Metadata)?;
         self.space.increment(address)?;
-        self.metadata_blocks += 1;
+        self.count_metadata(1, 0);
         let mut page = crate::page::Page::empty(level, self.epoch, address, id);
         page.entries[0] = Entry::child(object.root, object.mapped, object.root_crc);
         page.set_mapped(object.mapped);

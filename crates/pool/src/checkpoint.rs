@@ -329,7 +329,7 @@ impl<M: Media> Core<M> {
         let before = self.objects.get(&id)?.mapped;
         self.assign_write(id, block, &[source], 0)?;
         let after = self.objects.get(&id)?.mapped;
-        self.metadata_blocks = self.metadata_blocks.wrapping_add(after).wrapping_sub(before);
+        self.count_metadata(after, before);
         Some(())
     }
 
@@ -588,7 +588,7 @@ impl<M: Media> Core<M> {
             }
         }
         self.space.decrement(address)?;
-        self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
+        self.count_metadata(0, 1);
         self.pages.remove(&address);
         Some(())
     }

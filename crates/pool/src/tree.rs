@@ -219,10 +219,15 @@ impl<M: Media> Core<M> {
         Some(new)
     }
 
+    /// Counts blocks of map pages and catalog that came and went. The count of a damaged disk may be anything.
+    pub(crate) fn count_metadata(&mut self, more: u64, less: u64) {
+        self.metadata_blocks = self.metadata_blocks.saturating_add(more).saturating_sub(less);
+    }
+
     fn allocate_page(&mut self) -> Option<u64> {
         let address = self.space.allocate(Stream::Metadata)?;
         self.space.increment(address)?;
-        self.metadata_blocks += 1;
+        self.count_metadata(1, 0);
         Some(address)
     }
 
@@ -256,7 +261,7 @@ impl<M: Media> Core<M> {
             let mut page = self.pages.remove(&address)?.page;
             Rc::make_mut(&mut page).place(self.epoch, new);
             self.space.decrement(address)?;
-            self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
+            self.count_metadata(0, 1);
             self.insert_page(new, page);
             self.dirty_pages.push((level, new));
             return Some(new);
@@ -334,7 +339,7 @@ impl<M: Media> Core<M> {
             page.set_mapped(mapped);
             let entry = if mapped == 0 {
                 self.space.decrement(address)?;
-                self.metadata_blocks = self.metadata_blocks.saturating_sub(1);
+                self.count_metadata(0, 1);
                 self.pages.remove(&address);
                 self.owned.clear();
                 self.more_shared(path.object, 0, 1)?;

@@ -2,7 +2,7 @@
 
 use crate::Subject;
 use crate::primitives::{Status, Verdict};
-use data_mover::Device;
+use data_mover::{Device, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -23,6 +23,8 @@ pub struct Report {
     pub block_bytes: u32,
     /// LBPME.
     pub thin: bool,
+    /// What it says that it takes at most.
+    pub limits: Limits,
     /// Whether the primitives were tried.
     pub write_test: bool,
     /// What keeps a host from telling the unit from others.
@@ -65,6 +67,7 @@ impl Report {
             size: identity.blocks.saturating_mul(identity.block_bytes.into()),
             block_bytes: identity.block_bytes,
             thin: subject.unit.is_thin(),
+            limits: identity.limits,
             write_test,
             problems,
             verdicts: Vec::new(),
@@ -154,6 +157,7 @@ impl Report {
             "size_bytes": self.size,
             "block_bytes": self.block_bytes,
             "thin": self.thin,
+            "limits": limits(&self.limits),
             "write_test": self.write_test,
             "complete": self.is_complete(),
             "problems": self.problems,
@@ -162,6 +166,20 @@ impl Report {
         });
         format!("{value:#}\n")
     }
+}
+
+/// The limits of VPD page B0h and of RECEIVE COPY RESULTS: lengths in logical blocks. What the unit does not name is null.
+fn limits(limits: &Limits) -> Value {
+    let named = |number: u64| (number != u64::from(u32::MAX)).then_some(number);
+    json!({
+        "compare_and_write_blocks": limits.compare_and_write,
+        "write_same_blocks": named(limits.write_same),
+        "unmap_blocks": named(limits.unmap),
+        "unmap_descriptors": named(limits.unmap_descriptors.into()),
+        "unmap_granularity_blocks": limits.unmap_granularity,
+        "copy_segment_blocks": limits.copy_segment,
+        "copy_segments": limits.copy_segments,
+    })
 }
 
 fn word(status: Status) -> &'static str {

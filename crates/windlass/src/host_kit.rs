@@ -89,6 +89,7 @@ impl HostOptions {
             initiator_name: self.initiator.clone(),
             host: None,
             timeout: self.answer_timeout(),
+            quiet: false,
         })
     }
 
@@ -124,7 +125,7 @@ pub(crate) fn run(
         return fail(&DiskError::Usage("disks and datastores are printed as a table or as JSON (-o json)".into()));
     }
     let options = match options {
-        Ok(options) => options,
+        Ok(options) => KitOptions { quiet: globals.quiet, ..options },
         Err(error) => return fail(&error),
     };
     let (result, spent) = ::disk::run(&options, datastores, work);
@@ -187,7 +188,12 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
 
 /// Says what went wrong and what to do.
 pub(crate) fn fail(error: &DiskError) -> ExitCode {
-    let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-    let _closed = writeln!(io::stderr(), "error: {error} (code: {}){help}", error.code());
-    ExitCode::from(error.exit_status())
+    failed(&error.to_string(), error.code(), error.exit_status(), error.help().as_deref())
+}
+
+/// Says what went wrong, with the word and the exit status of it, and what to do if something can be done.
+pub(crate) fn failed(words: &str, code: &str, status: u8, help: Option<&str>) -> ExitCode {
+    let help = help.map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    let _closed = writeln!(io::stderr(), "error: {words} (code: {code}){help}");
+    ExitCode::from(status)
 }

@@ -15,10 +15,8 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Exit status for a mistake on the command line.
-const USAGE: u8 = 2;
 /// A check failed: data, locks or space were not as they should be.
-const CHECK_FAILED: u8 = 8;
+const CHECK_FAILED: u8 = 9;
 /// Ctrl-C, as shells have it.
 const CANCELLED: u8 = 130;
 
@@ -29,7 +27,7 @@ pub(crate) enum Verb {
     List,
     /// Run cases, each with the primitive off and on
     #[command(
-        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nExit status: 0 when every check passed, 8 when one failed, 1 when the run could not begin or the array was gone, 2 for wrong usage, 130 when cancelled"
+        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nExit status: 0 when every check passed, 9 when one failed, 130 when cancelled, 1 when the array was gone in the middle; when the run could not begin: 2 usage, 3 not found, 4 the unit holds data or is in use, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
     )]
     Run(RunArguments),
     /// Run a selection that takes three minutes
@@ -94,7 +92,7 @@ const QUICK_SIZE: Size = Size::Bytes(512 << 20);
 /// Runs the verb.
 pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
     if !matches!(format, Format::Table | Format::Wide | Format::Json) {
-        return fail("lab prints a table or JSON (-o json)", USAGE);
+        return usage("lab prints a table or JSON (-o json)");
     }
     match verb {
         Verb::List => crate::print(&list(format)),
@@ -103,7 +101,7 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
                 Ok(options) => measure(&Options { directory: arguments.directory.clone(), ..options }, format),
                 Err(error) => host_kit::fail(&error),
             },
-            Err(words) => fail(&words, USAGE),
+            Err(words) => usage(&words),
         },
         Verb::Quick(arguments) => {
             let names = cases::QUICK.iter().map(|name| (*name).to_owned()).collect();
@@ -215,8 +213,7 @@ fn measure(options: &Options, format: Format) -> ExitCode {
     progress.clear();
     match ended {
         Ok(ended) => report(options, &ended, format),
-        Err(error @ LabError::NoSuchCase(_)) => fail(&error.to_string(), USAGE),
-        Err(error) => fail(&error.to_string(), 1),
+        Err(error) => fail(error, options),
     }
 }
 
@@ -229,7 +226,7 @@ fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     };
     let printed = match text {
         Ok(text) => crate::print(&text),
-        Err(error) => return fail(&error.to_string(), 1),
+        Err(error) => return host_kit::failed(&error.to_string(), "failed", 1, None),
     };
     say(&format!("results: {}", options.save.display()));
     for words in left {
@@ -239,7 +236,7 @@ fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
         return ExitCode::from(CANCELLED);
     }
     if let Some(words) = &run.ended_early {
-        return fail(&format!("the run ended early: {words}"), 1);
+        return host_kit::failed(&format!("the run ended early: {words}"), "failed", 1, None);
     }
     match run.cases.iter().any(|case| case.verdict() == Verdict::Failed) {
         false => printed,
@@ -254,7 +251,12 @@ fn compared(first: &Path, second: &Path) -> ExitCode {
             let names = (first.display().to_string(), second.display().to_string());
             crate::print(&compare::compare((&names.0, &one), (&names.1, &other)))
         }
-        Err(error) => fail(&error.to_string(), 1),
+        Err(error @ LabError::Load { .. }) => {
+            let missing = [first, second].iter().any(|file| !file.exists());
+            let (code, status) = if missing { ("not-found", 3) } else { ("failed", 1) };
+            host_kit::failed(&error.to_string(), code, status, None)
+        }
+        Err(error) => host_kit::failed(&error.to_string(), "failed", 1, None),
     }
 }
 
@@ -263,9 +265,31 @@ fn say(words: &str) {
     let _closed = writeln!(io::stderr(), "{words}");
 }
 
-fn fail(words: &str, status: u8) -> ExitCode {
-    say(&format!("error: {words}"));
-    ExitCode::from(status)
+/// The command line makes no sense.
+fn usage(words: &str) -> ExitCode {
+    host_kit::fail(&DiskError::Usage(words.to_owned()))
+}
+
+/// Why a run did not begin: what the other nouns of the host kit say of it, where they know it.
+fn fail(error: LabError, options: &Options) -> ExitCode {
+    let units = || options.urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+    let known = match error {
+        LabError::Session(error) => DiskError::Session(error),
+        LabError::Unit(error) => DiskError::Unit(error),
+        LabError::Device(error) => DiskError::device(units(), error),
+        LabError::Datastore(error) => DiskError::datastore(units(), error),
+        LabError::HoldsData { url, lba, name } => DiskError::HoldsData {
+            on: url,
+            found: format!("LBA {lba} is not zero, and a run overwrites all of it"),
+            name,
+        },
+        LabError::Mounted { url, datastore, host } => DiskError::Mounted { on: url, name: datastore, host },
+        error @ (LabError::WrongName { .. } | LabError::NoSuchCase(_) | LabError::NoUnit(_)) => {
+            DiskError::Usage(error.to_string())
+        }
+        error => return host_kit::failed(&error.to_string(), "failed", 1, None),
+    };
+    host_kit::fail(&known)
 }
 
 /// How far the run is: one line that is drawn over and over on a terminal, else a line for each case.

@@ -45,7 +45,7 @@ enum Command {
     Conformance(conformance::Arguments),
     /// Say what a VMware host would conclude about a logical unit of any array
     #[command(
-        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 1 when nothing could be found out, 130 when interrupted, with what was written put back"
+        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 130 when interrupted, with what was written put back; when nothing could be found out: 3 no such LUN, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
     )]
     Probe(probe::Arguments),
     /// Disks on datastores, and whole logical units, of any array: create, clone, migrate, zero, unmap, stat

@@ -1,6 +1,7 @@
 //! `windlass probe`: what would a VMware host conclude about a logical unit? No array of ours is needed, and no root.
 
 use crate::host_kit::{self, HostOptions};
+use ::disk::DiskError;
 use ::probe::{Options, ProbeError};
 use clap::Args;
 use cli::Format;
@@ -24,7 +25,8 @@ pub(crate) struct Arguments {
     host: HostOptions,
 }
 
-/// 0 when everything is there, 9 when something is missing, 1 when nothing can be said, 130 when interrupted.
+/// 0 when everything is there, 9 when something is missing, 130 when interrupted; when nothing can be said, the status of `windlass disk` for that
+/// error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     let mut options = Options { write_test: arguments.write_test, ..Options::default() };
     options.session.timeout = arguments.host.answer_timeout();
@@ -41,10 +43,10 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
             let _closed = writeln!(io::stderr(), "interrupted; what was written has been put back");
             return ExitCode::from(CANCELLED);
         }
-        Err(error) => {
-            let _closed = writeln!(io::stderr(), "error: {error}");
-            return ExitCode::FAILURE;
-        }
+        Err(ProbeError::Session(error)) => return host_kit::fail(&DiskError::Session(error)),
+        Err(ProbeError::Unit(error)) => return host_kit::fail(&DiskError::Unit(error)),
+        Err(ProbeError::Device(error)) => return host_kit::fail(&DiskError::device(&url, error)),
+        Err(error) => return host_kit::failed(&error.to_string(), "failed", 1, None),
     };
     let printed = crate::print(&match format {
         Format::Json => report.json(),

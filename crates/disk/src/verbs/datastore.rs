@@ -83,8 +83,17 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
     };
     let mut rows = Vec::new();
     let mut all = Vec::new();
+    let mut notes = Vec::new();
     for url in urls {
-        let store = kit.view(url).await?;
+        let store = match kit.view(url).await {
+            Ok(store) => store,
+            // One of several that has none is told beside the others.
+            Err(error @ DiskError::Datastore { error: DatastoreError::NoDatastore, .. }) if urls.len() > 1 => {
+                notes.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let one = describe(&store, url).await.map_err(|error| DiskError::datastore(url, error))?;
         let number = |name: &str| one.get(name).and_then(Value::as_u64);
         rows.push(vec![
@@ -99,7 +108,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
         all.push(one);
     }
     let headings = vec!["NAME", "BLOCK", "CAPACITY", "FREE", "DISKS", "HOSTS", "URL"];
-    Ok(Listing { headings, rows, json: Value::Array(all), notes: Vec::new() })
+    Ok(Listing { headings, rows, json: Value::Array(all), notes })
 }
 
 /// The disks of a datastore.
@@ -156,7 +165,7 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
 pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let store = kit.view(url).await?;
-    let seen = kit.slots_seen(&store).await.map_err(failed)?;
+    let seen = store.slots_seen().await.map_err(failed)?;
     let now = kit.mover().clock().unix_seconds();
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for (slot, alive) in seen {

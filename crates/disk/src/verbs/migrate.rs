@@ -20,6 +20,9 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+/// Between two looks whether somebody has asked for the end.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// How to migrate.
 #[derive(Clone, Debug)]
 pub struct MigrateOptions {
@@ -216,11 +219,18 @@ pub(crate) async fn run<D: Device>(
     };
     let load = Load::new(options_of_load, mirror.size());
     load.fill(mirror, &stop).await.map_err(Failure::Load)?;
+    // The guest runs for a while, or until somebody asks for the end.
+    let settle = async || {
+        let until = clock.now() + options.settle;
+        while clock.now() < until && !stop() {
+            clock.sleep(LOOK.min(until.saturating_sub(clock.now()))).await;
+        }
+    };
     let work = async {
-        clock.sleep(options.settle).await;
+        settle().await;
         let migrated = migrate_under(mirror, &stop, &progress, publish, &now).await;
         // The guest goes on wherever it is now.
-        clock.sleep(options.settle).await;
+        settle().await;
         load.stop();
         migrated
     };

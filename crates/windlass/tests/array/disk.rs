@@ -250,13 +250,13 @@ fn what_is_wrong_is_said_with_what_to_do() {
     assert!(right.status.success(), "{right:?}");
     assert_eq!(others(&["probe", &user]).0, Some(0));
     let (status, words) = others(&["lab", "run", "eager-zero", &user]);
-    assert!(status == Some(1) && words.contains("--destroy-data"), "{words}");
+    assert!(status == Some(4) && words.contains("--destroy-data"), "{words}");
     std::fs::write(&secret, "hunter2-hunter3\n").unwrap();
     let wrong = as_host(&source);
     assert_eq!(wrong.status.code(), Some(5), "{wrong:?}");
     for words in [&["probe", &user][..], &["lab", "run", "eager-zero", &user]] {
         let (status, words) = others(words);
-        assert!(status == Some(1) && words.contains("refused the login"), "{words}");
+        assert!(status == Some(5) && words.contains("refused the login"), "{words}");
     }
 }
 

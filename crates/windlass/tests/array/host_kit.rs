@@ -112,6 +112,70 @@ async fn two_hosts(fixture: &Fixture, volume: &str, settings: Settings) -> u64 {
 }
 
 #[test]
+fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    let volume = fixture.array.volume("v1").unwrap();
+    let url = volume.url().to_owned();
+    let name = url.split_once("//").unwrap().1.split_once('/').unwrap().1.to_owned();
+    let naa = fixture.json(&["volume", "show", "v1"])["naa"].as_str().unwrap().to_owned();
+    let held = format!("{url}#held");
+    let kept = fixture.directory().join("lab.json");
+    let commands: [Vec<&str>; 4] = [
+        vec!["datastore", "format", &url, "--destroy-data", &naa],
+        vec!["disk", "zero", &url, "--destroy-data", &naa],
+        vec![
+            "lab",
+            "run",
+            "eager-zero",
+            &url,
+            "--size",
+            "8M",
+            "--destroy-data",
+            &name,
+            "--save",
+            kept.to_str().unwrap(),
+        ],
+        vec!["disk", "delete", &held],
+    ];
+    run(async {
+        let unit = unit(&fixture, "v1", "living").await;
+        let options = FormatOptions { name: "store".into(), files: 64, hosts: 8, ..FormatOptions::default() };
+        Datastore::format(&unit, &mover(Settings::default()), &options).await.unwrap();
+        let host = Host { name: "living".into() };
+        let store = Datastore::mount(unit.clone(), mover(Settings::default()), host).await.unwrap();
+        let beating = store.clone();
+        let heartbeat = tokio::task::spawn_local(async move { beating.keep_alive().await });
+        let disk = DiskOptions { format: DiskFormat::Thin, size: MIB };
+        let disk = store.create_open("held", disk, &|_| ()).await.unwrap();
+        disk.write(0, pattern(5, MIB)).await.unwrap();
+        let mut running = Vec::new();
+        for words in &commands {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+            command.args(words).stdin(std::process::Stdio::null());
+            running.push(tokio::task::spawn_blocking(move || command.output().unwrap()));
+        }
+        for (words, output) in commands.iter().zip(futures_util::future::join_all(running).await) {
+            let output = output.unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
+            assert!(said.contains("living"), "{words:?}: {said}");
+            // A lock is waited for, and that is said.
+            let expected =
+                if words[1] == "delete" { "held is in use by living; waiting for it" } else { "has mounted" };
+            assert!(said.contains(expected), "{words:?}: {said}");
+        }
+        assert_eq!(disk.read(0, MIB).await.unwrap(), pattern(5, MIB));
+        disk.close().await.unwrap();
+        heartbeat.abort();
+        store.unmount().await.unwrap();
+    });
+    // Nobody has it mounted any more.
+    fixture.ok(&["disk", "zero", &url, "--destroy-data", &naa]);
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), 0);
+}
+
+#[test]
 fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
@@ -136,6 +200,11 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         let statuses: Vec<_> =
             primitives.iter().map(|p| (p["primitive"].as_str().unwrap(), p["status"].as_str().unwrap())).collect();
         assert_eq!(statuses, ["ats", "xcopy", "zero", "unmap", "alerts"].map(|name| (name, "Supported")), "{report:#}");
+        for limit in
+            ["compare_and_write_blocks", "write_same_blocks", "unmap_blocks", "copy_segment_blocks", "copy_segments"]
+        {
+            assert!(report["limits"][limit].as_u64().is_some_and(|number| number > 0), "{limit}: {report:#}");
+        }
         if report["write_test"] == true {
             assert!(primitives[1]["wire_bytes"].as_u64().unwrap() < 1000, "{report:#}");
             assert!(primitives[0]["reason"].as_str().unwrap().contains("none lost"), "{report:#}");
@@ -164,8 +233,8 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         }
     });
     let nobody = fixture.try_run(&["probe", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0"]);
-    assert_eq!(nobody.status.code(), Some(1));
+    assert_eq!(nobody.status.code(), Some(7));
     assert!(String::from_utf8_lossy(&nobody.stderr).starts_with("error: cannot connect to 127.0.0.1:1: "));
     let no_lun = fixture.try_run(&["probe", &url.replace("/0", "/77")]);
-    assert_eq!(no_lun.status.code(), Some(1), "{no_lun:?}");
+    assert_eq!(no_lun.status.code(), Some(3), "{no_lun:?}");
 }

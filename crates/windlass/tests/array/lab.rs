@@ -104,12 +104,12 @@ fn a_unit_with_data_is_refused_until_it_is_named() {
     session.write16(0, data.clone().into()).unwrap();
     let refused = lab(&fixture, &tiny);
     let words = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(1), "{words}");
+    assert_eq!(refused.status.code(), Some(4), "{words}");
     let name = urls[0].split_once("//").unwrap().1.split_once('/').unwrap().1;
     assert!(words.contains("LBA 0 is not zero") && words.contains(&format!("--destroy-data {name}")), "{words}");
     assert_eq!(session.read16(0, 8).unwrap(), data);
     let wrong = lab(&fixture, &[&tiny[..], &["--destroy-data", "iqn.2026-01.org.example:other/0"]].concat());
-    assert_eq!(wrong.status.code(), Some(1));
+    assert_eq!(wrong.status.code(), Some(2));
     assert!(
         String::from_utf8_lossy(&wrong.stderr).contains("names none of the logical units of this run"),
         "{wrong:?}"
@@ -124,8 +124,8 @@ fn what_cannot_run_says_why() {
     let (fixture, urls) = start();
     let no_lun = urls[0].replace("/0", "/77");
     for (words, status, expected) in [
-        (&["eager-zero", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0"][..], 1, "cannot connect to 127.0.0.1:1"),
-        (&["eager-zero", &no_lun], 1, "LUN 77"),
+        (&["eager-zero", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0"][..], 7, "cannot connect to 127.0.0.1:1"),
+        (&["eager-zero", &no_lun], 3, "LUN 77"),
         (&["eager", &urls[0]], 2, "there is no case eager"),
         (&["eager-zero", "all"], 2, "which logical unit?"),
         (&["eager-zero", &urls[0], &urls[0]], 1, "both URLs lead to the same logical unit"),
