@@ -14,6 +14,9 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
+/// Most bytes of one WRITE SAME, where the unit takes so many: what VMware's data mover works on at once.
+const ZERO_BYTES: u64 = 32 << 20;
+
 /// The data mover of a host. One for all of its devices.
 pub struct DataMover {
     settings: Cell<Settings>,
@@ -206,7 +209,11 @@ impl DataMover {
             _ => None,
         });
         let command = match refused.get() {
-            None => identity.limits.write_same.min(u64::from(settings.max_hardware_transfer_bytes) / block_bytes),
+            // A unit that names no maximum may take long for much.
+            None if identity.limits.write_same == u64::from(u32::MAX) => {
+                u64::from(settings.max_hardware_transfer_bytes) / block_bytes
+            }
+            None => identity.limits.write_same.min(ZERO_BYTES / block_bytes),
             Some(_) => u64::from(settings.software_transfer_bytes) / block_bytes,
         };
         let outstanding = Outstanding::default();

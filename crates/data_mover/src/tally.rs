@@ -28,6 +28,10 @@ impl Reason {
     pub(crate) fn of(error: &DeviceError) -> Option<Self> {
         match error {
             DeviceError::NotSupported(_) => Some(Self::NotSupported),
+            // COPY TARGET DEVICE NOT REACHABLE: the array has never heard of the other unit.
+            DeviceError::Refused { sense: Sense { key: 0xa, code: 0x0d, qualifier: 2 }, .. } => {
+                Some(Self::DifferentArray)
+            }
             DeviceError::Refused { sense, .. } => Some(Self::Refused(*sense)),
             DeviceError::ReservationConflict => Some(Self::ReservationConflict),
             DeviceError::Full | DeviceError::Status { .. } | DeviceError::Lost(_) | DeviceError::Interrupted => None,

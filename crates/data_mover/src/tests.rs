@@ -65,16 +65,15 @@ fn a_copy_is_the_array_s_work_and_the_host_s_when_it_cannot_be() {
 }
 
 #[test]
-fn what_the_array_refuses_is_copied_by_the_host_with_the_sense_as_the_reason() {
-    // The array has never heard of the source: it is not one of its own.
+fn a_source_that_the_array_has_never_heard_of_is_copied_by_the_host() {
     let (source, destination) = (unit(1), unit(2));
     let data = fill(&source, 0, 5000);
     let mover = mover(Settings::default());
     let moved = block_on(mover.copy((&source, 0), (&destination, 0), 5000, &|_| ())).unwrap();
     assert_eq!(read(&destination, 0, 5000), data);
-    let refused = Reason::Refused(Sense { key: 0xa, code: 0x0d, qualifier: 2 });
-    assert_eq!(moved.by_host.get(&refused), Some(&(5000 * BLOCK)));
-    assert_eq!(refused.to_string(), "refused with sense ah/0dh/02h");
+    assert_eq!(moved.by_host.get(&Reason::DifferentArray), Some(&(5000 * BLOCK)));
+    let refused = Reason::Refused(Sense { key: 0xa, code: 0x0d, qualifier: 4 });
+    assert_eq!(refused.to_string(), "refused with sense ah/0dh/04h");
 }
 
 #[test]

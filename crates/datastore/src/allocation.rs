@@ -6,6 +6,7 @@ use crate::error::DatastoreError;
 use crate::format::{ALLOCATIONS, Allocation, Allocations, FileId};
 use crate::sector::Loaded;
 use data_mover::Device;
+use futures_util::future;
 use std::collections::BTreeMap;
 
 /// Sectors of the table read at once.
@@ -19,34 +20,60 @@ impl<D: Device> Datastore<D> {
         // Tasks of one host would only miss each other's sectors.
         let _one = self.allocating.lock().await;
         let sectors = store.geometry.allocation_sectors();
-        let mut found = Vec::with_capacity(indexes.len());
-        let mut wanted = indexes;
+        let mut found = vec![None; indexes.len()];
+        // Places in `indexes` that have no block yet.
+        let mut wanted: Vec<usize> = (0..indexes.len()).collect();
         let start = self.allocate_at.get().min(sectors - 1);
         let mut seen = 0;
         while !wanted.is_empty() {
             if seen >= sectors {
-                self.free(file, &pair(indexes, &found)).await?;
+                let taken = indexes.iter().zip(&found).filter_map(|(index, block)| Some((*index, (*block)?)));
+                self.free(file, &taken.collect::<Vec<_>>()).await?;
                 return Err(DatastoreError::Full);
             }
             let at = (start + seen) % sectors;
             let count = STEP.min(sectors - at).min(sectors - seen);
             let run = store.load_run::<Allocations>(store.geometry.allocation(at), count.into()).await?;
-            for (sector, mut loaded) in (at..).zip(run) {
-                while !wanted.is_empty() {
-                    let claimed = claim(&loaded, sector, store.geometry.blocks, file, wanted);
-                    let Some((value, blocks)) = claimed else { break };
-                    if store.swap(&mut loaded, value).await? {
-                        wanted = wanted.get(blocks.len()..).unwrap_or_default();
-                        found.extend(blocks);
-                        self.allocate_at.set(sector);
-                    } else {
-                        loaded = store.load(loaded.lba).await?;
+            // What the sectors have, in order; then all of them change at once, each by itself.
+            let mut claims = Vec::new();
+            let mut left = &wanted[..];
+            for (sector, loaded) in (at..).zip(run) {
+                let numbers: Vec<u32> = left.iter().filter_map(|place| indexes.get(*place)).copied().collect();
+                let Some((value, blocks)) = claim(&loaded, sector, store.geometry.blocks, file, &numbers) else {
+                    continue;
+                };
+                let (places, rest) = left.split_at(blocks.len().min(left.len()));
+                left = rest;
+                claims.push((sector, loaded, value, places.iter().copied().zip(blocks).collect::<Vec<_>>()));
+            }
+            let swaps = claims.iter_mut().map(|(_, loaded, value, _)| store.swap(loaded, *value));
+            let swapped = future::join_all(swaps).await;
+            let mut missed = false;
+            let mut failed = None;
+            for ((sector, .., blocks), swapped) in claims.iter().zip(swapped) {
+                match swapped {
+                    Ok(true) => {
+                        for (place, block) in blocks {
+                            if let Some(slot) = found.get_mut(*place) {
+                                *slot = Some(*block);
+                            }
+                        }
+                        self.allocate_at.set(*sector);
                     }
+                    // Another host was here meanwhile.
+                    Ok(false) => missed = true,
+                    Err(error) => failed = Some(error),
                 }
             }
-            seen += count;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            wanted.retain(|place| found.get(*place).is_some_and(Option::is_none));
+            if !missed {
+                seen += count;
+            }
         }
-        Ok(found)
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Gives blocks back, each with its number in the file. Nothing may point to them any more.

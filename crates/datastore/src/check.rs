@@ -5,7 +5,7 @@ use crate::datastore::Datastore;
 use crate::error::DatastoreError;
 use crate::format::{Allocation, FileId, Heartbeat, Lock, Pointer, state};
 use crate::map::BlockMap;
-use data_mover::Device;
+use data_mover::{Device, DeviceError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found.
@@ -99,7 +99,14 @@ impl<D: Device> Datastore<D> {
     ) -> Result<(), DatastoreError> {
         let map = BlockMap::new(id);
         let mut pointed = BTreeMap::new();
-        for index in 0..self.blocks_for(size) {
+        if self.check_room(size).is_err() {
+            report.problems.push(format!("{name} has {size} bytes, more than a file can have"));
+        }
+        let most = u32::try_from(self.store.geometry.max_file_blocks()).unwrap_or(u32::MAX);
+        for index in 0..self.blocks_for(size).min(most) {
+            if self.store.mover.is_interrupted() {
+                return Err(DeviceError::Interrupted.into());
+            }
             match map.get(self, index).await {
                 Ok(Pointer::Hole) => {}
                 Ok(Pointer::Data(block) | Pointer::ToBeZeroed(block)) => {

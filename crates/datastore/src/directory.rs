@@ -315,6 +315,30 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
+    /// Refuses a name that a disk or a part of one has, without a change to anything. Somebody may take it a moment later.
+    pub async fn check_vacant(&self, name: &str) -> Result<(), DatastoreError> {
+        check_name(name)?;
+        let record =
+            self.records().await?.into_iter().find(|record| {
+                matches!(record.value.state, state::LIVE | state::PARTIAL) && record.value.name() == name
+            });
+        match record.map(|record| record.value.state) {
+            None => Ok(()),
+            Some(state::PARTIAL) => Err(DatastoreError::Partial(name.into())),
+            Some(_) => Err(DatastoreError::Exists(name.into())),
+        }
+    }
+
+    /// Refuses a size that no file can have.
+    pub(crate) fn check_room(&self, size: u64) -> Result<(), DatastoreError> {
+        let geometry = self.store.geometry;
+        if size.div_ceil(geometry.block_bytes()) <= geometry.max_file_blocks() {
+            return Ok(());
+        }
+        let most = geometry.max_file_blocks() * geometry.block_bytes();
+        Err(DatastoreError::Unsuitable(format!("{size} bytes: a file has at most {most}")))
+    }
+
     /// Makes a record in state `CREATING` under the lock of the directory, and takes its lock.
     pub(crate) async fn make(
         &self,
@@ -324,10 +348,7 @@ impl<D: Device> Datastore<D> {
         parent: Option<FileId>,
     ) -> Result<LockedFile, DatastoreError> {
         check_name(name)?;
-        if size.div_ceil(self.store.geometry.block_bytes()) > self.store.geometry.max_file_blocks() {
-            let most = self.store.geometry.max_file_blocks() * self.store.geometry.block_bytes();
-            return Err(DatastoreError::Unsuitable(format!("{size} bytes: a file has at most {most}")));
-        }
+        self.check_room(size)?;
         loop {
             let one = self.directory.lock().await;
             let held = self.acquire(DIRECTORY_LOCK, "the directory", LOCK_PATIENCE).await?;

@@ -336,6 +336,7 @@ impl<D: Device> VirtualDisk<D> {
     /// Makes the disk larger; the blocks of a thick one come at once.
     pub async fn grow(&self, size: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         check_size(size)?;
+        self.on.check_room(size)?;
         let _new = self.lock_blocks(self.on.blocks_for(self.size())..u32::MAX).await;
         if self.file.lock().await.is_none() {
             return Err(Self::only_read());

@@ -75,11 +75,9 @@ pub struct Kit {
 impl Kit {
     /// Nothing is open yet. `datastores` says whether one may be mounted: time limits are shorter then.
     pub fn new(options: &KitOptions, datastores: bool) -> Self {
-        // Sessions of two processes with one name must not replace each other.
-        let [.., high, low] = std::process::id().to_be_bytes();
         let session = Options {
             initiator_name: options.initiator_name.clone().unwrap_or_else(|| Options::default().initiator_name),
-            qualifier: u16::from_be_bytes([high, low]).max(2),
+            qualifier: 2,
             timeout: if datastores { options.timeout.min(DATASTORE_TIMEOUT) } else { options.timeout },
         };
         Self::with(session, options)

@@ -19,7 +19,8 @@ pub struct Meter {
     done_bytes: Cell<u64>,
     /// Done by an earlier command: does not count for the rate.
     before_bytes: Cell<u64>,
-    started: Instant,
+    /// When the work began, without what was waited for before.
+    started: Cell<Instant>,
     shown: Cell<Instant>,
     terminal: bool,
     quiet: bool,
@@ -34,7 +35,7 @@ impl Meter {
             total_bytes: Cell::new(0),
             done_bytes: Cell::new(0),
             before_bytes: Cell::new(0),
-            started: now,
+            started: Cell::new(now),
             shown: Cell::new(now),
             terminal: io::stderr().is_terminal(),
             quiet,
@@ -44,12 +45,14 @@ impl Meter {
     /// Sets how much there is to do.
     pub fn total(&self, bytes: u64) {
         self.total_bytes.set(bytes);
+        self.started.set(Instant::now());
     }
 
     /// What an earlier command has done.
     pub fn resume(&self, bytes: u64) {
         self.done_bytes.set(bytes);
         self.before_bytes.set(bytes);
+        self.started.set(Instant::now());
     }
 
     /// Something is done.
@@ -61,7 +64,7 @@ impl Meter {
             return;
         }
         self.shown.set(now);
-        let line = self.line(now.duration_since(self.started));
+        let line = self.line(now.duration_since(self.started.get()));
         // A terminal that is gone needs no progress.
         let _gone = match self.terminal {
             true => write!(io::stderr(), "{CLEAR_LINE}{line}"),

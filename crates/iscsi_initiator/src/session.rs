@@ -10,6 +10,7 @@ use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute};
 use iscsi::target::{SessionType, TargetRecord};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Options {
     /// InitiatorName.
     pub initiator_name: String,
-    /// Last bytes of the ISID; sessions of one initiator name with one target differ in it.
+    /// Last bytes of the ISID; sessions of one process, initiator name and target differ in it. Those of different processes differ in the rest.
     pub qualifier: u16,
     /// Limit for connecting, for login and for each command.
     pub timeout: Duration,
@@ -89,6 +90,17 @@ impl Default for Options {
     fn default() -> Self {
         Self { initiator_name: "iqn.2026-01.org.example:host".into(), qualifier: 1, timeout: Duration::from_secs(30) }
     }
+}
+
+/// The random part of the ISID (RFC 7143 §11.12.5, T=10b): the same for all sessions of this process, so that one ISID is one session, and another
+/// for every other process: two commands at once on one machine must not end each other's sessions.
+fn isid_of_this_process() -> [u8; 3] {
+    static RANDOM: std::sync::LazyLock<[u8; 3]> = std::sync::LazyLock::new(|| {
+        // The keys of a hasher come from the system's random numbers.
+        let [first, second, third, ..] = RandomState::new().build_hasher().finish().to_be_bytes();
+        [first, second, third]
+    });
+    *RANDOM
 }
 
 /// What a session did.
@@ -140,7 +152,8 @@ impl Drop for DriverTask {
 fn config(url: &Url, options: &Options) -> Config {
     let mut config = Config::new(&options.initiator_name, &url.target);
     let [high, low] = options.qualifier.to_be_bytes();
-    config.isid = [0x80, 0, 0, 0, high, low];
+    let [first, second, third] = isid_of_this_process();
+    config.isid = [0x80, first, second, third, high, low];
     let credentials = |pair: &UserSecret| Credentials::new(&pair.user, pair.secret.as_bytes());
     config.chap = url.chap.as_ref().map(|own| Chap {
         own: credentials(own),

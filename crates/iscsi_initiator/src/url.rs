@@ -68,15 +68,31 @@ pub struct UrlError {
     url: String,
 }
 
+/// The text of a URL that may be wrong anywhere, without what may be a secret: the user's, and everything after `?`.
+pub fn without_secrets(text: &str) -> String {
+    let (path, query) = text.split_once('?').map_or((text, ""), |(path, _)| (path, "?…"));
+    let user = path.rsplit_once('@').map(|(user, rest)| match user.split_once('%') {
+        Some((user, _)) => format!("{user}%…@{rest}"),
+        None => path.to_owned(),
+    });
+    user.unwrap_or_else(|| path.to_owned()) + query
+}
+
 impl FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let fail = |reason| UrlError { reason, url: text.to_owned() };
+        let fail = |reason| UrlError { reason, url: without_secrets(text) };
         let rest = text.strip_prefix("iscsi://").ok_or_else(|| fail("no iscsi:// at the start"))?;
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
         let (path, lun) = path.rsplit_once('/').ok_or_else(|| fail("no LUN"))?;
-        let (authority, target) = path.split_once('/').ok_or_else(|| fail("no target"))?;
+        // A secret may have a slash: the user ends at the last @ before the target.
+        let user_end =
+            path.find("/iqn.").or_else(|| path.find("/eui.")).or_else(|| path.find("/naa.")).unwrap_or(path.len());
+        let from = path.get(..user_end).and_then(|before| before.rfind('@')).unwrap_or(0);
+        let slash = path.get(from..).and_then(|rest| rest.find('/')).ok_or_else(|| fail("no target"))?;
+        let (authority, target) = path.split_at(from + slash);
+        let target = target.strip_prefix('/').unwrap_or(target);
         let lun =
             lun.parse().ok().filter(|lun| *lun < 1 << 14).ok_or_else(|| fail("LUN is not a number up to 16383"))?;
         if target.is_empty() {
@@ -146,6 +162,19 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
     use super::*;
+
+    #[test]
+    fn an_error_names_no_secret() {
+        for text in [
+            "iscsi://u%topsecret@h/iqn.x:t/99999",
+            "iscsi://u%top/secret@h/iqn.x:t/x",
+            "iscsi://h/iqn.x:t/0?target_user=t&target_password=topsecret&x=y",
+            "iscs://u%topsecret@h/t/0",
+        ] {
+            let words = text.parse::<Url>().unwrap_err().to_string();
+            assert!(!words.contains("secret@") && !words.contains("topsecret"), "{words}");
+        }
+    }
 
     #[test]
     fn parts() {

@@ -15,6 +15,7 @@ use data_mover::{Device, DeviceError, Identity};
 use iscsi_initiator::url::Url;
 use iscsi_initiator::{Interrupts, LogicalUnit, ProbeError as FindError, Session, SessionError};
 use scratch::Scratch;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Why nothing can be said.
@@ -51,6 +52,10 @@ pub enum ProbeError {
     #[error("cannot start: {0}")]
     Start(#[from] std::io::Error),
 }
+
+/// How long an array that went away in the middle of a write test is waited for, and how often it is tried.
+const PATIENCE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(500);
 
 /// How to probe.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +101,13 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
         };
         // Whatever came of it, the range is put back first; and what was sent lands before that.
         tokio::join!(first.at_rest(options.session.timeout), second.at_rest(options.session.timeout));
-        scratch.restore(&subject).await?;
+        match scratch.restore(&subject.unit).await {
+            Err(ProbeError::NotRestored { reason: DeviceError::Lost(reason), lba, blocks }) => {
+                let lost = ProbeError::NotRestored { reason: DeviceError::Lost(reason), lba, blocks };
+                restore_anew(url, options, &subject, &scratch, lost).await?;
+            }
+            restored => restored?,
+        }
         report.verdicts = verdicts.ok_or(ProbeError::Interrupted)??;
     } else {
         report.verdicts = Primitive::ALL.iter().map(|primitive| primitive.announced(&subject)).collect();
@@ -105,6 +116,31 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
     first.logout().await?;
     second.logout().await?;
     Ok(report)
+}
+
+/// Puts back what was there over a new session, as soon as there is one; `lost` when there is none for long.
+async fn restore_anew(
+    url: &Url,
+    options: &Options,
+    subject: &Subject,
+    scratch: &Scratch,
+    lost: ProbeError,
+) -> Result<(), ProbeError> {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        tokio::time::sleep(RETRY).await;
+        let Ok(session) = Session::connect(url, &options.session.other_way(2)).await else { continue };
+        let Ok(unit) = LogicalUnit::find(&session, url.lun).await else { continue };
+        // Not into another one that has its place now.
+        if unit.identity().naa == subject.identity().naa && unit.identity().blocks == subject.identity().blocks {
+            match scratch.restore(&unit).await {
+                Ok(()) => return Ok(()),
+                Err(ProbeError::NotRestored { reason: DeviceError::Lost(_), .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Err(lost)
 }
 
 async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Vec<Verdict>, ProbeError> {

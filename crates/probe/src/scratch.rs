@@ -4,7 +4,7 @@ use crate::{ProbeError, Subject};
 use bytes::Bytes;
 use data_mover::{Device, DeviceError, Extent};
 use iscsi::initiator::TransferRequest;
-use iscsi_initiator::cdb;
+use iscsi_initiator::{LogicalUnit, cdb};
 
 /// Bytes of the range: three parts of 64 KiB.
 const PART_BYTES: u64 = 64 << 10;
@@ -76,17 +76,17 @@ impl Scratch {
     }
 
     /// Puts back what was there.
-    pub(crate) async fn restore(&self, subject: &Subject) -> Result<(), ProbeError> {
+    pub(crate) async fn restore(&self, unit: &LogicalUnit) -> Result<(), ProbeError> {
         let blocks = self.part * PARTS;
         let failed = |reason| ProbeError::NotRestored { lba: self.lba, blocks, reason };
         let mut lba = self.lba;
         for data in &self.kept {
-            let count = data.len() as u64 / u64::from(subject.identity().block_bytes);
-            subject.unit.write(lba, data.clone()).await.map_err(failed)?;
+            let count = data.len() as u64 / u64::from(unit.identity().block_bytes);
+            unit.write(lba, data.clone()).await.map_err(failed)?;
             lba += count;
         }
         if self.unmapped {
-            subject.unit.unmap(&[Extent { lba: self.lba, blocks }]).await.map_err(failed)?;
+            unit.unmap(&[Extent { lba: self.lba, blocks }]).await.map_err(failed)?;
         }
         Ok(())
     }

@@ -70,9 +70,16 @@ impl HostOptions {
     /// The URL with the secret of its user.
     pub(crate) fn complete(&self, url: &Url) -> Result<Url, DiskError> {
         let mut url = url.clone();
-        if let (Some(chap), Some(source)) = (url.chap.as_mut().filter(|chap| chap.secret.is_empty()), &self.chap_secret)
-        {
-            chap.secret = source.read()?;
+        let Some(source) = &self.chap_secret else { return Ok(url) };
+        match &mut url.chap {
+            None => {
+                let words = format!("--chap-secret is given, and {url} names no user: iscsi://USER@HOST/…");
+                return Err(DiskError::Usage(words));
+            }
+            Some(chap) if !chap.secret.is_empty() => {
+                return Err(DiskError::Usage(format!("--chap-secret is given, and {url} has a secret of its own")));
+            }
+            Some(chap) => chap.secret = source.read()?,
         }
         Ok(url)
     }

@@ -284,9 +284,10 @@ fn fail(error: LabError, options: &Options) -> ExitCode {
             name,
         },
         LabError::Mounted { url, datastore, host } => DiskError::Mounted { on: url, name: datastore, host },
-        error @ (LabError::WrongName { .. } | LabError::NoSuchCase(_) | LabError::NoUnit(_)) => {
-            DiskError::Usage(error.to_string())
-        }
+        error @ (LabError::WrongName { .. }
+        | LabError::NoSuchCase(_)
+        | LabError::NoUnit(_)
+        | LabError::Unsuitable(_)) => DiskError::Usage(error.to_string()),
         error => return host_kit::failed(&error.to_string(), "failed", 1, None),
     };
     host_kit::fail(&known)

@@ -9,6 +9,7 @@ mod lab;
 mod lab_report;
 mod probe;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use cli::{Console, FileVerb, Format, Globals, Noun, PoolVerb, Structure};
@@ -84,8 +85,19 @@ struct DemoArguments {
     small: bool,
 }
 
+/// An error of the command line that shows a URL, without the secrets in it.
+fn without_secrets(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && value.contains("://")
+    {
+        let value = iscsi_initiator::url::without_secrets(value);
+        error.insert(ContextKind::InvalidValue, ContextValue::String(value));
+    }
+    error
+}
+
 fn main() -> ExitCode {
-    let Arguments { globals, command } = Arguments::parse();
+    let Arguments { globals, command } = Arguments::try_parse().unwrap_or_else(|error| without_secrets(error).exit());
     match command {
         Command::Noun(Noun::Pool(PoolVerb::Check { target: Some(file), quick, start })) if cli::is_path(&file) => {
             if !start.is_plain() {

@@ -28,6 +28,11 @@ pub(crate) struct Arguments {
 /// 0 when everything is there, 9 when something is missing, 130 when interrupted; when nothing can be said, the status of `windlass disk` for that
 /// error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
+    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
+        return host_kit::fail(&DiskError::Usage(
+            "probe prints a table, JSON (-o json) or what esxcli prints (-o esxcli)".into(),
+        ));
+    }
     let mut options = Options { write_test: arguments.write_test, ..Options::default() };
     options.session.timeout = arguments.host.answer_timeout();
     if let Some(name) = arguments.host.initiator() {

@@ -3,8 +3,10 @@
 //! A copy to a datastore is there when all of it is. When it is interrupted or fails, what was made is removed; with [`CloneOptions::resume`] it is
 //! kept instead, with how far it is and what it comes from, and the same command goes on with it. Who takes the lock of the source meanwhile, to
 //! write or not, makes that impossible: the copy would be of two different times. For a copy to a whole logical unit this is kept in a file of the
-//! user (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`); whether a whole logical unit as the *source* was written
-//! to meanwhile, nobody can tell.
+//! user (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`).
+//!
+//! Nobody tells whether a whole logical unit was written to meanwhile. Where the source or the destination is one, what was copied is read on both
+//! sides first, and the copy goes on from the first difference.
 
 use super::{Done, close, format_name, open_source};
 use crate::endpoint::Endpoint;
@@ -15,6 +17,7 @@ use crate::location::Location;
 use crate::progress::Meter;
 use ::datastore::{DatastoreError, DiskFormat, DiskOptions, SourceMark};
 use data_mover::{Device, DeviceError};
+use futures_util::future;
 use iscsi_initiator::LogicalUnit;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -26,6 +29,8 @@ use std::time::{Duration, Instant};
 const REGION_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=1 << 30;
 /// A region takes about this long, so that a copy that is interrupted has not much to do twice.
 const REGION_TIME: Duration = Duration::from_millis(250);
+/// Bytes of each side that are read at once to compare them.
+const COMPARED_BYTES: u64 = 4 << 20;
 /// Between two notes of how far a copy is.
 const NOTE: Duration = Duration::from_secs(1);
 
@@ -50,6 +55,11 @@ pub async fn clone(
 ) -> Result<Done, DiskError> {
     if from == to {
         return Err(DiskError::Usage(format!("{from} is source and destination")));
+    }
+    if let (Some(name), false) = (&to.disk, options.resume) {
+        // Before the source is opened: that would be the end of a part of it that is to be gone on with.
+        let store = kit.datastore(&to.url).await?;
+        store.check_vacant(name).await.map_err(|error| DiskError::datastore(to, error))?;
     }
     let source = open_source(kit, from).await?;
     let result = match &to.disk {
@@ -126,8 +136,18 @@ async fn to_disk(
             (made.map_err(failed)?, 0)
         }
     };
-    meter.resume(begin);
     let destination = Endpoint::Disk(Box::new(disk));
+    let begin = match source {
+        Endpoint::Unit { .. } => match same_until(source, &destination, begin, meter).await {
+            Ok(same) => same,
+            Err(error) => {
+                let Endpoint::Disk(disk) = destination else { return Err(failed(error)) };
+                return Err(keep_or_remove(*disk, &mark, begin, failed(error), to, kit).await);
+            }
+        },
+        Endpoint::Disk(_) => begin,
+    };
+    meter.resume(begin);
     let reached = copy(source, &destination, begin, meter, async |at| match (&destination, &mark) {
         (Endpoint::Disk(disk), Some(mark)) => disk.keep_partial(mark, at).await,
         _ => Ok(()),
@@ -207,6 +227,31 @@ async fn copy<D: Device>(
     Ok(())
 }
 
+/// Reads both sides up to `end`; returns where they differ first, or `end`.
+async fn same_until<D: Device>(
+    source: &Endpoint<D>,
+    destination: &Endpoint<D>,
+    end: u64,
+    meter: &Meter,
+) -> Result<u64, DatastoreError> {
+    let grain = REGION_BYTES.start().max(&source.grain()).max(&destination.grain()).to_owned();
+    let mut at = 0;
+    while at < end {
+        if source.mover().is_interrupted() {
+            return Err(DeviceError::Interrupted.into());
+        }
+        let bytes = COMPARED_BYTES.min(end - at);
+        let (one, other) = future::try_join(source.read(at, bytes), destination.read(at, bytes)).await?;
+        if one != other {
+            break;
+        }
+        at += bytes;
+        meter.advance(bytes);
+    }
+    // Copies begin at a multiple of both grains.
+    Ok(if at < end { at / grain * grain } else { end })
+}
+
 /// How far a copy to a whole logical unit is.
 #[derive(Serialize, Deserialize)]
 struct Note {
@@ -255,21 +300,28 @@ async fn to_unit(
     let mark = if options.resume { Some(mark(from, source).await?) } else { None };
     let earlier = path.as_ref().and_then(|path| std::fs::read(path).ok());
     let earlier = earlier.and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    meter.total(size);
+    let destination = kit.whole_unit(&to.url).await?;
     let begin = match (&earlier, &mark) {
         (Some(note), Some(mark)) => {
             if !mark.continues(&SourceMark::from_bytes(&note.source)) || note.size_bytes != size {
                 return Err(other_source(from, to));
             }
-            note.copied_bytes.min(size)
+            let copied = note.copied_bytes.min(size);
+            let same = same_until(source, &destination, copied, meter).await;
+            let same = same.map_err(|error| DiskError::datastore(to, error))?;
+            if same < copied {
+                // Somebody has written there, or to the source: it is not what was left there, and may be somebody's.
+                check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
+            }
+            same
         }
         _ => {
             check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
             0
         }
     };
-    meter.total(size);
     meter.resume(begin);
-    let destination = kit.whole_unit(&to.url).await?;
     let file_error = |error| DiskError::File { what: "cannot keep how far the copy is".into(), error };
     let note = async |at| {
         let (Some(path), Some(mark)) = (&path, &mark) else { return Ok(()) };

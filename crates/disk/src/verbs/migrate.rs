@@ -13,7 +13,7 @@ use crate::location::Location;
 use crate::mirror::{MigrateError, Mirror};
 use crate::progress::Meter;
 use ::datastore::{DatastoreError, DiskFormat, DiskOptions};
-use data_mover::{DataMover, Device, Moved};
+use data_mover::{DataMover, Device, DeviceError, Moved};
 use futures_util::future::{self, Either};
 use serde_json::{Value, json};
 use std::pin::pin;
@@ -113,7 +113,9 @@ pub async fn migrate(
     };
     let (migrated, copied, load) = match outcome {
         Ok(outcome) => outcome,
-        Err(Failure::Migrate(MigrateError::Interrupted)) => {
+        Err(Failure::Migrate(
+            MigrateError::Interrupted | MigrateError::Failed(DatastoreError::Device(DeviceError::Interrupted)),
+        )) => {
             return Err(DiskError::Interrupted(format!("the disk is where it was, at {from}")));
         }
         Err(Failure::Migrate(MigrateError::Failed(error))) => {
@@ -219,6 +221,10 @@ pub(crate) async fn run<D: Device>(
     };
     let load = Load::new(options_of_load, mirror.size());
     load.fill(mirror, &stop).await.map_err(Failure::Load)?;
+    if stop() {
+        // What was not reached yet is not what the guest would look for.
+        return Err(Failure::Migrate(MigrateError::Interrupted));
+    }
     // The guest runs for a while, or until somebody asks for the end.
     let settle = async || {
         let until = clock.now() + options.settle;

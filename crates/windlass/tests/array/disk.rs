@@ -1,6 +1,7 @@
 //! `windlass datastore` and `windlass disk` against the whole array, as processes.
 
 use crate::fixture::Fixture;
+use conformance::initiator::Session;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -208,9 +209,11 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (vec!["disk", "stat", &url.replace("/0", "/77")], 3, "help: the array shows this initiator nothing"),
         (vec!["disk", "stat", &disk], 3, "windlass datastore format"),
         (vec!["disk", "create", "-c", "1M", &url], 2, "#NAME"),
+        (vec!["disk", "stat", "iscsi://u%topsecret@h/t/x"], 2, "'iscsi://u%…@h/t/x'"),
+        (vec!["disk", "stat", &disk, "--chap-secret", "env:NONE"], 2, "names no user"),
     ] {
         let (found, told) = host.fails(&words);
-        assert!(found == status && told.contains(says), "{words:?}: {found} {told}");
+        assert!(found == status && told.contains(says) && !told.contains("secret@"), "{words:?}: {found} {told}");
     }
     host.ok(&["datastore", "format", &url]);
     assert!(host.fails(&["disk", "stat", &disk]).1.contains("windlass datastore ls"));
@@ -316,5 +319,127 @@ fn an_interrupted_clone_is_removed_or_goes_on() {
     let (status, words) = host.fails(&["disk", "clone", &source, &other, "-N", "--resume", "-d", "thin"]);
     assert!(status == 2 && words.contains("somebody has had the disk open since"), "{words}");
     host.ok(&["disk", "delete", &other]);
+    assert!(host.ok(&["datastore", "check", &url]).contains(": clean"));
+}
+
+fn interrupt(child: &std::process::Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
+/// A copy of 512 MiB from one whole logical unit to another is begun and interrupted; returns its words, and how much it had done.
+fn interrupted_copy(host: &Host<'_>, words: &[&str]) -> u64 {
+    let note = || {
+        let mut files = std::fs::read_dir(host.home.path().join("windlass")).ok()?.filter_map(Result::ok);
+        let file = files.find(|file| file.file_name().to_string_lossy().starts_with("clone-naa"))?;
+        serde_json::from_slice::<Value>(&std::fs::read(file.path()).ok()?).ok()?["copied_bytes"].as_u64()
+    };
+    for milliseconds in [150, 300, 450, 600] {
+        let child = host.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while note().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the copy does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        interrupt(&child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        if let Some(copied) = note().filter(|copied| *copied > 0) {
+            return copied;
+        }
+    }
+    panic!("nothing was copied in 600 ms");
+}
+
+/// Nobody locks a whole logical unit: what an interrupted copy left is looked at on both sides before the copy goes on.
+#[test]
+fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
+    let fixture = Fixture::start("2G", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "512M"), host.unit("to", "512M"));
+    let mut source = fixture.log_in("from");
+    for piece in 0..512_u64 {
+        let data: Vec<u8> = (0..MIB / 8)
+            .flat_map(|word| ((piece << 20 | word).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_le_bytes())
+            .collect();
+        source.write16(piece * 2048, data.into()).unwrap();
+    }
+    let mut target = fixture.log_in("to");
+    let mut assert_same = |source: &mut Session| {
+        for piece in 0..512 {
+            let (one, other) = (source.read16(piece * 2048, 2048).unwrap(), target.read16(piece * 2048, 2048).unwrap());
+            assert!(one == other, "MiB {piece} differs");
+        }
+    };
+    let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
+    // Nobody has touched anything: it goes on where it was.
+    let copied = interrupted_copy(&host, &clone);
+    assert_eq!(host.json(&clone)["resumed_bytes"], copied);
+    assert_same(&mut source);
+    let named = host.fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
+    let clone = [&clone[..], &["--destroy-data", &named]].concat();
+    // The source is written to: what follows is copied anew.
+    let copied = interrupted_copy(&host, &clone);
+    source.write16(0, vec![7; 1 << 20].into()).unwrap();
+    let resumed = host.json(&clone)["resumed_bytes"].as_u64().unwrap();
+    assert!(resumed < copied, "{resumed} of {copied}");
+    assert_same(&mut source);
+    // The destination is: that may be somebody's, and is not overwritten until it is named.
+    interrupted_copy(&host, &clone);
+    host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
+    fixture.log_in_as("other", "to").write16(64, vec![9; 4096].into()).unwrap();
+    let (status, words) = host.fails(&clone[..clone.len() - 2]);
+    assert!(status == 4 && words.contains("holds data"), "{status}: {words}");
+    host.ok(&clone);
+    assert_same(&mut source);
+}
+
+#[test]
+fn a_clone_that_is_refused_leaves_an_interrupted_one_as_it_was() {
+    let fixture = Fixture::start("2G", &[]);
+    let host = Host::new(&fixture);
+    let url = host.unit("one", "4G");
+    host.ok(&["datastore", "format", &url]);
+    let (source, copy) = (format!("{url}#source"), format!("{url}#copy"));
+    host.ok(&["disk", "create", "-d", "eagerzeroedthick", "-c", "1536M", &source]);
+    let words = ["disk", "clone", &source, &copy, "-N", "--resume", "-d", "thin", "-q"];
+    let child = host.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_part(&host, &url, "copy");
+    interrupt(&child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-d", "thin"]);
+    assert!(status == 4 && said.contains("--resume"), "{status}: {said}");
+    assert!(host.json(&words)["resumed_bytes"].as_u64().unwrap() > 0);
+    // What no file can have is refused for a disk that grows as for a new one.
+    let (status, said) = host.fails(&["disk", "grow", &copy, "-c", "1E"]);
+    assert!(status != 0 && said.contains("a file has at most"), "{said}");
+    assert!(host.ok(&["datastore", "check", &url]).contains(": clean"));
+}
+
+#[test]
+fn a_migration_that_is_interrupted_leaves_the_disk_where_it_was() {
+    let fixture = Fixture::start("1G", &[]);
+    let host = Host::new(&fixture);
+    let url = host.unit("one", "2G");
+    host.ok(&["datastore", "format", &url]);
+    let (from, to) = (format!("{url}#from"), format!("{url}#to"));
+    host.ok(&["disk", "create", "-d", "thin", "-c", "256M", &from]);
+    // While it fills the disk, while the guest settles, and while it copies.
+    for milliseconds in [100, 300, 700, 1500, 3000] {
+        let words = ["disk", "migrate", &from, &to, "--load", "-N", "--settle", "1"];
+        let child = host.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        interrupt(&child);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(130) => assert!(said.contains(&format!("the disk is where it was, at {from} (code")), "{said}"),
+            // The signal came before anybody listened, or after it was moved.
+            None => {}
+            Some(0) => host.ok(&["disk", "migrate", &to, &from]).clear(),
+            other => panic!("{other:?} after {milliseconds} ms: {said}"),
+        }
+    }
     assert!(host.ok(&["datastore", "check", &url]).contains(": clean"));
 }

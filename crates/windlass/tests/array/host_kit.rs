@@ -177,7 +177,7 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
 
 #[test]
 fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
-    let fixture = Fixture::start("256M", &[]);
+    let mut fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     let url = fixture.array.volume("v1").unwrap().url().to_owned();
     let expected = pattern(3, 16 * MIB);
@@ -224,14 +224,38 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         let status = child.wait().unwrap();
         assert!(matches!(status.code(), Some(0 | 130) | None), "{status} after {milliseconds} ms");
     }
-    run(async {
-        let unit = unit(&fixture, "v1", "one").await;
-        for lba in (0..32_768).step_by(2048) {
-            let at = lba as usize * 512;
-            let found = unit.read(data_mover::Extent { lba, blocks: 2048 }).await.unwrap();
-            assert_eq!(found, expected.slice(at..at + (1 << 20)), "LBA {lba}");
-        }
-    });
+    let assert_whole = |fixture: &Fixture| {
+        run(async {
+            let unit = unit(fixture, "v1", "one").await;
+            for lba in (0..32_768).step_by(2048) {
+                let at = lba as usize * 512;
+                let found = unit.read(data_mover::Extent { lba, blocks: 2048 }).await.unwrap();
+                assert_eq!(found, expected.slice(at..at + (1 << 20)), "LBA {lba}");
+            }
+        });
+    };
+    assert_whole(&fixture);
+    // Others at the same time, with the same initiator name: sessions of two processes are two.
+    let child = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.args(["probe", &url]).args(words).stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let children = [child(&["--write-test"]), child(&[]), child(&[]), child(&[])];
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert_whole(&fixture);
+    // The array dies in the middle of a write test, and comes back: what was there is put back.
+    for milliseconds in [60, 120] {
+        let mut probing = child(&["--write-test"]);
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        fixture.array.kill().unwrap();
+        fixture.array.restart().unwrap();
+        // Before or after it, or in the middle.
+        let status = probing.wait().unwrap().code();
+        assert!(matches!(status, Some(0 | 1 | 7)), "{status:?}");
+        assert_whole(&fixture);
+    }
     let nobody = fixture.try_run(&["probe", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0"]);
     assert_eq!(nobody.status.code(), Some(7));
     assert!(String::from_utf8_lossy(&nobody.stderr).starts_with("error: cannot connect to 127.0.0.1:1: "));

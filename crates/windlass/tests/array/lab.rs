@@ -128,7 +128,7 @@ fn what_cannot_run_says_why() {
         (&["eager-zero", &no_lun], 3, "LUN 77"),
         (&["eager", &urls[0]], 2, "there is no case eager"),
         (&["eager-zero", "all"], 2, "which logical unit?"),
-        (&["eager-zero", &urls[0], &urls[0]], 1, "both URLs lead to the same logical unit"),
+        (&["eager-zero", &urls[0], &urls[0]], 2, "both URLs lead to the same logical unit"),
     ] {
         let output = lab(&fixture, words);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
