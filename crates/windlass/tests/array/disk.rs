@@ -365,7 +365,7 @@ fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
             .collect();
         source.write16(piece * 2048, data.into()).unwrap();
     }
-    let mut target = fixture.log_in("to");
+    let mut target = fixture.log_in_as("reader", "to");
     let mut assert_same = |source: &mut Session| {
         for piece in 0..512 {
             let (one, other) = (source.read16(piece * 2048, 2048).unwrap(), target.read16(piece * 2048, 2048).unwrap());
