@@ -334,6 +334,13 @@ impl DataMover {
         done
     }
 
+    /// Zeros that somebody else has written, who says why.
+    pub fn zeroed_by_host(&self, reason: Reason, bytes: u64) {
+        let mut moved = Moved::default();
+        moved.host(reason, bytes);
+        self.tally.borrow_mut().zeroed.add(&moved);
+    }
+
     async fn zero_by_host<D: Device>(&self, device: &D, extent: Extent, settings: Settings) -> Result<(), DeviceError> {
         let block_bytes = device.identity().block_bytes;
         let step = settings.software_transfer_bytes / block_bytes;

@@ -21,6 +21,8 @@ pub enum Reason {
     Refused(Sense),
     /// Another host had the logical unit reserved.
     ReservationConflict,
+    /// The disk is based on another one, and has no place of its own for what is zeroed.
+    BasedOnAnother,
 }
 
 impl Reason {
@@ -49,6 +51,7 @@ impl fmt::Display for Reason {
             Self::DifferentBlockLength => f.write_str("logical blocks of different lengths"),
             Self::Refused(sense) => write!(f, "refused with sense {sense}"),
             Self::ReservationConflict => f.write_str("reserved by another host"),
+            Self::BasedOnAnother => f.write_str("the disk is based on another one"),
         }
     }
 }

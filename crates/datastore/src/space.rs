@@ -7,7 +7,7 @@ use crate::error::DatastoreError;
 use crate::format::{Allocation, FileId, Pointer, state};
 use crate::sector::SECTOR_BYTES;
 use bytes::Bytes;
-use data_mover::{Device, Moved};
+use data_mover::{Device, Moved, Reason};
 use std::collections::BTreeSet;
 
 /// What a disk takes, as VMware's extended statistics count it.
@@ -186,6 +186,7 @@ impl<D: Device> VirtualDisk<D> {
             }
             let length = ZEROS_BYTES.min(offset + bytes - at);
             self.write(at, zeros.slice(..usize::try_from(length).unwrap_or(0))).await?;
+            self.on.store.mover.zeroed_by_host(Reason::BasedOnAnother, length);
             at += length;
             progress(length);
         }

@@ -12,7 +12,12 @@ pub(crate) const TICKS: u32 = 8;
 
 #[derive(Debug)]
 enum Slot {
-    Waiting { since: u32, waker: Option<Waker> },
+    Waiting {
+        since: u32,
+        waker: Option<Waker>,
+    },
+    /// Nobody waits any more, and there is no answer yet: it may still do what it was sent for.
+    Forgotten,
     Done(Completion),
 }
 
@@ -29,19 +34,33 @@ impl InFlight {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.slots.values().filter(|slot| matches!(slot, Slot::Waiting { .. })).count()
+        self.slots.values().filter(|slot| !matches!(slot, Slot::Done(_))).count()
     }
 
     /// A command was answered. Nobody waits when the future of the command was dropped.
     pub(crate) fn complete(&mut self, completion: Completion) {
-        if let Some(slot) = self.slots.get_mut(&completion.initiator_task_tag)
-            && let Slot::Waiting { waker, .. } = slot
-        {
-            let waker = waker.take();
-            *slot = Slot::Done(completion);
-            if let Some(waker) = waker {
-                waker.wake();
+        let tag = completion.initiator_task_tag;
+        match self.slots.get_mut(&tag) {
+            Some(slot @ Slot::Waiting { .. }) => {
+                if let Slot::Waiting { waker: Some(waker), .. } = std::mem::replace(slot, Slot::Done(completion)) {
+                    waker.wake();
+                }
             }
+            Some(Slot::Forgotten) => {
+                self.slots.remove(&tag);
+            }
+            Some(Slot::Done(_)) | None => {}
+        }
+    }
+
+    /// Nobody waits for the answer any more. The command counts until it comes.
+    fn forget(&mut self, tag: u32) {
+        match self.slots.get_mut(&tag) {
+            Some(slot @ Slot::Waiting { .. }) => *slot = Slot::Forgotten,
+            Some(Slot::Done(_)) => {
+                self.slots.remove(&tag);
+            }
+            Some(Slot::Forgotten) | None => {}
         }
     }
 
@@ -89,6 +108,7 @@ impl Future for Answer<'_> {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
+            Some(Slot::Forgotten) => Poll::Ready(None),
             Some(Slot::Done(_)) => match in_flight.slots.remove(&self.tag) {
                 Some(Slot::Done(completion)) => Poll::Ready(Some(completion)),
                 _ => Poll::Ready(None),
@@ -99,13 +119,41 @@ impl Future for Answer<'_> {
 
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
-        self.inner.in_flight.borrow_mut().slots.remove(&self.tag);
+        self.inner.in_flight.borrow_mut().forget(self.tag);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_nobody_waits_for_counts_until_it_is_answered() {
+        let mut in_flight = InFlight::default();
+        in_flight.insert(7);
+        in_flight.insert(8);
+        in_flight.forget(7);
+        in_flight.forget(7);
+        assert_eq!(in_flight.len(), 2);
+        let answer = |initiator_task_tag| Completion {
+            initiator_task_tag,
+            response: 0,
+            status: 0,
+            sense: bytes::Bytes::new(),
+            data_in: bytes::Bytes::new(),
+            residual: 0,
+        };
+        in_flight.complete(answer(7));
+        in_flight.complete(answer(8));
+        assert_eq!((in_flight.len(), in_flight.slots.len()), (0, 1));
+        in_flight.forget(8);
+        assert!(in_flight.slots.is_empty());
+        // One that never comes ends with the session.
+        in_flight.insert(9);
+        in_flight.forget(9);
+        in_flight.end();
+        assert_eq!(in_flight.len(), 0);
+    }
 
     #[test]
     fn a_command_is_late_after_its_whole_time() {

@@ -56,6 +56,9 @@ pub enum LabError {
     /// A case of logical units, and none was given.
     #[error("{0} needs a logical unit: iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     NoUnit(&'static str),
+    /// `--directory` names none.
+    #[error("there is no directory {0}")]
+    NoDirectory(String),
     /// The logical unit cannot be used.
     #[error("{0}")]
     Unsuitable(String),

@@ -110,6 +110,9 @@ impl Chosen {
 
 async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Interrupts) -> Result<Ended, LabError> {
     let chosen: Vec<_> = options.cases.iter().map(|name| Chosen::find(name)).collect::<Result<_, _>>()?;
+    if let Some(directory) = options.directory.as_ref().filter(|directory| !directory.is_dir()) {
+        return Err(LabError::NoDirectory(directory.display().to_string()));
+    }
     let opened = match future::select(pin!(open_if(options, &chosen, &watch)), pin!(interrupts.next())).await {
         Either::Left((opened, _)) => Some(opened?),
         Either::Right(_) => None,

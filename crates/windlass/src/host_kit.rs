@@ -145,9 +145,16 @@ pub(crate) fn run(
                 }
                 format!("{value:#}\n")
             }
+            _ if globals.quiet => format!("{}\n", done.words),
             _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
         }),
-        Ok(Shown::List(listing)) => crate::print(&list(globals, &listing)),
+        Ok(Shown::List(listing)) => {
+            let printed = crate::print(&list(globals, &listing));
+            match &listing.failed {
+                None => printed,
+                Some(error) => fail(error),
+            }
+        }
         Ok(Shown::Text(words, value, status)) => {
             let printed = crate::print(&match globals.output {
                 Format::Json => format!("{value:#}\n"),
@@ -200,7 +207,9 @@ pub(crate) fn fail(error: &DiskError) -> ExitCode {
 
 /// Says what went wrong, with the word and the exit status of it, and what to do if something can be done.
 pub(crate) fn failed(words: &str, code: &str, status: u8, help: Option<&str>) -> ExitCode {
+    // What is in the way may have a name that drives the terminal.
+    let lines = words.lines().map(harmless).collect::<Vec<_>>().join("\n");
     let help = help.map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-    let _closed = writeln!(io::stderr(), "error: {words} (code: {code}){help}");
+    let _closed = writeln!(io::stderr(), "error: {lines} (code: {code}){help}");
     ExitCode::from(status)
 }

@@ -288,6 +288,7 @@ fn fail(error: LabError, options: &Options) -> ExitCode {
         | LabError::NoSuchCase(_)
         | LabError::NoUnit(_)
         | LabError::Unsuitable(_)) => DiskError::Usage(error.to_string()),
+        error @ LabError::NoDirectory(_) => return host_kit::failed(&error.to_string(), "not-found", 3, None),
         error => return host_kit::failed(&error.to_string(), "failed", 1, None),
     };
     host_kit::fail(&known)

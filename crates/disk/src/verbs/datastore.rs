@@ -10,7 +10,7 @@ use iscsi_initiator::url::Url;
 use serde_json::{Value, json};
 
 /// A list for people: headings and rows.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Listing {
     /// Headings.
     pub headings: Vec<&'static str>,
@@ -20,6 +20,8 @@ pub struct Listing {
     pub json: Value,
     /// Below the list.
     pub notes: Vec<String>,
+    /// What kept something out of the list, of several.
+    pub failed: Option<DiskError>,
 }
 
 /// Makes a datastore of the whole logical unit. One that holds data, or a datastore, has to be named by `destroy`.
@@ -84,12 +86,15 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut notes = Vec::new();
+    let mut failed = None;
     for url in urls {
         let store = match kit.view(url).await {
             Ok(store) => store,
-            // One of several that has none is told beside the others.
-            Err(error @ DiskError::Datastore { error: DatastoreError::NoDatastore, .. }) if urls.len() > 1 => {
-                notes.push(error.to_string());
+            // One of several that has none, or is not there, is told beside the others.
+            Err(error) if urls.len() > 1 && !matches!(error, DiskError::Interrupted(_)) => {
+                if let Some(earlier) = failed.replace(error) {
+                    notes.push(earlier.to_string());
+                }
                 continue;
             }
             Err(error) => return Err(error),
@@ -108,7 +113,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
         all.push(one);
     }
     let headings = vec!["NAME", "BLOCK", "CAPACITY", "FREE", "DISKS", "HOSTS", "URL"];
-    Ok(Listing { headings, rows, json: Value::Array(all), notes })
+    Ok(Listing { headings, rows, json: Value::Array(all), notes, failed })
 }
 
 /// The disks of a datastore.
@@ -158,7 +163,7 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
         json!({ "name": partial.name, "partial": true, "capacity_bytes": partial.size, "copied_bytes": partial.copied })
     }));
     let headings = vec!["NAME", "FORMAT", "CAPACITY", "USED", "UNSHARED", "BASED ON"];
-    Ok(Listing { headings, rows, json: Value::Array(all), notes })
+    Ok(Listing { headings, rows, json: Value::Array(all), notes, failed: None })
 }
 
 /// The hosts that have a datastore mounted, looked at twice: who renews the heartbeat is alive.
@@ -185,7 +190,7 @@ pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
         }));
     }
     let headings = vec!["SLOT", "HOST", "STATE", "HEARTBEAT", "LOCKS"];
-    Ok(Listing { headings, rows, json: Value::Array(all), notes: Vec::new() })
+    Ok(Listing { headings, rows, json: Value::Array(all), ..Listing::default() })
 }
 
 /// Whether everything is as it should be.

@@ -217,6 +217,12 @@ fn what_is_wrong_is_said_with_what_to_do() {
     }
     host.ok(&["datastore", "format", &url]);
     assert!(host.fails(&["disk", "stat", &disk]).1.contains("windlass datastore ls"));
+    // One of several that is not there hides none of the others.
+    let listed = host.run(&["datastore", "list", &url.replace("/0", "/77"), &url]);
+    assert_eq!(listed.status.code(), Some(3), "{listed:?}");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains(&url), "{listed:?}");
+    let (status, told) = host.fails(&["disk", "create", "-c", "1M", &format!("{url}#\u{1b}[31m")]);
+    assert!(status == 2 && !told.contains('\u{1b}'), "{told:?}");
     // More than the datastore has, and more than the array has.
     let (status, words) = host.fails(&["disk", "create", "-c", "1G", &disk]);
     assert!(status == 6 && words.contains("the datastore is full"), "{words}");
