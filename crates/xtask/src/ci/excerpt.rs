@@ -5,21 +5,19 @@ const LINES: usize = 40;
 const AFTER: usize = 4;
 const WIDTH: usize = 300;
 
+/// Words of a step about a failure, or of a test's panic; and those that programs under test say, too, when all is well.
+const FAILED: [&str; 3] = ["FAILED", "panicked at", "violation"];
+const ERRORS: [&str; 2] = ["error:", "error["];
+
 /// The lines of `output` that speak of a failure, each with those after it; its last lines when none does.
 pub(super) fn of(output: &str) -> Vec<String> {
     let lines: Vec<_> = output
         .lines()
         .filter(|line| !line.trim().is_empty() && !line.ends_with("... ok") && !is_backtrace(line))
         .collect();
-    let mut kept = Vec::new();
-    let mut until = 0;
-    for (at, line) in lines.iter().enumerate() {
-        if speaks_of_failure(line) {
-            until = at + 1 + AFTER;
-        }
-        if at < until {
-            kept.push(*line);
-        }
+    let mut kept = with(&lines, &FAILED);
+    if kept.is_empty() {
+        kept = with(&lines, &ERRORS);
     }
     if kept.is_empty() {
         kept = lines[lines.len().saturating_sub(LINES)..].to_vec();
@@ -27,10 +25,19 @@ pub(super) fn of(output: &str) -> Vec<String> {
     kept.into_iter().take(LINES).map(|line| line.chars().take(WIDTH).collect()).collect()
 }
 
-/// Whether the line says that something failed: a step's own words, or those of a test's panic.
-fn speaks_of_failure(line: &str) -> bool {
-    ["FAILED", "panicked at", "violation", "error:", "error["].iter().any(|words| line.contains(words))
-        && !line.starts_with("test result:")
+/// The lines with one of the words, each with those after it.
+fn with<'a>(lines: &[&'a str], words: &[&str]) -> Vec<&'a str> {
+    let mut kept = Vec::new();
+    let mut until = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if words.iter().any(|words| line.contains(words)) && !line.starts_with("test result:") {
+            until = at + 1 + AFTER;
+        }
+        if at < until {
+            kept.push(*line);
+        }
+    }
+    kept
 }
 
 /// What the hint on backtraces says of every panic.
@@ -55,6 +62,13 @@ mod tests {
             assert!(excerpt.iter().any(|line| line.contains(words)), "{words} is not in {excerpt:?}");
         }
         assert!(!excerpt.iter().any(|line| line.ends_with("ok") || line.contains("RUST_BACKTRACE")), "{excerpt:?}");
+    }
+
+    #[test]
+    fn what_programs_under_test_say_does_not_hide_it() {
+        let output = "error: interrupted (code: interrupted)\n".repeat(LINES) + "test a ... FAILED\n";
+        assert_eq!(of(&output), ["test a ... FAILED"]);
+        assert_eq!(of("error: could not compile\n"), ["error: could not compile"]);
     }
 
     #[test]
