@@ -13,12 +13,7 @@ const STEP_BYTES: u64 = 256 << 10;
 
 /// What `--destroy-data` has to name: the NAA identifier, or the URL of a unit that has none.
 pub fn unit_name(url: &iscsi_initiator::url::Url, unit: &LogicalUnit) -> String {
-    let digits = |naa: [u8; 16]| {
-        // An 8-byte designator was padded.
-        let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
-        naa.iter().take(length).fold(String::from("naa."), |text, byte| text + &format!("{byte:02x}"))
-    };
-    unit.identity().naa.map_or_else(|| url.to_string(), digits)
+    unit.identity().naa_digits().map_or_else(|| url.to_string(), |digits| format!("naa.{digits}"))
 }
 
 /// Everything that `--destroy-data` may call it: also without `naa.`, as the array's administrators see it, and TARGET/LUN.

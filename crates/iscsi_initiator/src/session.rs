@@ -191,10 +191,7 @@ impl Session {
     }
 
     async fn connect_with(url: &Url, options: &Options, config: Config) -> Result<Self, SessionError> {
-        let portal = match url.host.contains(':') {
-            true => format!("[{}]:{}", url.host, url.port),
-            false => format!("{}:{}", url.host, url.port),
-        };
+        let portal = url.portal();
         let failed = |reason: String| SessionError::Connect { portal: portal.clone(), reason };
         let connecting = timeout(options.timeout, TcpStream::connect((url.host.as_str(), url.port)));
         let stream = match connecting.await {

@@ -54,6 +54,12 @@ impl Url {
         [if self.lun > 255 { 0x40 | high & 0x3F } else { 0 }, low, 0, 0, 0, 0, 0, 0]
     }
 
+    /// Host and port, an IPv6 address in brackets.
+    pub fn portal(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+
     /// True when both are reached through one session.
     pub fn same_session(&self, other: &Url) -> bool {
         Url { lun: 0, ..self.clone() } == Url { lun: 0, ..other.clone() }
@@ -148,12 +154,7 @@ impl FromStr for Url {
 impl fmt::Display for Url {
     /// Without secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Url { host, port, target, lun, .. } = self;
-        if host.contains(':') {
-            write!(f, "iscsi://[{host}]:{port}/{target}/{lun}")
-        } else {
-            write!(f, "iscsi://{host}:{port}/{target}/{lun}")
-        }
+        write!(f, "iscsi://{}/{}/{}", self.portal(), self.target, self.lun)
     }
 }
 

@@ -55,14 +55,6 @@ pub(crate) async fn connect(
     Ok(Connection { units, sessions: sessions.into_iter().map(|(_, session)| session).collect() })
 }
 
-/// The designator as people write it.
-pub(crate) fn naa(identity: &Identity) -> Option<String> {
-    let naa = identity.naa?;
-    // One of eight bytes was padded.
-    let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
-    Some(naa.iter().take(length).map(|byte| format!("{byte:02x}")).collect())
-}
-
 /// What is at a URL.
 pub(crate) async fn subject(url: &Url, unit: &Unit) -> Result<Subject, LabError> {
     let identity = unit.identity();
@@ -78,13 +70,13 @@ pub(crate) async fn subject(url: &Url, unit: &Unit) -> Result<Subject, LabError>
         Unit::Memory(_) => (identity.array.clone(), String::new(), String::new()),
     };
     let size_bytes = identity.blocks.saturating_mul(identity.block_bytes.into());
-    Ok(Subject { url: url.to_string(), vendor, product, revision, naa: naa(identity), size_bytes })
+    Ok(Subject { url: url.to_string(), vendor, product, revision, naa: identity.naa_digits(), size_bytes })
 }
 
 /// Names by which `--destroy-data` may call a unit: TARGET/LUN first.
 pub(crate) fn names(url: &Url, identity: &Identity) -> Vec<String> {
     let mut names = vec![format!("{}/{}", url.target, url.lun)];
-    if let Some(naa) = naa(identity) {
+    if let Some(naa) = identity.naa_digits() {
         names.push(format!("naa.{naa}"));
         names.push(naa);
     }

@@ -40,11 +40,7 @@ fn text(bytes: Option<&[u8]>) -> String {
 impl Report {
     pub(crate) fn new(subject: &Subject, inquiry: &[u8], write_test: bool) -> Self {
         let identity = subject.identity();
-        // An 8-byte designator was padded.
-        let naa = identity.naa.map(|naa| {
-            let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
-            naa.iter().take(length).fold(String::from("naa."), |text, byte| text + &format!("{byte:02x}"))
-        });
+        let naa = identity.naa_digits().map(|digits| format!("naa.{digits}"));
         let (vendor, product) = (text(inquiry.get(8..16)), text(inquiry.get(16..32)));
         let mut problems = Vec::new();
         if naa.is_none() {
