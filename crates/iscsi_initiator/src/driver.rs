@@ -3,7 +3,7 @@
 
 use crate::in_flight::TICKS;
 use crate::session::{Inner, SessionError};
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use iscsi::initiator::Event;
 use iscsi::pdu::AsyncEvent;
 use std::future::Future;
@@ -20,6 +20,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 const ROOM_BYTES: usize = 256 << 10;
 /// Less room than this is not read into: the rest of a buffer would be filled in many small steps.
 const LEAST_ROOM_BYTES: usize = 32 << 10;
+/// What is taken in one turn: then those who were answered say what they want next, so that the target has work while the rest is looked at.
+/// Without it, target and host wait for each other by turns.
+const TURN_BYTES: usize = 64 << 10;
 /// Chunks written by one call.
 const WRITE_CHUNKS: usize = 32;
 
@@ -76,21 +79,27 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what has arrived until there is nothing more.
+    /// Takes what has arrived, until there is nothing more or a turn is over.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
+        let mut left = TURN_BYTES;
+        while left > 0 {
             let begun = self.input.len();
             if self.input.capacity() - begun < LEAST_ROOM_BYTES {
                 // No more than was allocated at first: when everybody is done with what was read before, the same memory is used again.
                 self.input.reserve(ROOM_BYTES.saturating_sub(begun).max(LEAST_ROOM_BYTES));
             }
-            match ready!(pin!(self.reader.read_buf(&mut self.input)).poll(context))? {
-                0 => return Poll::Ready(Err(io::Error::other("the target closed the connection"))),
-                read => self.inner.count(|counters| counters.received_bytes += read as u64),
+            let read = ready!(pin!(self.reader.read_buf(&mut (&mut self.input).limit(left))).poll(context))?;
+            if read == 0 {
+                return Poll::Ready(Err(io::Error::other("the target closed the connection")));
             }
+            left = left.saturating_sub(read);
+            self.inner.count(|counters| counters.received_bytes += read as u64);
             self.inner.machine.borrow_mut().handle_input(&mut self.input);
             dispatch(&self.inner)?;
         }
+        // After the tasks that are to run now.
+        context.waker().wake_by_ref();
+        Poll::Ready(Ok(()))
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Is the host kit's initiator fast enough that the array is what is measured? Random 4 KiB reads of one filled logical unit at depth 32, the pool in memory,
-//! the array on one processor and the initiator on another; libiscsi's own load (`iscsi-perf`, Debian package libiscsi-bin) beside it, by turns.
+//! the array on one processor and the initiator on another, then both on one; libiscsi's own load (`iscsi-perf`, Debian package libiscsi-bin) beside it, by
+//! turns.
 //! Operations a second, and operations for a second of the client's processor (what it could ask for if the array were faster), as ratios of each pair:
 //! higher is better. Our side looks at the number in every block that it reads, libiscsi's at nothing. Small: 64 MiB. Large: 1 GiB.
 
@@ -27,7 +28,6 @@ use tokio::task::LocalSet;
 
 pub(super) const ASKS: &str = "4 KiB reads that the host kit's initiator asks for, beside libiscsi";
 
-const ROW: &str = "client read 4k qd32";
 const OURS: &str = "kit";
 const THEIRS: &str = "libiscsi";
 const DEPTH: u64 = 32;
@@ -56,76 +56,119 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
             "no comparison: iscsi-perf is not installed; on Debian and Ubuntu: apt-get install libiscsi-bin".into(),
         );
     }
-    // What this thread is pinned to goes for the programs that it starts, and ends with it.
-    let measured = thread::scope(|scope| {
-        let measure = || -> Result<Vec<(Run, Option<Run>)>> {
-            pin(server)?;
-            let pair = |repetition: usize| {
-                let ours = || kit(volume.url(), server, size_bytes, options.time(), repetition as u64);
-                let theirs = || {
-                    iscsi_perf
-                        .as_deref()
-                        .map(|program| libiscsi(program, volume.url(), server, options.time()))
-                        .transpose()
-                };
-                // Nobody goes first always.
-                Ok(match repetition % 2 {
-                    0 => (ours()?, theirs()?),
-                    _ => {
-                        let theirs = theirs()?;
-                        (ours()?, theirs)
-                    }
-                })
+    for place in [Place::Apart, Place::Together] {
+        let pair = |repetition: usize| {
+            let ours = || kit(volume.url(), server, size_bytes, options.time(), repetition as u64);
+            let theirs = || {
+                iscsi_perf.as_deref().map(|program| libiscsi(program, volume.url(), server, options.time())).transpose()
             };
-            (0..options.repetitions()).map(pair).collect()
+            // Nobody goes first always.
+            Ok(match repetition % 2 {
+                0 => (ours()?, theirs()?),
+                _ => {
+                    let theirs = theirs()?;
+                    (ours()?, theirs)
+                }
+            })
         };
-        scope.spawn(measure).join()
-    });
-    let pairs = measured.map_err(|_| anyhow!("the load panicked"))??;
-    let (mut ratios, mut cheaper, mut ours_us, mut theirs_us) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (ours, theirs) in pairs {
-        ours_us.push(ours.client_us());
-        if let Some(theirs) = theirs {
-            ratios.push(ours.load.rate() / theirs.load.rate().max(1e-9));
-            cheaper.push(theirs.client_us() / ours.client_us().max(1e-9));
-            theirs_us.push(theirs.client_us());
-            report.load(ROW, THEIRS, theirs.load);
-        }
-        report.load(ROW, OURS, ours.load);
-    }
-    let spread = |numbers: Vec<f64>| {
-        let Spread { least, median, greatest } = Spread::of(numbers);
-        format!("{} ({}–{})", short(median), short(least), short(greatest))
-    };
-    report.fact(format!("client CPU of a 4 KiB read at depth 32: {} µs", spread(ours_us)));
-    if !ratios.is_empty() {
-        report.fact(format!("client CPU of the same by libiscsi: {} µs", spread(theirs_us)));
-        report.fact(format!("operations a second, of libiscsi's: {}", spread(ratios.clone())));
-        report.fact(format!(
-            "operations for a second of the client's processor, of libiscsi's: {}",
-            spread(cheaper.clone())
-        ));
-        report.at_least("operations a second of the kit's initiator", Spread::of(ratios).median, 1.5, "× libiscsi");
-        report.at_least("the same for a second of its processor", Spread::of(cheaper).median, 1.5, "× libiscsi");
+        // What this thread is pinned to goes for the programs that it starts, and ends with it.
+        let measured = thread::scope(|scope| {
+            let measure = || -> Result<Vec<(Run, Option<Run>)>> {
+                place.take(server)?;
+                (0..options.repetitions()).map(pair).collect()
+            };
+            scope.spawn(measure).join()
+        });
+        place.tell(measured.map_err(|_| anyhow!("the load panicked"))??, report);
     }
     Ok(())
 }
 
-/// The array on the first processor that this process may use, this thread on the second. With only one there is nothing to do.
-fn pin(server: u32) -> Result<()> {
-    let allowed = sched_getaffinity(None)?;
-    let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
-    let (Some(first), Some(second)) = (processors.next(), processors.next()) else { return Ok(()) };
-    let only = |processor| {
-        let mut set = CpuSet::new();
-        set.set(processor);
-        set
-    };
-    for thread in std::fs::read_dir(format!("/proc/{server}/task"))? {
-        let number = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
-        sched_setaffinity(Some(number.context("a thread without a number")?), &only(first))?;
+/// Where the array and the client run.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A processor for each: whoever is slower sets the rate.
+    Apart,
+    /// One processor for both: what the client costs is what the rate lacks.
+    Together,
+}
+
+impl Place {
+    fn row(self) -> &'static str {
+        match self {
+            Self::Apart => "client read 4k qd32",
+            Self::Together => "client read 4k, one core",
+        }
     }
-    Ok(sched_setaffinity(None, &only(second))?)
+
+    /// Puts the array and this thread there. With only one processor there is nothing to do.
+    fn take(self, server: u32) -> Result<()> {
+        let allowed = sched_getaffinity(None)?;
+        let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
+        let (Some(first), Some(second)) = (processors.next(), processors.next()) else { return Ok(()) };
+        let only = |processor| {
+            let mut set = CpuSet::new();
+            set.set(processor);
+            set
+        };
+        for thread in std::fs::read_dir(format!("/proc/{server}/task"))? {
+            let number = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            sched_setaffinity(Some(number.context("a thread without a number")?), &only(first))?;
+        }
+        let client = match self {
+            Self::Apart => second,
+            Self::Together => first,
+        };
+        Ok(sched_setaffinity(None, &only(client))?)
+    }
+
+    fn tell(self, pairs: Vec<(Run, Option<Run>)>, report: &mut Report) {
+        let (mut ratios, mut cheaper, mut ours_us, mut theirs_us) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        // The rate of an array that has no time left is its own, not the client's.
+        let mut array_busy = Vec::new();
+        for (ours, theirs) in pairs {
+            ours_us.push(ours.client_us());
+            array_busy.push(ours.load.server_cpu.as_secs_f64() / ours.load.elapsed.as_secs_f64() * 100.0);
+            if let Some(theirs) = theirs {
+                ratios.push(ours.load.rate() / theirs.load.rate().max(1e-9));
+                cheaper.push(theirs.client_us() / ours.client_us().max(1e-9));
+                theirs_us.push(theirs.client_us());
+                report.load(self.row(), THEIRS, theirs.load);
+            }
+            report.load(self.row(), OURS, ours.load);
+        }
+        let spread = |numbers: Vec<f64>| {
+            let Spread { least, median, greatest } = Spread::of(numbers);
+            format!("{} ({}–{})", short(median), short(least), short(greatest))
+        };
+        let row = self.row();
+        report.fact(format!("{row}: client CPU of a read by the kit: {} µs", spread(ours_us)));
+        report.fact(format!("{row}: the array is busy for the kit: {} % of its processor", spread(array_busy.clone())));
+        if matches!(self, Self::Apart) {
+            report.at_least(
+                "the array is what limits the kit",
+                Spread::of(array_busy).median,
+                95.0,
+                "% of its processor",
+            );
+        }
+        if ratios.is_empty() {
+            return;
+        }
+        report.fact(format!("{row}: client CPU of a read by libiscsi: {} µs", spread(theirs_us)));
+        report.fact(format!("{row}: operations a second, of libiscsi's: {}", spread(ratios.clone())));
+        report
+            .fact(format!("{row}: operations for a second of the client, of libiscsi's: {}", spread(cheaper.clone())));
+        if matches!(self, Self::Together) {
+            report.at_least(&format!("{row}: operations a second"), Spread::of(ratios).median, 1.5, "× libiscsi");
+        }
+        report.at_least(
+            &format!("{row}: operations for a second of the client"),
+            Spread::of(cheaper).median,
+            1.5,
+            "× libiscsi",
+        );
+    }
 }
 
 /// The kit's initiator: as many tasks as commands are to be outstanding, each with one.
