@@ -21,6 +21,7 @@ pub mod url;
 
 pub use clock::SystemClock;
 pub use interrupts::Interrupts;
+pub use iscsi::names::normalize as normalize_name;
 pub use logical_unit::{LogicalUnit, ProbeError};
 pub use multipath::{Multipath, MultipathError, MultipathOptions, PathStatus, Policy};
 pub use session::{Counters, Options, Session, SessionError};

@@ -1,5 +1,6 @@
 //! `windlass lab report`: files that runs wrote, as one page or as Markdown.
 
+use crate::host_kit;
 use ::lab::results::{Run, VERSION};
 use clap::Args;
 use std::fs;
@@ -20,6 +21,9 @@ pub(crate) struct Arguments {
     markdown: bool,
 }
 
+/// Where runs come from.
+const KEPT: &str = "runs are kept by  windlass lab run … --save FILE";
+
 /// How the report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -31,9 +35,27 @@ pub(crate) enum Form {
 
 /// Why there is no report.
 struct Failure {
+    code: &'static str,
     status: u8,
     message: String,
-    help: &'static str,
+    help: Option<&'static str>,
+}
+
+impl Failure {
+    /// A file that is no run, or is in the way.
+    fn usage(message: String, help: &'static str) -> Self {
+        Self { code: "usage", status: 2, message, help: Some(help) }
+    }
+
+    /// There is no such file.
+    fn not_found(message: String, help: &'static str) -> Self {
+        Self { code: "not-found", status: 3, message, help: Some(help) }
+    }
+
+    /// The system refuses.
+    fn failed(message: String) -> Self {
+        Self { code: "failed", status: 1, message, help: None }
+    }
 }
 
 /// Runs `windlass lab report`, with the exit statuses of [`report`].
@@ -47,11 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 pub(crate) fn report(files: &[PathBuf], output: Option<&Path>, form: Form) -> ExitCode {
     match not_over_results(files, output).and_then(|()| make(files, form)).and_then(|text| write(&text, output)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { status, message, help }) => {
-            let help = if help.is_empty() { String::new() } else { format!("\nhelp: {help}") };
-            let _closed = writeln!(io::stderr(), "error: {message}{help}");
-            ExitCode::from(status)
-        }
+        Err(Failure { code, status, message, help }) => host_kit::failed(&message, code, status, help),
     }
 }
 
@@ -65,11 +83,10 @@ fn not_over_results(files: &[PathBuf], output: Option<&Path>) -> Result<(), Fail
     };
     match files.iter().find(|file| same(file)) {
         None => Ok(()),
-        Some(file) => Err(Failure {
-            status: 2,
-            message: format!("{} holds results, and the report would replace them", file.display()),
-            help: "give --to another name",
-        }),
+        Some(file) => Err(Failure::usage(
+            format!("{} holds results, and the report would replace them", file.display()),
+            "give --to another name",
+        )),
     }
 }
 
@@ -85,19 +102,18 @@ fn make(files: &[PathBuf], form: Form) -> Result<String, Failure> {
 
 fn read(file: &Path) -> Result<Run, Failure> {
     let name = file.display();
-    let text = fs::read_to_string(file).map_err(|error| Failure {
-        status: if error.kind() == io::ErrorKind::NotFound { 3 } else { 1 },
-        message: format!("cannot read {name}: {error}"),
-        help: "runs are kept by  windlass lab run … --save FILE",
+    let text = fs::read_to_string(file).map_err(|error| {
+        let message = format!("cannot read {name}: {error}");
+        match error.kind() {
+            io::ErrorKind::NotFound => Failure::not_found(message, KEPT),
+            _ => Failure::failed(message),
+        }
     })?;
-    let run: Run = serde_json::from_str(&text).map_err(|error| Failure {
-        status: 2,
-        message: format!("{name} is not what a run of the laboratory writes: {error}"),
-        help: "runs are kept by  windlass lab run … --save FILE",
-    })?;
+    let run: Run = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{name} is not what a run of the laboratory writes: {error}"), KEPT))?;
     if run.version > VERSION {
         let message = format!("{name} has format {}, and this program reads up to {VERSION}", run.version);
-        return Err(Failure { status: 2, message, help: "use the version of windlass that wrote it, or a later one" });
+        return Err(Failure::usage(message, "use the version of windlass that wrote it, or a later one"));
     }
     Ok(run)
 }
@@ -107,7 +123,7 @@ fn write(text: &str, output: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = output else {
         return match io::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure { status: 1, message: format!("cannot write: {error}"), help: "" })
+                Err(Failure::failed(format!("cannot write: {error}")))
             }
             _ => Ok(()),
         };
@@ -118,6 +134,6 @@ fn write(text: &str, output: Option<&Path>) -> Result<(), Failure> {
     written.map_err(|error| {
         // What could not be written need not be there.
         let _absent = fs::remove_file(&unfinished);
-        Failure { status: 1, message: format!("cannot write {}: {error}", path.display()), help: "" }
+        Failure::failed(format!("cannot write {}: {error}", path.display()))
     })
 }
