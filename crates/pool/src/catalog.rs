@@ -227,19 +227,15 @@ impl<M: Media> Core<M> {
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
                     let source = self.share_tree(source.0)?;
+                    // What it holds is the source's, and nothing else of it.
                     self.insert_object(Object {
-                        id: id.0,
                         kind: *kind,
                         parent: source.id,
-                        write_cache: false,
-                        zero_detection: true,
-                        reservation: None,
-                        shared: 0,
-                        pages_due: 0,
-                        tracked: false,
-                        in_flight: 0,
-                        deficit: 0,
-                        ..source
+                        root: source.root,
+                        root_crc: source.root_crc,
+                        level: source.level,
+                        mapped: source.mapped,
+                        ..Object::new(id.0, source.size_bytes)
                     });
                 }
                 CatalogChange::DeleteObject { id } => {

@@ -7,7 +7,7 @@
 use crate::assign::{blocks_for, is_user_object};
 use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
 use crate::frame::{self, FrameInfo};
-use crate::interface::{CatalogChange, Incident, ObjectKind, PoolError};
+use crate::interface::{CatalogChange, Incident, PoolError};
 use crate::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::log::Log;
 use crate::lost::DamagedPage;
@@ -367,22 +367,10 @@ impl<M: Media> Core<M> {
             core.objects.insert(
                 id,
                 Object {
-                    id,
-                    kind: ObjectKind::Volume,
-                    parent: 0,
-                    size_bytes: tree.length.get(),
                     root: tree.address.get(),
                     root_crc: tree.crc.get(),
                     level: if tree.address.get() == 0 { 2 } else { tree.level },
-                    mapped: 0,
-                    write_cache: false,
-                    zero_detection: true,
-                    reservation: None,
-                    shared: 0,
-                    pages_due: 0,
-                    tracked: false,
-                    in_flight: 0,
-                    deficit: 0,
+                    ..Object::new(id, tree.length.get())
                 },
             );
         }
