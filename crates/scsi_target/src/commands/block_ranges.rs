@@ -4,6 +4,7 @@ use crate::invocation::Invocation;
 use crate::limits::TokenLimits;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
+use bytes::Bytes;
 use scsi::FieldPointer;
 use scsi::rod_token::BlockRange;
 use zerocopy::FromBytes;
@@ -20,9 +21,27 @@ pub(super) struct Place {
     pub at: usize,
 }
 
-/// Bytes of the longest list.
-pub(super) fn longest_bytes(limits: &TokenLimits) -> u64 {
-    u64::from(limits.ranges) * RANGE_BYTES as u64
+/// Bytes of the longest parameter list with such a header.
+pub(super) fn longest_parameter_list(header_bytes: usize, limits: &TokenLimits) -> u64 {
+    header_bytes as u64 + u64::from(limits.ranges) * RANGE_BYTES as u64
+}
+
+/// The parameter list; absent when PARAMETER LIST LENGTH is 0, which is not an error (SBC-4 §5.10.3).
+///
+/// * `ParameterListLength`: longer than it may be, or than what the initiator sends.
+pub(super) fn parameter_list<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    header_bytes: usize,
+) -> Result<Option<Bytes>, Fault> {
+    let given_bytes = u64::from(call.cdb.be32::<10>());
+    if given_bytes == 0 {
+        return Ok(None);
+    }
+    let longest = longest_parameter_list(header_bytes, &call.target.limits.tokens);
+    if given_bytes > longest {
+        return Err(Fault::ParameterListLength { given_bytes, needed_bytes: longest });
+    }
+    call.parameter_list(given_bytes).map(Some)
 }
 
 /// The ranges that name blocks, in their order.

@@ -46,7 +46,7 @@ pub(crate) struct Request {
 
 /// Header, and the longest list of ranges.
 pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
-    HEADER_BYTES as u64 + block_ranges::longest_bytes(&limits.tokens)
+    block_ranges::longest_parameter_list(HEADER_BYTES, &limits.tokens)
 }
 
 /// Captures the ranges as they are at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.
@@ -54,15 +54,8 @@ pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
 /// * `NoResourcesForToken`: the initiator, or all together, have as many as they may.
 /// * `NoResourcesForRod`: the pool has no room for what the token may come to hold.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let length = u64::from(call.cdb.be32::<10>());
-    if length == 0 {
-        return Ok(Reply::good());
-    }
-    let longest = longest_parameter_list(&call.target.limits);
-    if length > longest {
-        return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: longest });
-    }
-    let list = call.parameter_list(length)?;
+    let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
+    let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
     call.target.tokens.check_room(&call.nexus.initiator, &call.target.limits.tokens)?;
     let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);

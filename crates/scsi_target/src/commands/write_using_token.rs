@@ -58,7 +58,7 @@ pub(crate) struct Request<D> {
 
 /// Header, and the longest list of ranges.
 pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
-    HEADER_BYTES as u64 + block_ranges::longest_bytes(&limits.tokens)
+    block_ranges::longest_parameter_list(HEADER_BYTES, &limits.tokens)
 }
 
 /// Writes the ROD from its offset on over the ranges, in order. As for EXTENDED COPY, what was written before a failure stays.
@@ -66,15 +66,8 @@ pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
 /// * `Token`: the token is not one that this initiator can use; nothing is written.
 /// * `InvalidFieldInParameterList`: the ranges reach beyond the end of the ROD.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let length = u64::from(call.cdb.be32::<10>());
-    if length == 0 {
-        return Ok(Reply::good());
-    }
-    let longest = longest_parameter_list(&call.target.limits);
-    if length > longest {
-        return Err(Fault::ParameterListLength { given_bytes: length, needed_bytes: longest });
-    }
-    let list = call.parameter_list(length)?;
+    let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
+    let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
     let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);
     let list_id = call.cdb.be32::<6>();
