@@ -53,6 +53,16 @@ pub enum Refusal {
     },
 }
 
+/// What stood at a LUN when a command came for it. The command is for that and for nothing else, whatever stands there when its data have arrived.
+/// Means something to the directory and to the shell only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// The logical unit; `None` when there was none.
+    pub logical_unit: Option<u64>,
+    /// When, on the directory's own scale.
+    pub moment: u64,
+}
+
 /// Policy and facts the protocol needs from above. Calls must be quick: they run between two PDUs.
 pub trait Directory {
     /// Targets that `initiator_name` may see, with the portals it can reach. Called for SendTargets.
@@ -65,6 +75,11 @@ pub trait Directory {
     /// The one form of a LUN by which tasks are compared: LUNs that name the same logical unit in different formats have the same.
     fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
         lun
+    }
+
+    /// What stands at a LUN now. Called when a command comes.
+    fn arrival(&self, _lun: [u8; 8]) -> Arrival {
+        Arrival::default()
     }
 
     /// Bytes of Data-Out the device server wants for `cdb`, of the `expected` bytes the initiator is ready to send.

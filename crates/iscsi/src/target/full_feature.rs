@@ -106,6 +106,23 @@ impl Connection {
         true
     }
 
+    /// Ends the tasks for a logical unit that the shell has not been given because their data are still arriving, for somebody else's reset: no response
+    /// will be sent, and what arrives of their data is dropped. Says whether there were any. For those that it was given there is [`Self::discard`].
+    pub fn discard_receiving(&mut self, logical_unit: u64) -> bool {
+        let mut receiving = self.tasks.handles();
+        receiving.retain(|handle| {
+            self.tasks.get(*handle).is_some_and(|task| {
+                task.state == TaskState::Receiving && task.arrival.logical_unit == Some(logical_unit)
+            })
+        });
+        // The last first: the end of one must not let another one go on that ends, too.
+        for handle in receiving.iter().rev() {
+            self.remove_task(*handle);
+        }
+        self.open_window();
+        !receiving.is_empty()
+    }
+
     /// Answers a task management function; the tasks it names are gone from here on.
     pub fn respond_task_management(&mut self, handle: TaskManagementHandle, response: TaskManagementResponse) {
         self.respond_task_management_with(handle, response, [0; 3]);
@@ -360,6 +377,7 @@ impl Connection {
         let mut task = Task {
             initiator_task_tag,
             lun: directory.canonical_lun(header.lun),
+            arrival: directory.arrival(header.lun),
             cdb: header.cdb,
             attribute: TaskAttribute(header.flags & 7),
             immediate,
@@ -466,6 +484,7 @@ impl Connection {
         let command = Command {
             task: handle,
             lun: task.lun,
+            arrival: task.arrival,
             cdb: task.cdb,
             attribute: task.attribute,
             immediate: task.immediate,
@@ -612,8 +631,8 @@ impl Connection {
             TaskManagementFunction::ABORT_TASK => match self.tasks.find(header.referenced_task_tag.get()) {
                 Some(task) => vec![task],
                 None => {
-                    let response = self.abort_missing_task(header.ref_cmd_sn.get());
-                    return answer(self, response);
+                    let (missing, own) = (header.ref_cmd_sn.get(), header.cmd_sn.get());
+                    return self.abort_missing_task(initiator_task_tag, missing, own, directory);
                 }
             },
             TaskManagementFunction::ABORT_TASK_SET
@@ -673,7 +692,8 @@ impl Connection {
             _ => true,
         });
         let mut seen = Vec::new();
-        for &handle in tasks {
+        // The last first: the end of one must not let another one go on that ends, too.
+        for &handle in tasks.iter().rev() {
             match self.tasks.get_mut(handle) {
                 Some(task) if task.state == TaskState::Delivered && !queued.contains(&handle) => {
                     task.aborted = true;
@@ -684,15 +704,37 @@ impl Connection {
             }
         }
         self.open_window();
+        seen.reverse();
         seen
     }
 
-    /// ABORT TASK for a tag that is not in use. A command that has not arrived is aborted before it does (RFC 7143 §11.6.1).
-    fn abort_missing_task(&mut self, ref_cmd_sn: u32) -> TaskManagementResponse {
-        if let Turn::Later(distance) = self.turn(false, ref_cmd_sn) {
+    /// ABORT TASK for a tag that is not in use. A command that was sent before the function and has not arrived counts as received (RFC 7143
+    /// §11.6.1); nobody waits for it any more, should it be the next one.
+    fn abort_missing_task(
+        &mut self,
+        initiator_task_tag: u32,
+        ref_cmd_sn: u32,
+        own_cmd_sn: u32,
+        directory: &dyn Directory,
+    ) {
+        let turn = if pdu::sn_before(ref_cmd_sn, own_cmd_sn) { self.turn(false, ref_cmd_sn) } else { Turn::Never };
+        let response = match turn {
+            Turn::Now | Turn::Later(_) => TaskManagementResponse::COMPLETE,
+            Turn::Never => self.missing_task_response(),
+        };
+        if let Turn::Later(distance) = turn {
             self.hold(distance, Held::Aborted);
-            return TaskManagementResponse::COMPLETE;
         }
+        if matches!(turn, Turn::Now) {
+            self.advance_cmd_sn();
+        }
+        self.send_task_management_response(initiator_task_tag, response, [0; 3]);
+        if matches!(turn, Turn::Now) {
+            self.drain_held(directory);
+        }
+    }
+
+    fn missing_task_response(&self) -> TaskManagementResponse {
         let vmware = self.identity.as_ref().is_some_and(|id| id.initiator_name.starts_with(VMWARE_PREFIX));
         match self.config.missing_task_response {
             MissingTaskResponse::ByInitiatorName if vmware => TaskManagementResponse::COMPLETE,

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 
 pub use data_out::DataOutMemory;
-pub use directory::{Admission, Authentication, Directory, Refusal, TargetRecord};
+pub use directory::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 pub use tasks::TaskHandle;
 
 use crate::framing::{self, Digests, FramingError, Output, Pdu};
@@ -156,6 +156,8 @@ pub struct Command {
     pub task: TaskHandle,
     /// LUN in its canonical form ([`Directory::canonical_lun`]).
     pub lun: [u8; 8],
+    /// What stood there when the command came.
+    pub arrival: Arrival,
     /// CDB, or its first 16 bytes.
     pub cdb: [u8; 16],
     /// Task attribute.

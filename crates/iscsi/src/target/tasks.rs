@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use bytes::{Bytes, BytesMut};
 
+use super::directory::Arrival;
 use crate::pdu::TaskAttribute;
 
 /// Names one task of one connection. A handle of a task that ended matches no later task.
@@ -48,6 +49,7 @@ pub(super) struct OutstandingR2t {
 pub(super) struct Task {
     pub initiator_task_tag: u32,
     pub lun: [u8; 8],
+    pub arrival: Arrival,
     pub cdb: [u8; 16],
     pub attribute: TaskAttribute,
     pub immediate: bool,

@@ -9,8 +9,8 @@ use crate::framing::{self, Digests, Pdu};
 use crate::initiator::{self, Completion, Initiator, Request, TransferRequest};
 use crate::pdu::{BasicHeader, LoginStatus, Opcode, TaskAttribute, TaskManagementResponse};
 use crate::target::{
-    self, Admission, Authentication, CloseReason, Command, Connection, Directory, Refusal, Response, SessionIdentity,
-    TargetRecord, TaskManagement,
+    self, Admission, Arrival, Authentication, CloseReason, Command, Connection, Directory, Refusal, Response,
+    SessionIdentity, TargetRecord, TaskManagement,
 };
 
 pub(super) const INITIATOR: &str = "iqn.1994-05.com.example:host1";
@@ -80,6 +80,10 @@ impl Directory for TestDirectory {
         [first & 0x3f, a, b, c, d, e, f, g]
     }
 
+    fn arrival(&self, _lun: [u8; 8]) -> Arrival {
+        Arrival { logical_unit: Some(Pair::LOGICAL_UNIT), moment: 0 }
+    }
+
     fn data_out_bytes(&self, _lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         if cdb[0] == 0x2A { transfer_bytes(cdb).min(expected) } else { 0 }
     }
@@ -117,6 +121,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
+    /// What stands at every LUN.
+    pub const LOGICAL_UNIT: u64 = 7;
+
     pub fn with(config: initiator::Config, target_config: target::Config, directory: TestDirectory) -> Self {
         let now = Instant::now();
         Self {

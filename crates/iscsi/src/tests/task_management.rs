@@ -109,6 +109,93 @@ fn a_task_yet_to_come() {
     assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
 }
 
+fn abort_task(pair: &mut Pair, tag: u32, ref_cmd_sn: u32, cmd_sn: u32) {
+    let opcode = Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE;
+    let mut header = TaskManagementRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | Function::ABORT_TASK.0, 90));
+    header.referenced_task_tag = tag.into();
+    header.ref_cmd_sn = ref_cmd_sn.into();
+    header.cmd_sn = cmd_sn.into();
+    pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+}
+
+/// RFC 7143 §11.6.1: also when it is the one that everybody waits for; the session would wait for ever.
+#[test]
+fn the_next_task_that_never_comes() {
+    let mut pair = Pair::logged_in();
+    let missing = pair.initiator.take_cmd_sn();
+    let later = pair.initiator.take_cmd_sn();
+    let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::FINAL | 1, 54));
+    header.cmd_sn = later.into();
+    pair.initiator.send_pdu(header.to_wire(), Bytes::new());
+    abort_task(&mut pair, 55, missing, later.wrapping_add(1));
+    assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
+    assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE, Opcode::SCSI_RESPONSE]);
+    assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
+}
+
+/// A CmdSN that is not before that of the function is nobody's yet: a command that has it later must not be swallowed.
+#[test]
+fn a_task_that_was_not_sent_does_not_exist() {
+    let mut pair = Pair::logged_in();
+    let next = pair.initiator.cmd_sn();
+    for ahead in [0, 5] {
+        abort_task(&mut pair, 55, next.wrapping_add(ahead), next);
+    }
+    assert_eq!(answers(&mut pair), [Answer::TASK_DOES_NOT_EXIST; 2]);
+    for _ in 0..8 {
+        assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
+    }
+}
+
+/// Somebody else's reset: what waits for its data ends, too, and what comes of them is dropped.
+#[test]
+fn a_write_that_waits_for_its_data_is_discarded() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    let mut write = |tag: u32, flags: u8| {
+        let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, flags, tag));
+        header.cmd_sn = pair.initiator.take_cmd_sn().into();
+        header.cdb[..10].copy_from_slice(&write10(0, 2));
+        header.expected_data_transfer_length = 1024.into();
+        pair.initiator.send_pdu(header.to_wire(), pattern(512));
+    };
+    // The second is ORDERED, and the third, which is whole, waits for it.
+    write(80, pdu::WRITE | 1);
+    write(81, pdu::WRITE | 2);
+    let whole = pair.command(&write10(0, 2), TransferRequest::Out(pattern(1024)));
+    pair.drive();
+    assert!(pair.commands.is_empty());
+    assert!(!pair.target.discard_receiving(Pair::LOGICAL_UNIT + 1));
+    assert!(pair.target.discard_receiving(Pair::LOGICAL_UNIT));
+    for tag in [80, 81] {
+        let mut late = DataOut::from_wire(&pdu::blank(Opcode::DATA_OUT.0, pdu::FINAL, tag));
+        late.target_transfer_tag = RESERVED_TAG.into();
+        late.buffer_offset = 512.into();
+        pair.initiator.send_pdu(late.to_wire(), pattern(512));
+    }
+    pair.drive();
+    assert!(pair.commands.is_empty() && pair.completion(whole).is_none() && pair.closed.is_none());
+    pair.serve = true;
+    assert_eq!(pair.run(&write10(0, 2), TransferRequest::Out(pattern(1024))).status, 0);
+}
+
+/// The end of an ORDERED command that waits for its data must not hand the next one to the device server after all.
+#[test]
+fn a_task_set_with_an_ordered_task_ends_whole() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE | 2, 80));
+    header.cmd_sn = pair.initiator.take_cmd_sn().into();
+    header.cdb[..10].copy_from_slice(&write10(0, 2));
+    header.expected_data_transfer_length = 1024.into();
+    pair.initiator.send_pdu(header.to_wire(), pattern(512));
+    pair.command(&write10(0, 2), TransferRequest::Out(pattern(1024)));
+    pair.initiator.task_management(Function::ABORT_TASK_SET, LUN, None);
+    pair.drive();
+    let function = pair.functions.pop().unwrap();
+    assert!(pair.commands.is_empty() && function.tasks.is_empty());
+}
+
 #[test]
 fn resets_name_the_tasks_they_end() {
     for (function, of_other_lun) in [
