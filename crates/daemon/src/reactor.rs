@@ -24,7 +24,7 @@ use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{AbortOfFinishedTask, ServeError, SystemEnvironment, advertised};
 use anyhow::Context;
 use control::{Control, Portal};
-use iscsi::target::MissingTaskResponse;
+use iscsi::target::{MissingTaskResponse, SessionIdentity};
 use live::LiveArray;
 use memory::Budget;
 use pool::{Pool, Volume};
@@ -37,6 +37,7 @@ use std::time::{Duration, Instant};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 pub(crate) type ArrayPool = Pool<Store>;
 pub(crate) type ArrayTarget = ScsiTarget<Volume<Store>>;
@@ -70,6 +71,15 @@ impl Reactor {
     pub fn port_identifier(&self, portal: usize) -> u16 {
         let directory = self.directory.borrow();
         directory.as_ref().and_then(|directory| directory.port_identifiers().get(portal).copied()).unwrap_or(0)
+    }
+
+    /// The host that an initiator has logged in as, which may be nobody's; `None` when it has not proved it in the way that is asked for by now: what
+    /// was asked for when its login began may be another thing.
+    pub fn proven_host(&self, identity: &SessionIdentity) -> Option<Option<Uuid>> {
+        let directory = self.directory.borrow();
+        let nexus = directory.as_ref()?.nexus(&identity.initiator_name);
+        let proven = nexus.chap.is_none_or(|chap| identity.authenticated_as.as_ref() == Some(&chap.user));
+        proven.then(|| nexus.host.map(|(id, _)| id))
     }
 }
 

@@ -20,6 +20,8 @@ pub const RELEASE_6: u8 = 0x17;
 pub const MODE_SENSE_6: u8 = 0x1a;
 /// START STOP UNIT.
 pub const START_STOP_UNIT: u8 = 0x1b;
+/// SEND DIAGNOSTIC.
+pub const SEND_DIAGNOSTIC: u8 = 0x1d;
 /// PREVENT ALLOW MEDIUM REMOVAL.
 pub const PREVENT_ALLOW_MEDIUM_REMOVAL: u8 = 0x1e;
 /// READ CAPACITY (10).

@@ -134,6 +134,8 @@ impl AdditionalSense {
     pub const CAPACITY_DATA_HAS_CHANGED: Self = Self(0x2a09);
     /// 2F/00.
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Self = Self(0x2f00);
+    /// 2F/02.
+    pub const COMMANDS_CLEARED_BY_DEVICE_SERVER: Self = Self(0x2f02);
     /// 31/03.
     pub const SANITIZE_COMMAND_FAILED: Self = Self(0x3103);
     /// 38/07.

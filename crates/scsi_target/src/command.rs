@@ -131,6 +131,7 @@ pub(crate) enum Operation {
     RequestSense,
     Reserve,
     Sanitize,
+    SendDiagnostic,
     SetTargetPortGroups,
     StartStopUnit,
     SynchronizeCache,

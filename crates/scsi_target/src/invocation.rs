@@ -30,6 +30,15 @@ pub struct Request {
     pub attribute: TaskAttribute,
 }
 
+/// What stood at a LUN when a command came for it: the command is for that, although it is executed when its Data-Out is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// The logical unit's volume; `None` when there was none.
+    pub volume: Option<VolumeId>,
+    /// How often all of its content had become other content.
+    pub renewals: u64,
+}
+
 /// What the transport answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {

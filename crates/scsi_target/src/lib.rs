@@ -36,7 +36,7 @@ mod thresholds;
 mod tokens;
 
 pub use access::{AccessError, Grant};
-pub use invocation::{Request, Response};
+pub use invocation::{Arrival, Request, Response};
 pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{IoLatency, IoStatistics, LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};

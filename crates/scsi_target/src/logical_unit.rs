@@ -130,6 +130,8 @@ pub(crate) struct LogicalUnit<D> {
     pub writes: InFlight,
     pub persistent: PersistentReservations,
     pub sanitize: Sanitize,
+    /// How often all of the content became other content at once: writes from before are not for it.
+    pub renewals: Cell<u64>,
     /// SITUA.
     single_initiator_threshold: Cell<bool>,
     pub io: Cell<IoStatistics>,
@@ -157,6 +159,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
             writes: InFlight::default(),
             persistent: PersistentReservations::default(),
             sanitize: Sanitize::default(),
+            renewals: Cell::new(0),
             single_initiator_threshold: Cell::new(false),
             io: Cell::default(),
             latency: RefCell::default(),
@@ -171,6 +174,12 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     pub fn replace_device(&self, device: D) {
         self.device.replace(Rc::new(device));
+        self.renew();
+    }
+
+    /// Commands whose Data-Out was sent for what the unit held until now are cleared.
+    pub fn renew(&self) {
+        self.renewals.set(self.renewals.get() + 1);
     }
 
     pub fn block_count(&self) -> u64 {

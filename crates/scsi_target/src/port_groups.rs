@@ -109,6 +109,7 @@ fn lets_through(state: AccessState, operation: Operation) -> bool {
                 | O::PersistentReserveOutRegisterAndMove
                 | O::PersistentReserveOutRelease
                 | O::PersistentReserveOutReserve
+                | O::SendDiagnostic
         )
     };
     match state {

@@ -256,6 +256,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 StoreError::Failed => Fault::ReservationsNotStored(error),
             });
         }
+        unit.renew();
         // What tokens hold of the unit is not to outlive this.
         self.tokens.cancel_of(unit.volume);
         support.start(unit.volume);

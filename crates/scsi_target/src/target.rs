@@ -4,7 +4,7 @@ use crate::access::Access as AccessEntry;
 use crate::background::Background;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::commands;
-use crate::invocation::{Invocation, Reply, Request, Response};
+use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
 use crate::limits::Limits;
 use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
@@ -22,7 +22,7 @@ use scsi::target_port_groups::PortGroup;
 use scsi::{AdditionalSense, Cdb, LogicalUnitNumber, Status};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
 
 /// Time, for latencies and the refusal log.
@@ -57,6 +57,17 @@ pub struct TargetOptions {
     pub refusal_log_entries: usize,
     /// Random bytes that no other run has, with which ROD tokens are authenticated.
     pub token_key: [u8; 32],
+}
+
+/// What has become of the logical unit of a command since it came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SinceArrival {
+    /// Nothing.
+    Same,
+    /// All of its content is other content.
+    Renewed,
+    /// It does not stand there any more.
+    Moved,
 }
 
 /// A SCSI target device over block devices of type `D`. Used from one thread.
@@ -162,7 +173,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The volume's write cache was switched by an administrator: every nexus gets MODE PARAMETERS CHANGED.
+    /// The volume's write cache was switched by an administrator: every nexus gets MODE PARAMETERS CHANGED, and INQUIRY DATA HAS CHANGED for V_SUP of the
+    /// Extended INQUIRY Data VPD page.
+    pub fn write_cache_changed(&self, volume: VolumeId) {
+        self.mode_parameters_changed(volume);
+        self.raise_where(volume, AdditionalSense::INQUIRY_DATA_HAS_CHANGED, |_| true);
+    }
+
+    /// The volume's mode parameters are other ones now: every nexus gets MODE PARAMETERS CHANGED.
     pub fn mode_parameters_changed(&self, volume: VolumeId) {
         self.raise_where(volume, AdditionalSense::MODE_PARAMETERS_CHANGED, |_| true);
     }
@@ -282,75 +300,125 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.nexuses.borrow().get(nexus)?.at(LogicalUnitNumber::decode(lun)?)
     }
 
-    /// Executes a command. `request.data_out` holds what [`Self::data_out_bytes`] asked for (more is ignored).
-    pub async fn execute(&self, nexus: NexusId, lun: [u8; 8], request: Request) -> Response {
-        let cdb = Cdb(request.cdb);
-        let nexus = self.nexuses.borrow().get(nexus);
-        let Some(nexus) = nexus else { return Self::failure(&Fault::LogicalUnitNotSupported, 0) };
-        let lun = LogicalUnitNumber::decode(lun);
-        let Some(path) = lun.and_then(|lun| nexus.at(lun)) else {
-            return match commands::without_logical_unit(&nexus, lun, &cdb) {
-                Ok(reply) => Self::success(reply),
-                Err(fault) => Self::failure(&fault, 0),
+    /// What stands at a LUN now, for [`Self::execute_arrived`].
+    pub fn arrival(&self, nexus: NexusId, lun: [u8; 8]) -> Arrival {
+        let path = self.path(nexus, lun);
+        path.map_or_else(Arrival::default, |path| Arrival {
+            volume: Some(path.unit.volume),
+            renewals: path.unit.renewals.get(),
+        })
+    }
+
+    /// Executes a command that came a moment ago. `request.data_out` holds what [`Self::data_out_bytes`] asked for (more is ignored).
+    pub fn execute(&self, nexus: NexusId, lun: [u8; 8], request: Request) -> impl Future<Output = Response> {
+        self.execute_arrived(nexus, lun, self.arrival(nexus, lun), request)
+    }
+
+    /// Executes a command whose Data-Out took its time. It is for what stood at its LUN when it came:
+    ///
+    /// * LOGICAL UNIT NOT SUPPORTED, when something else stands there by now.
+    /// * COMMANDS CLEARED BY DEVICE SERVER for Data-Out that was sent before a sanitize operation began, or a roll-back.
+    pub fn execute_arrived(
+        &self,
+        nexus: NexusId,
+        lun: [u8; 8],
+        arrival: Arrival,
+        request: Request,
+    ) -> impl Future<Output = Response> {
+        let now = self.arrival(nexus, lun);
+        let since = match () {
+            () if now.volume != arrival.volume => SinceArrival::Moved,
+            () if now.renewals != arrival.renewals => SinceArrival::Renewed,
+            () => SinceArrival::Same,
+        };
+        self.perform(nexus, lun, since, request)
+    }
+
+    fn perform(
+        &self,
+        nexus: NexusId,
+        lun: [u8; 8],
+        since: SinceArrival,
+        request: Request,
+    ) -> impl Future<Output = Response> {
+        // A block: an async fn would keep its arguments twice.
+        async move {
+            let cdb = Cdb(request.cdb);
+            let nexus = self.nexuses.borrow().get(nexus);
+            let Some(nexus) = nexus else { return Self::failure(&Fault::LogicalUnitNotSupported, 0) };
+            let lun = LogicalUnitNumber::decode(lun);
+            let path = lun.and_then(|lun| nexus.at(lun));
+            if since == SinceArrival::Moved {
+                return Self::failure(&Fault::LogicalUnitNotSupported, 0);
+            }
+            let Some(path) = path else {
+                return match commands::without_logical_unit(&nexus, lun, &cdb) {
+                    Ok(reply) => Self::success(reply),
+                    Err(fault) => Self::failure(&fault, 0),
+                };
             };
-        };
-        if request.attribute == TaskAttribute::Invalid {
-            return Self::failure(&Fault::InvalidTaskAttribute, 0);
-        }
-        // Before anything that awaits: places are taken in the order in which commands come.
-        let (place, turn) = path.unit.task_set.enter(request.attribute);
-        if !matches!(turn, Wait::Now) {
-            Box::pin(poll_fn(move |context| turn.poll(context))).await;
-        }
-        let command = Command::find(&cdb);
-        let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
-        if !kept && let Some(attention) = path.take_attention() {
-            return Self::failure(&Fault::UnitAttention(attention), 0);
-        }
-        let command = command.and_then(|command| {
-            if !self.implements(command.operation) {
-                return Err(Fault::InvalidOperationCode);
+            if request.attribute == TaskAttribute::Invalid {
+                return Self::failure(&Fault::InvalidTaskAttribute, 0);
             }
-            port_groups::check(&nexus, command.operation).map(|()| command)
-        });
-        let command = match command {
-            Ok(command) => command,
-            Err(fault) => return Self::failure(&fault, 0),
-        };
-        let _in_flight = path.unit.enter();
-        let direction = match command.operation {
-            Operation::Read => Some(DataDirection::In),
-            Operation::Write | Operation::WriteAndVerify | Operation::OrWrite | Operation::WriteAtomic => {
-                Some(DataDirection::Out)
+            // Before anything that awaits: places are taken in the order in which commands come.
+            let (place, turn) = path.unit.task_set.enter(request.attribute);
+            if !matches!(turn, Wait::Now) {
+                Box::pin(poll_fn(move |context| turn.poll(context))).await;
             }
-            _ => None,
-        };
-        let is_timed = command.offload.is_some() || direction.is_some();
-        let started_ns = if is_timed { self.clock.monotonic_ns() } else { 0 };
-        let result = self.run(&nexus, &path.unit, command, cdb, request, place).await;
-        if !is_timed {
-            return match result {
-                Ok(reply) => Self::success(reply),
-                Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
+            let command = Command::find(&cdb);
+            let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
+            if !kept && let Some(attention) = path.take_attention() {
+                return Self::failure(&Fault::UnitAttention(attention), 0);
+            }
+            let command = command.and_then(|command| {
+                if !self.implements(command.operation) {
+                    return Err(Fault::InvalidOperationCode);
+                }
+                port_groups::check(&nexus, command.operation).map(|()| command)
+            });
+            let command = match command {
+                Ok(command) => command,
+                Err(fault) => return Self::failure(&fault, 0),
             };
-        }
-        let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
-        let origin = command.offload.map(|primitive| Origin { primitive, command, nexus: &nexus, latency_ns });
-        match result {
-            Ok(reply) => {
-                if let Some(direction) = direction {
-                    path.unit.record_latency(direction, latency_ns);
-                }
-                if let Some(origin) = &origin {
-                    self.account_success(origin, &path.unit, &reply);
-                }
-                Self::success(reply)
+            if since == SinceArrival::Renewed && command.data == DataDirection::Out {
+                let cleared = AdditionalSense::COMMANDS_CLEARED_BY_DEVICE_SERVER;
+                return Self::failure(&Fault::UnitAttention(cleared), 0);
             }
-            Err((fault, transfer_bytes)) => {
-                if let Some(origin) = &origin {
-                    self.account_failure(origin, &path.unit, &fault);
+            let _in_flight = path.unit.enter();
+            let direction = match command.operation {
+                Operation::Read => Some(DataDirection::In),
+                Operation::Write | Operation::WriteAndVerify | Operation::OrWrite | Operation::WriteAtomic => {
+                    Some(DataDirection::Out)
                 }
-                Self::failure(&fault, transfer_bytes)
+                _ => None,
+            };
+            let is_timed = command.offload.is_some() || direction.is_some();
+            let started_ns = if is_timed { self.clock.monotonic_ns() } else { 0 };
+            let result = self.run(&nexus, &path.unit, command, cdb, request, place).await;
+            if !is_timed {
+                return match result {
+                    Ok(reply) => Self::success(reply),
+                    Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
+                };
+            }
+            let latency_ns = self.clock.monotonic_ns().saturating_sub(started_ns);
+            let origin = command.offload.map(|primitive| Origin { primitive, command, nexus: &nexus, latency_ns });
+            match result {
+                Ok(reply) => {
+                    if let Some(direction) = direction {
+                        path.unit.record_latency(direction, latency_ns);
+                    }
+                    if let Some(origin) = &origin {
+                        self.account_success(origin, &path.unit, &reply);
+                    }
+                    Self::success(reply)
+                }
+                Err((fault, transfer_bytes)) => {
+                    if let Some(origin) = &origin {
+                        self.account_failure(origin, &path.unit, &fault);
+                    }
+                    Self::failure(&fault, transfer_bytes)
+                }
             }
         }
     }

@@ -19,7 +19,7 @@ use iscsi::target::{
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use scsi_target::{NexusId, Request, TaskAttribute};
+use scsi_target::{Arrival, NexusId, Request, TaskAttribute};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice};
@@ -56,6 +56,15 @@ struct Waiter {
     done: oneshot::Sender<bool>,
 }
 
+/// A command in flight.
+struct Running {
+    lun: [u8; 8],
+    /// The volume that it is for.
+    volume: Option<VolumeId>,
+    /// Bytes of `data_in` that it holds.
+    held: usize,
+}
+
 struct ConnectionTask {
     stream: TcpStream,
     core: Connection,
@@ -68,8 +77,7 @@ struct ConnectionTask {
     /// Bytes in `output`.
     output_bytes: usize,
     commands: FuturesUnordered<Boxed<Finished>>,
-    /// LUN of each command in flight, and the bytes of `data_in` it holds.
-    running: FxHashMap<TaskHandle, ([u8; 8], usize)>,
+    running: FxHashMap<TaskHandle, Running>,
     /// Commands that wait for memory for their Data-In, and those behind them.
     waiting: VecDeque<Command>,
     max_transfer_bytes: u32,
@@ -163,8 +171,8 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
     task.data_in.withdraw();
     if let Some(nexus) = member.nexus.get() {
         reactor.target.tasks_aborted(nexus);
-        for (lun, _) in task.running.values() {
-            reactor.target.sanitize_command_aborted(nexus, *lun);
+        for running in task.running.values() {
+            reactor.target.sanitize_command_aborted(nexus, running.lun);
         }
     }
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
@@ -265,42 +273,44 @@ impl ConnectionTask {
 
     /// Ends tasks for somebody else's reset.
     fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
-        let target = &self.directory.reactor.target;
-        let nexus = self.directory.nexus;
-        let waiting = self.waiting.iter().map(|command| (command.task, command.lun));
+        // What the order before this one let go on is among them.
+        self.take_events();
+        let waiting = self.waiting.iter().map(|command| (command.task, volume_of(command)));
         let concerned: Vec<TaskHandle> = self
             .running
             .iter()
-            .map(|(task, (lun, _))| (*task, *lun))
+            .map(|(task, running)| (*task, running.volume))
             .chain(waiting)
-            .filter(|(_, lun)| nexus.is_some_and(|nexus| target.volume_at(nexus, *lun) == Some(volume)))
+            .filter(|(_, of)| *of == Some(volume))
             .map(|(task, _)| task)
             .collect();
+        let receiving = self.core.discard_receiving(volume.0);
         for task in &concerned {
             self.core.discard(*task);
         }
-        if let Some(nexus) = nexus {
-            target.tasks_aborted(nexus);
+        if let Some(nexus) = self.directory.nexus {
+            self.directory.reactor.target.tasks_aborted(nexus);
             self.sanitize_commands_aborted(nexus, &concerned);
         }
         self.waiting.retain(|command| !concerned.contains(&command.task));
-        self.wait_for(concerned, done);
+        let any = receiving || !concerned.is_empty();
+        self.wait_for(concerned, any, done);
     }
 
     /// A SANITIZE command may wait for hours for its operation, which goes on without it.
     fn sanitize_commands_aborted(&self, nexus: NexusId, tasks: &[TaskHandle]) {
-        for (lun, _) in tasks.iter().filter_map(|task| self.running.get(task)) {
-            self.directory.reactor.target.sanitize_command_aborted(nexus, *lun);
+        for running in tasks.iter().filter_map(|task| self.running.get(task)) {
+            self.directory.reactor.target.sanitize_command_aborted(nexus, running.lun);
         }
     }
 
-    fn wait_for(&mut self, tasks: Vec<TaskHandle>, done: oneshot::Sender<bool>) {
+    /// Answers `any` when none of the tasks runs any more.
+    fn wait_for(&mut self, tasks: Vec<TaskHandle>, any: bool, done: oneshot::Sender<bool>) {
         let tasks: Vec<TaskHandle> = tasks.into_iter().filter(|t| self.running.contains_key(t)).collect();
-        let any = !tasks.is_empty();
-        if any {
-            self.waiters.push(Waiter { tasks, any, done });
+        if tasks.is_empty() {
+            let _gone = done.send(any);
         } else {
-            let _gone = done.send(false);
+            self.waiters.push(Waiter { tasks, any, done });
         }
     }
 
@@ -317,7 +327,7 @@ impl ConnectionTask {
     }
 
     fn respond(&mut self, task: TaskHandle, response: scsi_target::Response) {
-        let held = self.running.remove(&task).map_or(0, |(_, held)| held);
+        let held = self.running.remove(&task).map_or(0, |running| running.held);
         release(&mut self.waiters, task);
         let member = &self.member;
         member.read_bytes.set(member.read_bytes.get() + response.data_in.len() as u64);
@@ -358,6 +368,11 @@ impl ConnectionTask {
         let Poll::Ready(identity) = opening.as_mut().poll(context) else { return false };
         self.opening = None;
         let reactor = self.directory.reactor.clone();
+        let Some(host) = reactor.proven_host(&identity) else {
+            self.core.reject_login(LoginStatus::AUTHENTICATION_FAILURE);
+            return true;
+        };
+        self.member.host.set(host);
         let tsih = reactor.registry.new_tsih();
         if !self.core.accept_session(tsih) {
             return true;
@@ -547,6 +562,7 @@ impl ConnectionTask {
         let reactor = self.directory.reactor.clone();
         let task = command.task;
         let lun = command.lun;
+        let arrival = Arrival { volume: volume_of(&command), renewals: command.arrival.moment };
         let request = Request {
             cdb: command.cdb,
             data_out: command.data_out,
@@ -554,9 +570,9 @@ impl ConnectionTask {
             attribute: attribute(command.attribute),
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
         };
-        self.running.insert(task, (lun, held));
+        self.running.insert(task, Running { lun, volume: arrival.volume, held });
         self.commands.push(Box::pin(async move {
-            let response = reactor.target.execute(nexus, lun, request).await;
+            let response = reactor.target.execute_arrived(nexus, lun, arrival, request).await;
             (task, response)
         }));
     }
@@ -566,7 +582,7 @@ impl ConnectionTask {
         let reactor = self.directory.reactor.clone();
         self.sanitize_commands_aborted(nexus, &request.tasks);
         let (done, own) = oneshot::channel();
-        self.wait_for(request.tasks.clone(), done);
+        self.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
         let member = self.member.id;
         self.waiting.retain(|command| !request.tasks.contains(&command.task));
         let TaskManagement { handle, function, lun, present, .. } = request;
@@ -649,6 +665,11 @@ impl ConnectionTask {
         self.core.handle_timeout(now);
         true
     }
+}
+
+/// The volume that a command is for.
+fn volume_of(command: &Command) -> Option<VolumeId> {
+    command.arrival.logical_unit.map(VolumeId)
 }
 
 /// The task attribute of a command, RFC 7143 §11.3.1.

@@ -3,7 +3,7 @@
 use super::Reactor;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::pdu::LoginStatus;
-use iscsi::target::{Admission, Authentication, Directory, Refusal, TargetRecord};
+use iscsi::target::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 use scsi_target::{LogicalUnitNumber, NexusId};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -95,6 +95,12 @@ impl Directory for PortalDirectory {
 
     fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
         LogicalUnitNumber::decode(lun).map_or(lun, LogicalUnitNumber::encode)
+    }
+
+    fn arrival(&self, lun: [u8; 8]) -> Arrival {
+        let Some(nexus) = self.nexus else { return Arrival::default() };
+        let scsi_target::Arrival { volume, renewals } = self.reactor.target.arrival(nexus, lun);
+        Arrival { logical_unit: volume.map(|volume| volume.0), moment: renewals }
     }
 
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {

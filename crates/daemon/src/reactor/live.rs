@@ -90,6 +90,22 @@ impl LiveArray {
             }
         }
     }
+
+    /// Ends sessions of initiators that belong to a host which has to prove who it is, and did not when they logged in: what is granted to the
+    /// host is not for whoever came first with its name.
+    fn end_unproven(&self, directory: &Directory) {
+        for member in self.reactor.registry.members() {
+            let session = member.session.borrow();
+            let Some(identity) = session.as_ref().filter(|_| member.since.get().is_some()) else { continue };
+            let now = directory.nexus(&identity.initiator_name);
+            // Another user or secret of the same host is asked for at the next login.
+            let proven = identity.authenticated_as.is_some() && now.host.map(|(id, _)| id) == member.host.get();
+            if now.chap.is_some() && !proven {
+                tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, "session ended: its host has to authenticate now");
+                member.order(Order::Close);
+            }
+        }
+    }
 }
 
 impl Live for LiveArray {
@@ -111,7 +127,7 @@ impl Live for LiveArray {
             Change::ThresholdsChanged { object } => {
                 target.thresholds_changed(object.map(|object| VolumeId(object.0)));
             }
-            Change::WriteCacheChanged { object, .. } => target.mode_parameters_changed(VolumeId(object.0)),
+            Change::WriteCacheChanged { object, .. } => target.write_cache_changed(VolumeId(object.0)),
             Change::PortGroupTransitionBegins { groups } => target.begin_port_group_transition(groups),
             Change::PortGroupTransitionFailed => target.port_group_transition_failed(),
             Change::PortGroupsChanged => self.set_port_groups(directory),
@@ -121,6 +137,7 @@ impl Live for LiveArray {
             | Change::HostRemoved { .. } => self.grant(directory),
         }
         *self.reactor.directory.borrow_mut() = Some(directory.clone());
+        self.end_unproven(directory);
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {

@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
+use uuid::Uuid;
 
 /// What a connection is asked to do by others.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Member {
     pub portal: SocketAddr,
     pub peer: SocketAddr,
     pub session: RefCell<Option<SessionIdentity>>,
+    /// The host that it has logged in as; absent for an initiator that is nobody's.
+    pub host: Cell<Option<Uuid>>,
     pub nexus: Cell<Option<NexusId>>,
     /// It has a normal session.
     pub normal: Cell<bool>,
@@ -155,6 +158,7 @@ impl Registry {
             portal,
             peer,
             session: RefCell::new(None),
+            host: Cell::new(None),
             nexus: Cell::new(None),
             normal: Cell::new(false),
             since: Cell::new(None),

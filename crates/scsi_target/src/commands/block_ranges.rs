@@ -28,7 +28,8 @@ pub(super) fn longest_parameter_list(header_bytes: usize, limits: &TokenLimits) 
 
 /// The parameter list; absent when PARAMETER LIST LENGTH is 0, which is not an error (SBC-4 §5.10.3).
 ///
-/// * `ParameterListLength`: longer than it may be, or than what the initiator sends.
+/// * `TooManySegments`: longer than the most ranges take.
+/// * `ParameterListLength`: longer than what the initiator sends.
 pub(super) fn parameter_list<D: BlockDevice>(
     call: &Invocation<'_, D>,
     header_bytes: usize,
@@ -37,9 +38,10 @@ pub(super) fn parameter_list<D: BlockDevice>(
     if given_bytes == 0 {
         return Ok(None);
     }
-    let longest = longest_parameter_list(header_bytes, &call.target.limits.tokens);
-    if given_bytes > longest {
-        return Err(Fault::ParameterListLength { given_bytes, needed_bytes: longest });
+    let limits = &call.target.limits.tokens;
+    if given_bytes > longest_parameter_list(header_bytes, limits) {
+        let count = given_bytes.saturating_sub(header_bytes as u64).div_ceil(RANGE_BYTES as u64);
+        return Err(Fault::TooManySegments { count, limit: limits.ranges.into() });
     }
     call.parameter_list(given_bytes).map(Some)
 }

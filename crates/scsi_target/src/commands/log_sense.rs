@@ -44,7 +44,8 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
             log::SUPPORTED_SUBPAGES,
         ) => {
             let of_page = |page: &&u8| page_code == log::SUPPORTED_PAGES || **page == page_code;
-            let payload: Vec<u8> = PAGES.iter().filter(of_page).flat_map(|page| [*page, 0]).collect();
+            let payload: Vec<u8> =
+                PAGES.iter().filter(of_page).flat_map(|page| [*page, 0, *page, log::SUPPORTED_SUBPAGES]).collect();
             list(log::subpage(page_code, log::SUPPORTED_SUBPAGES, &payload), pointer)?
         }
         (log::SUPPORTED_PAGES, 0) => list(log::page(page_code, &PAGES), pointer)?,

@@ -28,6 +28,7 @@ mod report_target_port_groups;
 mod request_sense;
 mod reserve;
 mod sanitize;
+mod send_diagnostic;
 mod set_target_port_groups;
 mod start_stop_unit;
 mod synchronize_cache;
@@ -105,6 +106,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &sanitize::BLOCK_ERASE,
     &sanitize::EXIT_FAILURE_MODE,
     &sanitize::OVERWRITE,
+    &send_diagnostic::COMMAND,
     &set_target_port_groups::COMMAND,
     &start_stop_unit::COMMAND,
     &synchronize_cache::SYNCHRONIZE_CACHE_10,
@@ -175,6 +177,7 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         Operation::RequestSense => request_sense::execute(call),
         Operation::Reserve => Box::pin(reserve::execute(call)).await,
         Operation::Sanitize => Box::pin(sanitize::execute(call)).await,
+        Operation::SendDiagnostic => Box::pin(send_diagnostic::execute(call)).await,
         Operation::SetTargetPortGroups => Box::pin(set_target_port_groups::execute(call)).await,
         Operation::StartStopUnit => Box::pin(start_stop_unit::execute(call)).await,
         Operation::SynchronizeCache => Box::pin(synchronize_cache::execute(call)).await,
@@ -296,6 +299,7 @@ pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, devi
         | Operation::ReportTargetPortGroups
         | Operation::RequestSense
         | Operation::Reserve
+        | Operation::SendDiagnostic
         | Operation::StartStopUnit
         | Operation::SynchronizeCache
         | Operation::TestUnitReady => 0,

@@ -7,9 +7,9 @@ fn pages_are_listed() {
     let data = array.lun0().command(&hex!("4d 00 40 00 00 0000 00ff 00")).data_in;
     assert_eq!(data.as_ref(), hex!("00 00 0003 00 0c 2f"));
     let data = array.lun0().command(&hex!("4d 00 40 ff 00 0000 00ff 00")).data_in;
-    assert_eq!(data.as_ref(), hex!("40 ff 0006 0000 0c00 2f00"));
+    assert_eq!(data.as_ref(), hex!("40 ff 000c 0000 00ff 0c00 0cff 2f00 2fff"));
     let data = array.lun0().command(&hex!("4d 00 4c ff 00 0000 00ff 00")).data_in;
-    assert_eq!(data.as_ref(), hex!("4c ff 0002 0c00"));
+    assert_eq!(data.as_ref(), hex!("4c ff 0004 0c00 0cff"));
 }
 
 #[test]

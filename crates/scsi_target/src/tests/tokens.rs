@@ -228,7 +228,7 @@ fn lists_are_checked_as_announced() {
     assert_check(&send(&path, 0x10, &populate_list(0, &[(BLOCKS - 1, 2)])), 0x05, 0x21, 0x00);
     let many: Vec<(u64, u32)> = (0..33).map(|index| (index * 8, 8)).collect();
     assert_good(&send(&path, 0x10, &populate_list(0, &many[..32])));
-    assert_check(&send(&path, 0x10, &populate_list(0, &many)), 0x05, 0x1a, 0x00);
+    assert_check(&send(&path, 0x10, &populate_list(0, &many)), 0x05, 0x26, 0x08);
     let giant = cdb16(0x83, 0x10, 0, u32::MAX);
     assert_eq!(array.target.data_out_bytes(array.a, [0; 8], &giant, u32::MAX), 0);
 
