@@ -31,6 +31,7 @@ fn a_session_learns_what_an_administrator_changed() {
 
     fixture.ok(&["volume", "set", "v1", "--write-cache", "on"]);
     assert_eq!(unit_ready(&mut session), Some((6, 0x2a, 0x01)), "MODE PARAMETERS CHANGED");
+    assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x03)), "INQUIRY DATA HAS CHANGED, for V_SUP");
 
     fixture.array.create_volume("v2", "1G").unwrap();
     assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x0e)), "REPORTED LUNS DATA HAS CHANGED");

@@ -8,6 +8,7 @@ mod full_pool;
 mod host_kit;
 mod integrity;
 mod lab;
+mod live_access;
 mod login_flood;
 mod migrate;
 mod multipath;

@@ -25,6 +25,7 @@ mod token_point_in_time;
 mod token_ranges;
 mod token_revoked;
 mod verify_segment;
+mod write_waiting_for_data;
 mod zero_token;
 
 use super::check::Check;
@@ -53,5 +54,6 @@ pub(super) const CHECKS: &[&Check] = &[
     &token_ranges::CHECK,
     &token_revoked::CHECK,
     &verify_segment::CHECK,
+    &write_waiting_for_data::CHECK,
     &zero_token::CHECK,
 ];

@@ -1,0 +1,32 @@
+//! SEND DIAGNOSTIC (1Dh), SPC-4 §6.44: the default self-test. There are no diagnostic pages, and no self-tests in the background whose results a log page would
+//! keep.
+
+use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::invocation::{Invocation, Reply};
+use crate::sense::Fault;
+use block::BlockDevice;
+use hex_literal::hex;
+
+pub(super) const COMMAND: Command = Command {
+    name: "SEND DIAGNOSTIC",
+    operation: Operation::SendDiagnostic,
+    opcode: scsi::opcode::SEND_DIAGNOSTIC,
+    service_action: None,
+    // PF, SELFTEST, DEVOFFL, UNITOFFL; SELF-TEST CODE and PARAMETER LIST LENGTH have to be 0.
+    cdb_usage: &hex!("1d 17 00 0000 00"),
+    data: DataDirection::None,
+    access: Access::Control,
+    medium: Medium::NotNeeded,
+    unit_attention: UnitAttention::Reported,
+    offload: None,
+};
+
+/// With SELFTEST, what was acknowledged is made durable, which fails when the logical unit cannot store any more; else nothing is asked for.
+pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    const SELFTEST: u8 = 0x04;
+    if call.cdb.bit::<1>(SELFTEST) {
+        call.unit.check_present()?;
+        call.unit.device().flush().await?;
+    }
+    Ok(Reply::good())
+}

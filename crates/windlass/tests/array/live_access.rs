@@ -1,0 +1,94 @@
+//! Grants that change while hosts are logged in.
+
+use crate::fixture::Fixture;
+use conformance::cdb;
+use conformance::initiator::{Session, SessionOptions};
+use conformance::kit::wire::{Pdu, Received, Wire};
+use conformance::url::Url;
+use std::time::{Duration, Instant};
+
+const BLOCKS: u32 = 32;
+
+/// A WRITE was sent to one volume, waits for its data, and meanwhile its LUN is another volume's.
+#[test]
+fn a_write_is_for_the_volume_that_stood_there_when_it_came() {
+    let fixture = Fixture::start("256M", &[]);
+    let url: Url = fixture.array.create_volume("v1", "16M").unwrap().url().parse().unwrap();
+    fixture.ok(&["volume", "create", "v2", "--size", "16M"]);
+    let keys = [("InitialR2T", "Yes"), ("ImmediateData", "No")];
+    let (mut wire, _) = Wire::full_feature(&url, &SessionOptions::default(), &keys).unwrap();
+    wire.settle().unwrap();
+    let bytes = BLOCKS * 512;
+    let write = wire.command(200, 0xa0, bytes, &cdb::write16(0, BLOCKS, false));
+    wire.send(&write).unwrap();
+    let asked = wire.must_receive().unwrap();
+    assert_eq!(asked.opcode(), 0x31, "an R2T");
+
+    let lun = url.lun.to_string();
+    fixture.ok(&["access", "revoke", "v1", "--all", "--yes"]);
+    fixture.ok(&["access", "grant", "v2", "--any", "--lun", &lun]);
+    // The host is told, and its data come all the same.
+    wire.settle().unwrap();
+    let data = vec![0xa5; bytes as usize];
+    wire.send(&Pdu::new(0x05, 0x80, 200).word(20, asked.get(20)).word(28, wire.exp_stat_sn).data(data)).unwrap();
+    let Received::Pdu(answer) = wire.receive().unwrap() else { panic!("no answer to the write") };
+    assert_eq!((answer.opcode(), answer.header[3]), (0x21, 0x02), "CHECK CONDITION");
+    assert_eq!(
+        (answer.data[4] & 0xf, answer.data[14], answer.data[15]),
+        (0x05, 0x25, 0x00),
+        "LOGICAL UNIT NOT SUPPORTED"
+    );
+    drop(wire);
+
+    let mut session = Session::connect(&url, &SessionOptions::default()).unwrap();
+    session.clear_unit_attentions().unwrap();
+    let zeros = vec![0; bytes as usize];
+    assert_eq!(session.read16(0, BLOCKS).unwrap(), zeros, "v2");
+    fixture.ok(&["access", "revoke", "v2", "--all", "--yes"]);
+    fixture.ok(&["access", "grant", "v1", "--any", "--lun", &lun]);
+    session.clear_unit_attentions().unwrap();
+    assert_eq!(session.read16(0, BLOCKS).unwrap(), zeros, "v1");
+}
+
+/// A session that came in through a grant to anybody must not become that of a host which has to prove who it is.
+#[test]
+fn who_did_not_prove_it_is_not_the_host() {
+    let fixture = Fixture::start("256M", &[]);
+    let volume = fixture.array.create_volume("open", "16M").unwrap();
+    let url: Url = volume.url().parse().unwrap();
+    let named = |name: &str| SessionOptions {
+        initiator_name: format!("iqn.2026-01.org.example:{name}"),
+        ..SessionOptions::default()
+    };
+    let mut stranger = Session::connect(&url, &named("victim")).unwrap();
+    let mut other = Session::connect(&url, &named("other")).unwrap();
+    for session in [&mut stranger, &mut other] {
+        session.clear_unit_attentions().unwrap();
+    }
+    let secret = fixture.directory().join("secret");
+    std::fs::write(&secret, "twelve-chars-and-more").unwrap();
+    let source = format!("file:{}", secret.display());
+    let iqn = "iqn.2026-01.org.example:victim";
+    fixture.ok(&["host", "create", "victim", "--iqn", iqn, "--chap-user", "victim", "--chap-secret", &source]);
+    fixture.ok(&["volume", "create", "secret", "--size", "16M"]);
+    fixture.ok(&["access", "grant", "secret", "--host", "victim", "--lun", "7"]);
+    assert!(stranger.report_luns().is_err(), "its session has ended");
+    assert_eq!(other.report_luns().unwrap().len(), 1);
+    assert!(Session::connect(&url, &named("victim")).is_err(), "a login without CHAP");
+
+    // Who has proved it stays when the host gets another secret; the next login wants the new one.
+    let mut proving = url.clone();
+    proving.chap = Some(conformance::url::UserSecret { user: "victim".into(), secret: "twelve-chars-and-more".into() });
+    let mut proven = Session::connect(&proving, &named("victim")).unwrap();
+    proven.clear_unit_attentions().unwrap();
+    assert_eq!(proven.report_luns().unwrap().len(), 2);
+    std::fs::write(&secret, "another-secret-now").unwrap();
+    fixture.ok(&["host", "set", "victim", "--chap-user", "victim", "--chap-secret", &source]);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(200) {
+        assert_eq!(proven.report_luns().unwrap().len(), 2);
+    }
+    let mut again = named("victim");
+    again.qualifier = 2;
+    assert!(Session::connect(&proving, &again).is_err(), "the old secret");
+}
