@@ -334,6 +334,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.perform(nexus, lun, since, request)
     }
 
+    #[expect(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
     fn perform(
         &self,
         nexus: NexusId,
@@ -341,7 +342,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
         since: SinceArrival,
         request: Request,
     ) -> impl Future<Output = Response> {
-        // A block: an async fn would keep its arguments twice.
         async move {
             let cdb = Cdb(request.cdb);
             let nexus = self.nexuses.borrow().get(nexus);
