@@ -158,6 +158,26 @@ impl<C: Catalog + 'static> Control<C> {
         self.portal_list().into_iter().find(named).ok_or_else(not_found)
     }
 
+    /// Whether logins at an address end up at a portal, by the redirections as they are.
+    fn leads_to(&self, address: &str, portal: u16) -> bool {
+        let portals = self.portal_list();
+        let mut address = address.to_owned();
+        // Longer chains are circles of others.
+        for _ in 0..=portals.len() {
+            let is_there =
+                |view: &&PortalView| view.portal.advertised == address || view.portal.listen.to_string() == address;
+            let Some(view) = portals.iter().find(is_there) else { return false };
+            if view.identifier == portal {
+                return true;
+            }
+            match &view.redirect {
+                Some(next) => address.clone_from(&next.address),
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// Changes group or redirection of a portal.
     ///
     /// Errors: `LastPath` when its new group is not active and hosts have no other path; `InvalidSetting` for an address that is none or its
@@ -183,8 +203,9 @@ impl<C: Catalog + 'static> Control<C> {
         match set.redirect {
             Some(Some(redirect)) => {
                 check_address(&redirect.address)?;
-                if redirect.address == view.portal.advertised || redirect.address == view.portal.listen.to_string() {
-                    let message = format!("portal {} cannot send logins to itself", set.portal);
+                if self.leads_to(&redirect.address, view.identifier) {
+                    let message =
+                        format!("portal {} cannot send logins to itself, nor to one that sends them back", set.portal);
                     return Err(ControlError::InvalidSetting(message));
                 }
                 record.redirect = Some(redirect);

@@ -122,13 +122,16 @@ fn hosts_set_states_explicitly() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let array = Array::new();
-    let redirect = |address: &str| {
+    let redirect_of = |portal: &str, address: &str| {
         let redirect = RedirectRecord { address: address.into(), permanently: false };
-        let set = PortalSet { portal: "1".into(), redirect: Some(Some(redirect)), ..PortalSet::default() };
+        let set = PortalSet { portal: portal.into(), redirect: Some(Some(redirect)), ..PortalSet::default() };
         array.run(Action::PortalSet(set))
     };
+    let redirect = |address: &str| redirect_of("1", address);
     assert_eq!(redirect("192.0.2.10:3260").unwrap_err().code(), "invalid-setting");
     assert_eq!(redirect("elsewhere").unwrap_err().code(), "invalid-setting");
+    redirect_of("2", "192.0.2.10:3260").unwrap();
+    assert_eq!(redirect("192.0.2.11:3260").unwrap_err().code(), "invalid-setting", "which sends them back");
     redirect("array-b.example.org:3260").unwrap();
     let none = PortalSet { portal: "1".into(), redirect: Some(None), ..PortalSet::default() };
     array.run(Action::PortalSet(none)).unwrap();

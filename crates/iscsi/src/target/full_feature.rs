@@ -66,7 +66,10 @@ impl Connection {
         self.remove_task(task);
         self.open_window();
 
-        let (residual_flags, residual) = residual(u64::from(expected), response.transfer_bytes);
+        // What cannot go the way that the command wants was not transferred: Data-In without the R bit, and anything without R and W.
+        let against = write && !read && !response.data_in.is_empty();
+        let expected = if read || write { u64::from(expected) } else { 0 };
+        let (residual_flags, residual) = residual(expected, if against { 0 } else { response.transfer_bytes });
         let mut data = response.data_in;
         data.truncate(expected_data_in as usize);
         let collapse = read && !write && !data.is_empty() && response.status == 0 && response.sense.is_empty();

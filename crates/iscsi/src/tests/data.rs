@@ -165,6 +165,9 @@ fn residuals_are_exact() {
             "WRITE of {blocks} blocks, {expected} bytes expected"
         );
     }
+    // What cannot go the way that the command wants was not transferred.
+    let read = pair.run(&read10(0, 1), TransferRequest::Out(Bytes::from(vec![0; 512])));
+    assert_eq!((read.status, read.residual), (0, 512));
     // Never more written than the CDB says, nor than the initiator sent.
     assert!(pair.medium[100 * 512..101 * 512].iter().all(|byte| *byte == 0x5A));
     assert!(pair.medium[101 * 512..102 * 512].iter().all(|byte| *byte == 0xA5));
