@@ -53,6 +53,13 @@ pub enum ProbeError {
     Start(#[from] std::io::Error),
 }
 
+impl ProbeError {
+    /// The range was not put back because the session broke: another one may do it.
+    fn is_lost(&self) -> bool {
+        matches!(self, Self::NotRestored { reason, .. } if reason.is_lost())
+    }
+}
+
 /// How long an array that went away in the middle of a write test is waited for, and how often it is tried.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
@@ -102,8 +109,7 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
         // Whatever came of it, the range is put back first; and what was sent lands before that.
         tokio::join!(first.at_rest(options.session.timeout), second.at_rest(options.session.timeout));
         match scratch.restore(&subject.unit).await {
-            Err(ProbeError::NotRestored { reason: DeviceError::Lost(reason), lba, blocks }) => {
-                let lost = ProbeError::NotRestored { reason: DeviceError::Lost(reason), lba, blocks };
+            Err(lost @ ProbeError::NotRestored { .. }) if lost.is_lost() => {
                 restore_anew(url, options, &subject, &scratch, lost).await?;
             }
             restored => restored?,
@@ -135,7 +141,7 @@ async fn restore_anew(
         if unit.identity().naa == subject.identity().naa && unit.identity().blocks == subject.identity().blocks {
             match scratch.restore(&unit).await {
                 Ok(()) => return Ok(()),
-                Err(ProbeError::NotRestored { reason: DeviceError::Lost(_), .. }) => {}
+                Err(error) if error.is_lost() => {}
                 Err(error) => return Err(error),
             }
         }

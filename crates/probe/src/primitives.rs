@@ -114,9 +114,9 @@ impl Verdict {
 
     /// What follows from a command that failed; `Err` when nothing follows because the session broke.
     pub(crate) fn failed(primitive: Primitive, error: DeviceError) -> Result<Self, DeviceError> {
-        match error {
-            DeviceError::Lost(_) => Err(error),
-            _ => Ok(Self::new(primitive, Status::NotSupported, error.to_string())),
+        match error.is_lost() {
+            true => Err(error),
+            false => Ok(Self::new(primitive, Status::NotSupported, error.to_string())),
         }
     }
 

@@ -97,7 +97,7 @@ pub(crate) async fn is_unmapped(subject: &Subject, lba: u64, blocks: u64) -> Res
     let command = subject.unit.run("GET LBA STATUS", cdb::get_lba_status(lba, 24), TransferRequest::In(24));
     let answer = match command.await {
         Ok(answer) => answer,
-        Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+        Err(error) if error.is_lost() => return Err(error),
         Err(_) => return Ok(None),
     };
     let (Some(count), Some(status)) = (answer.get(16..20), answer.get(20)) else { return Ok(None) };
