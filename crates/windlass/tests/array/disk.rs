@@ -347,6 +347,9 @@ fn a_clone_that_is_refused_leaves_an_interrupted_one_as_it_was() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-d", "thin"]);
     assert!(status == 4 && said.contains("--resume"), "{status}: {said}");
+    // Asked for another format, it said that the disk had been open since; and after that this was so.
+    let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-N", "--resume", "-d", "eagerzeroedthick"]);
+    assert!(status == 2 && said.contains("was begun as thin: go on with  -d thin"), "{status}: {said}");
     assert!(host.json(&words)["resumed_bytes"].as_u64().unwrap() > 0);
     // What no file can have is refused for a disk that grows as for a new one.
     let (status, said) = host.fails(&["disk", "grow", &copy, "-c", "1E"]);

@@ -110,3 +110,95 @@ fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
         "{said}"
     );
 }
+
+/// Kills a copy without a word so long after its first note.
+fn killed_copy(host: &Host<'_>, words: &[&str], milliseconds: u64) {
+    let mut child = begin(host, words);
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A copy that had noted nothing yet, or what lay behind its last note, went on over what somebody had put there since.
+#[test]
+fn a_copy_goes_on_only_over_what_it_has_written_itself() {
+    let fixture = Fixture::start("2G", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "256M"), host.unit("to", "512M"));
+    let mut source = fixture.log_in("from");
+    fill(&mut source, 256);
+    let named = fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
+    let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
+    // What was written behind the last note is the copy's own, and is no reason to ask.
+    for milliseconds in [0, 50, 100, 200] {
+        killed_copy(&host, &clone, milliseconds);
+    }
+    host.ok(&clone);
+    let mut target = fixture.log_in_as("reader", "to");
+    for piece in 0..256 {
+        assert!(
+            source.read16(piece * 2048, 2048).unwrap() == target.read16(piece * 2048, 2048).unwrap(),
+            "MiB {piece}"
+        );
+    }
+    // Somebody else's data far behind.
+    host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
+    killed_copy(&host, &clone, 0);
+    target.write16(1_000_000, vec![9; 4096].into()).unwrap();
+    let (status, words) = host.fails(&clone);
+    assert!(status == 4 && words.contains("holds data: the") && words.contains("--destroy-data naa."), "{words}");
+    assert_eq!(target.read16(1_000_000, 8).unwrap(), vec![9; 4096]);
+    // And where the copy has been.
+    host.ok(&["datastore", "format", &to, "--name", "precious", "--destroy-data", &named]);
+    host.ok(&["disk", "create", "-c", "8M", "-d", "thin", &format!("{to}#theirs")]);
+    let (status, words) = host.fails(&clone);
+    assert!(status == 4 && words.contains("is not what the copy that was interrupted can have left there"), "{words}");
+    assert_eq!(host.json(&["datastore", "ls", &to])[0]["name"], "theirs");
+    assert!(host.ok(&["datastore", "check", &to]).contains(": clean"));
+    // The copy of another one: there is nothing to delete but the note.
+    let other = host.unit("other", "256M");
+    let (status, words) = host.fails(&["disk", "clone", &other, &to, "--resume"]);
+    assert!(status == 2 && words.contains("to begin anew, remove ") && words.contains("/clone-naa."), "{words}");
+    host.ok(&[&clone[..], &["--destroy-data", &named]].concat());
+    source.clear_unit_attentions().unwrap();
+    target.clear_unit_attentions().unwrap();
+    assert_eq!(source.read16(0, 2048).unwrap(), target.read16(0, 2048).unwrap());
+}
+
+/// One logical unit has as many URLs as it has portals.
+#[test]
+fn a_unit_is_not_copied_to_itself() {
+    let fixture = Fixture::start("512M", &[]);
+    let host = Host::new(&fixture);
+    let url = host.unit("one", "128M");
+    let naa = fixture.json(&["volume", "show", "one"])["naa"].as_str().unwrap().to_owned();
+    host.ok(&["datastore", "format", &url]);
+    let alias = url.replace("127.0.0.1", "localhost");
+    let (disk, there) = (format!("{url}#disk"), format!("{alias}#other"));
+    host.ok(&["disk", "create", "-c", "8M", &disk]);
+    for (from, to, says) in [
+        (&url, &alias, "lead to the same logical unit"),
+        (&url, &there, "is on the logical unit that it is to hold"),
+        (&disk, &alias, "is on the logical unit that it is to overwrite"),
+    ] {
+        for verb in ["clone", "migrate"] {
+            let named: &[&str] = if to.contains('#') { &[] } else { &["--destroy-data", &naa] };
+            let (status, words) = host.fails(&[&["disk", verb, from, to][..], named].concat());
+            assert!(status == 2 && words.contains(says), "{verb}: {status} {words}");
+        }
+    }
+    assert_eq!(host.json(&["datastore", "ls", &url]).as_array().unwrap().len(), 1);
+}
+
+/// What was overwritten is gone, and was not told unless the copy was interrupted.
+#[test]
+fn a_copy_that_fails_says_how_much_it_has_overwritten() {
+    let fixture = Fixture::start("256M", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "256M"), host.unit("to", "256M"));
+    fill(&mut fixture.log_in("from"), 150);
+    let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
+    assert!(status == 6 && words.contains(" are overwritten, the rest is as it was; iscsi://"), "{status}: {words}");
+    let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
+    assert!(status == 4 && words.contains("holds data"), "{status}: {words}");
+}
