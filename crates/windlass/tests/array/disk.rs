@@ -94,7 +94,7 @@ fn disks_are_made_cloned_grown_and_deleted_in_both_spellings() {
     host.ok(&["disk", "-w", &at(&two, "by-host")]);
     host.ok(&["disk", "-X", "80M", &disk]);
     host.ok(&["disk", "grow", &disk, "-c", "96M"]);
-    host.ok(&["disk", "-E", &disk, "vm/other"]);
+    assert_eq!(host.ok(&["disk", "-E", &disk, "vm/other", "-q"]), "");
     let disk = at(&one, "vm/other");
     // Snapshots and linked clones.
     host.ok(&["disk", "snapshot", &disk, "vm/snapshot"]);

@@ -167,6 +167,19 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
             assert!(said.contains(expected), "{words:?}: {said}");
         }
         assert_eq!(disk.read(0, MIB).await.unwrap(), pattern(5, MIB));
+        // Who is alive is told from who died and is still written down.
+        let hosts = async || {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+            command.args(["datastore", "list", &url, "--no-headers"]).stdin(std::process::Stdio::null());
+            let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+            String::from_utf8(listed.stdout).unwrap()
+        };
+        assert!(hosts().await.contains("  1  iscsi://"));
+        let other = Host { name: "silent".into() };
+        let dead = Datastore::mount(unit.clone(), mover(Settings::default()), other).await.unwrap();
+        drop(dead);
+        let listed = hosts().await;
+        assert!(listed.contains("  1 (1 silent)  iscsi://"), "{listed}");
         disk.close().await.unwrap();
         heartbeat.abort();
         store.unmount().await.unwrap();
