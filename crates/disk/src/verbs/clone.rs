@@ -123,7 +123,7 @@ fn unlike(
     }
     let name = format_name(begun_as);
     let words = format!("the copy at {to} was begun as {name}: go on with  -d {name},  or {remove}");
-    (begun_as != format).then(|| (DiskError::Usage(words), true))
+    (begun_as != format).then_some((DiskError::Usage(words), true))
 }
 
 /// Returns the size, and how much an earlier command had copied.
