@@ -131,12 +131,22 @@ pub enum DeviceError {
         /// SCSI status.
         status: u8,
     },
-    /// The connection is gone, or nothing came in time: what the command did is not known.
+    /// The connection is gone: what the command did is not known.
     #[error("{0}")]
     Lost(String),
+    /// Nothing came in time, and the connection is given up: what the command did is not known.
+    #[error("{0}")]
+    TimedOut(String),
     /// [`crate::DataMover::interrupt`] was called.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl DeviceError {
+    /// True when it is not known what the command did: [`Self::Lost`] and [`Self::TimedOut`].
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::TimedOut(_))
+    }
 }
 
 /// A logical unit as a host sees it. Commands may overlap in time; an acknowledged write is seen by every later read of any host.

@@ -42,7 +42,7 @@ impl DataMover {
 
     /// Writes `new` where `expected` is, in one step that no other host can come between. False when something else is there.
     ///
-    /// Errors: after [`DeviceError::Lost`] it is not known whether `new` was written.
+    /// Errors: after one that [`DeviceError::is_lost`] it is not known whether `new` was written.
     pub async fn update<D: Device>(
         &self,
         device: &D,

@@ -104,12 +104,13 @@ impl DiskError {
         const EXISTS: (u8, &str) = (4, "conflict");
         const NO_SPACE: (u8, &str) = (6, "no-space");
         const UNREACHABLE: (u8, &str) = (7, "unreachable");
+        const TIMED_OUT: (u8, &str) = (8, "timed-out");
         match self {
             Self::Usage(_) | Self::OtherName { .. } => (2, "usage"),
             Self::HoldsData { .. } => EXISTS,
             Self::Mounted { .. } => IN_USE,
             Self::Session(error) => match error {
-                SessionError::Timeout { .. } => (8, "timed-out"),
+                SessionError::Timeout { .. } => TIMED_OUT,
                 SessionError::Connect { .. } | SessionError::Lost { .. } => UNREACHABLE,
                 SessionError::Login { status, .. } => match *status {
                     LoginStatus::AUTHENTICATION_FAILURE | LoginStatus::AUTHORIZATION_FAILURE => (5, "denied"),
@@ -118,7 +119,8 @@ impl DiskError {
                 },
             },
             Self::Unit(error) => match error {
-                ProbeError::Session(SessionError::Timeout { .. }) => (8, "timed-out"),
+                ProbeError::Session(SessionError::Timeout { .. })
+                | ProbeError::Command { error: DeviceError::TimedOut(_), .. } => TIMED_OUT,
                 ProbeError::Session(_) => UNREACHABLE,
                 ProbeError::NoDisk { .. } => NOT_FOUND,
                 // LOGICAL UNIT NOT SUPPORTED
@@ -132,6 +134,7 @@ impl DiskError {
             Self::Device { error, .. } => match error {
                 DeviceError::Full => NO_SPACE,
                 DeviceError::Lost(_) => UNREACHABLE,
+                DeviceError::TimedOut(_) => TIMED_OUT,
                 DeviceError::ReservationConflict => IN_USE,
                 _ => FAILED,
             },
@@ -186,7 +189,9 @@ impl DiskError {
             Self::Unit(_) if self.class().0 == 3 => {
                 "the array shows this initiator nothing at that LUN; was access granted?".into()
             }
-            Self::Session(_) | Self::Device { error: DeviceError::Lost(_), .. } | Self::Unit(ProbeError::Session(_)) => {
+            Self::Session(_)
+            | Self::Device { error: DeviceError::Lost(_) | DeviceError::TimedOut(_), .. }
+            | Self::Unit(ProbeError::Session(_) | ProbeError::Command { error: DeviceError::TimedOut(_), .. }) => {
                 "the array is gone or does not answer; when it is back, give the command again: what was half made goes by itself, and with --resume it is gone on with".into()
             }
             Self::Device { error: DeviceError::Full, .. } => {

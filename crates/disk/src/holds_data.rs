@@ -44,17 +44,21 @@ pub(crate) async fn check_destroy(
 
 /// What was found, in words; `None` when there is nothing.
 pub async fn holds_data(unit: &LogicalUnit) -> Result<Option<String>, DeviceError> {
-    let mapped = unit
-        .mapped(0..unit.identity().blocks, Some(READ_BYTES / u64::from(unit.identity().block_bytes.max(1))))
-        .await?;
+    holds_data_from(unit, 0).await
+}
+
+/// The same of the blocks from `lba` on.
+pub(crate) async fn holds_data_from(unit: &LogicalUnit, lba: u64) -> Result<Option<String>, DeviceError> {
+    let limit = READ_BYTES / u64::from(unit.identity().block_bytes.max(1));
+    let mapped = unit.mapped(lba..unit.identity().blocks, Some(limit)).await?;
     let block_bytes = u64::from(unit.identity().block_bytes.max(1));
     let step = (STEP_BYTES / block_bytes).max(1);
     let (extents, all) = match mapped {
         Some((extents, all)) => (extents, all),
         None => {
             let blocks = unit.identity().blocks;
-            let part = (READ_BYTES / 2 / block_bytes).min(blocks);
-            (vec![Extent { lba: 0, blocks: part }, Extent { lba: blocks - part, blocks: part }], true)
+            let part = (READ_BYTES / 2 / block_bytes).min(blocks.saturating_sub(lba));
+            (vec![Extent { lba, blocks: part }, Extent { lba: blocks - part, blocks: part }], true)
         }
     };
     for extent in extents {

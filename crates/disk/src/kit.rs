@@ -185,6 +185,31 @@ impl Kit {
         }
     }
 
+    /// Refuses to copy or move a whole logical unit to itself, to a disk on it, or from one: whatever the portal, one unit has one designator.
+    pub(crate) async fn check_apart(&self, from: &Location, to: &Location) -> Result<(), DiskError> {
+        if from == to {
+            return Err(DiskError::Usage(format!("{from} is source and destination")));
+        }
+        if from.disk.is_some() && to.disk.is_some() {
+            return Ok(());
+        }
+        let (one, other) = (self.unit(&from.url).await?, self.unit(&to.url).await?);
+        let same = match (one.designator(), other.designator()) {
+            (Some(one), Some(other)) => one == other,
+            _ => (&from.url.target, from.url.lun) == (&to.url.target, to.url.lun),
+        };
+        match (same, &from.disk, &to.disk) {
+            (false, ..) => Ok(()),
+            (true, None, None) => Err(DiskError::Usage(format!("{from} and {to} lead to the same logical unit"))),
+            (true, None, Some(_)) => {
+                Err(DiskError::Usage(format!("{to} is on the logical unit that it is to hold: {from}")))
+            }
+            (true, Some(_), _) => {
+                Err(DiskError::Usage(format!("{from} is on the logical unit that it is to overwrite: {to}")))
+            }
+        }
+    }
+
     /// The datastore and the name of a disk that has to be on one.
     pub async fn on_datastore<'a>(
         &self,

@@ -218,11 +218,11 @@ impl LogicalUnit {
     async fn knows_compare_and_write(&self) -> Result<bool, DeviceError> {
         let block = match self.read_blocks(0, 1).await {
             Ok(block) => block,
-            Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+            Err(error) if error.is_lost() => return Err(error),
             Err(_) => return Ok(true),
         };
         match self.compare_and_write(0, block.clone(), block).await {
-            Err(DeviceError::Lost(reason)) => Err(DeviceError::Lost(reason)),
+            Err(error) if error.is_lost() => Err(error),
             Err(DeviceError::NotSupported(_)) => Ok(false),
             Ok(_) | Err(_) => Ok(true),
         }
@@ -257,7 +257,7 @@ impl LogicalUnit {
                 // 0: no limit but that of the descriptor.
                 limits.copy_segment = if bytes == 0 { u64::from(u16::MAX) } else { bytes / block_bytes };
             }
-            Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+            Err(error) if error.is_lost() => return Err(error),
             Err(_) => {}
         }
         Ok(limits)
@@ -271,7 +271,7 @@ impl LogicalUnit {
         while at < of.end {
             let runs = match self.provisioning(at).await {
                 Ok(runs) => runs,
-                Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+                Err(error) if error.is_lost() => return Err(error),
                 Err(_) if at == of.start => return Ok(None),
                 Err(error) => return Err(error),
             };
@@ -320,7 +320,7 @@ impl LogicalUnit {
     pub async fn page(&self, page: u8) -> Result<Option<Bytes>, DeviceError> {
         match self.inquiry(Some(page)).await {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(DeviceError::Lost(reason)) => Err(DeviceError::Lost(reason)),
+            Err(error) if error.is_lost() => Err(error),
             Err(_) => Ok(None),
         }
     }
@@ -349,7 +349,7 @@ impl LogicalUnit {
         let mut retries = 0;
         loop {
             let sent = self.session.execute(self.lun, cdb, transfer.clone()).await;
-            let completion = sent.map_err(|error| DeviceError::Lost(error.to_string()))?;
+            let completion = sent.map_err(lost)?;
             let again = match completion.status {
                 BUSY | TASK_SET_FULL => {
                     tokio::time::sleep(RETRY_PAUSE).await;
@@ -363,6 +363,14 @@ impl LogicalUnit {
             }
             retries += 1;
         }
+    }
+}
+
+/// The session broke before the answer.
+fn lost(error: SessionError) -> DeviceError {
+    match error {
+        SessionError::Timeout { .. } => DeviceError::TimedOut(error.to_string()),
+        _ => DeviceError::Lost(error.to_string()),
     }
 }
 

@@ -92,12 +92,10 @@ pub enum LabError {
 impl LabError {
     /// True when the array does not answer any more: no other case can run either.
     pub(crate) fn is_gone(&self) -> bool {
-        matches!(
-            self,
-            Self::Session(_)
-                | Self::Unit(ProbeError::Session(_))
-                | Self::Device(DeviceError::Lost(_))
-                | Self::Datastore(DatastoreError::Device(DeviceError::Lost(_)))
-        )
+        match self {
+            Self::Session(_) | Self::Unit(ProbeError::Session(_)) => true,
+            Self::Device(error) | Self::Datastore(DatastoreError::Device(error)) => error.is_lost(),
+            _ => false,
+        }
     }
 }

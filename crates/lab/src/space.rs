@@ -63,7 +63,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 async fn mapped(unit: &LogicalUnit, place: Place) -> Result<Option<u64>, DeviceError> {
     use data_mover::Device;
     match unit.mapped(place.first..place.first + place.blocks, None).await {
-        Err(error @ DeviceError::Lost(_)) => Err(error),
+        Err(error) if error.is_lost() => Err(error),
         Err(_) | Ok(None) => Ok(None),
         Ok(Some((extents, _))) => {
             let blocks: u64 = extents.iter().map(|extent| extent.blocks).sum();
@@ -79,7 +79,7 @@ async fn available(unit: &LogicalUnit) -> Result<(Option<u64>, u64), DeviceError
     let log = unit.run("LOG SENSE", cdb::padded(&LOG_SENSE), TransferRequest::In(LOG_BYTES)).await;
     let page = match log {
         Ok(page) => page,
-        Err(error @ DeviceError::Lost(_)) => return Err(error),
+        Err(error) if error.is_lost() => return Err(error),
         Err(_) => return Ok((None, 0)),
     };
     let grain = 1_u64.checked_shl(exponent.into()).unwrap_or(0).saturating_mul(unit.identity().block_bytes.into());

@@ -7,7 +7,7 @@ use crate::host::Connection;
 use crate::outcome::Way;
 use crate::random::Random;
 use crate::results::Subject;
-use data_mover::{DataMover, DeviceError, Extent, Identity, Settings};
+use data_mover::{DataMover, Extent, Identity, Settings};
 use datastore::Datastore;
 use futures_util::future;
 use iscsi_initiator::url::Url;
@@ -115,7 +115,7 @@ async fn mapped_data_at(unit: &Unit, iscsi: &LogicalUnit) -> Result<Option<u64>,
     let limit = MAPPED_BYTES / u64::from(identity.block_bytes.max(1));
     let (extents, all) = match iscsi.mapped(0..identity.blocks, Some(limit)).await {
         Ok(Some(mapped)) => mapped,
-        Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason).into()),
+        Err(error) if error.is_lost() => return Err(error.into()),
         Ok(None) | Err(_) => return data_at(unit).await,
     };
     let last = extents.last().map_or(0, |last| last.lba + last.blocks - 1);
@@ -179,8 +179,9 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
         future::join_all(connection.sessions.iter().map(|session| session.at_rest(AT_REST))).await;
         // Reservations that it left; the unit need not know the command.
         for unit in &connection.units {
-            if let Err(error @ DeviceError::Lost(_)) = unit.release().await {
-                return Err(error.into());
+            match unit.release().await {
+                Err(error) if error.is_lost() => return Err(error.into()),
+                _ => {}
             }
         }
     }

@@ -236,6 +236,8 @@ fn futures_executor_free<T>(work: impl Future<Output = Result<T, crate::LabError
 #[test]
 fn an_error_is_the_array_s_end_only_when_the_connection_is_lost() {
     let error = |error: DeviceError| crate::LabError::from(error).is_gone();
-    assert!(error(DeviceError::Lost("x".into())) && !error(DeviceError::Full));
+    assert!(
+        error(DeviceError::Lost("x".into())) && error(DeviceError::TimedOut("x".into())) && !error(DeviceError::Full)
+    );
     assert!(!crate::LabError::WrongData("x".into()).is_gone());
 }

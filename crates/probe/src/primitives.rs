@@ -18,7 +18,7 @@ pub enum Status {
     Supported,
     /// It does not.
     NotSupported,
-    /// The unit does not say, and it was not tried.
+    /// It could not be tried.
     Unknown,
 }
 
@@ -85,7 +85,7 @@ impl Primitive {
         };
         match announced {
             true => {
-                Verdict::new(self, Status::Supported, format!("announced by {from}; not tried: --write-test proves it"))
+                Verdict::new(self, Status::Supported, format!("announced, not tried ({from}): --write-test proves it"))
             }
             false => Verdict::new(self, Status::NotSupported, format!("not announced by {from}")),
         }
@@ -112,12 +112,14 @@ impl Verdict {
         Self { primitive, status, reason: reason.into(), latency: None, wire_bytes: None }
     }
 
-    /// What follows from a command that failed; `Err` when nothing follows because the session broke.
+    /// What follows from a command that failed; `Err` when nothing follows because the session broke. Without space, or past another host's reservation,
+    /// nothing was tried.
     pub(crate) fn failed(primitive: Primitive, error: DeviceError) -> Result<Self, DeviceError> {
-        match error {
-            DeviceError::Lost(_) => Err(error),
-            _ => Ok(Self::new(primitive, Status::NotSupported, error.to_string())),
-        }
+        let status = match &error {
+            DeviceError::Full | DeviceError::ReservationConflict => Status::Unknown,
+            _ => Status::NotSupported,
+        };
+        if error.is_lost() { Err(error) } else { Ok(Self::new(primitive, status, error.to_string())) }
     }
 
     pub(crate) fn wrong(primitive: Primitive, reason: impl Into<String>) -> Self {

@@ -1,13 +1,13 @@
 //! What was found, for people, for programs, and as esxcli prints it.
 
-use crate::Subject;
 use crate::primitives::{Status, Verdict};
+use crate::{ProbeError, Subject};
 use data_mover::{Device, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Everything about a logical unit.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Report {
     /// T10 vendor identification.
     pub vendor: String,
@@ -29,8 +29,10 @@ pub struct Report {
     pub write_test: bool,
     /// What keeps a host from telling the unit from others.
     pub problems: Vec<String>,
-    /// The primitives.
+    /// The primitives; with [`Self::failed`] those that were known by then.
     pub verdicts: Vec<Verdict>,
+    /// What ended the write test early, or kept what was there from being put back.
+    pub failed: Option<ProbeError>,
 }
 
 fn text(bytes: Option<&[u8]>) -> String {
@@ -67,13 +69,17 @@ impl Report {
             write_test,
             problems,
             verdicts: Vec::new(),
+            failed: None,
         }
     }
 
     /// True when everything is there that a VMware host looks for.
     pub fn is_complete(&self) -> bool {
         let shown = self.verdicts.iter().filter(|verdict| verdict.primitive.esxcli_name().is_some());
-        self.problems.is_empty() && shown.clone().count() == 4 && shown.clone().all(|v| v.status == Status::Supported)
+        self.problems.is_empty()
+            && self.failed.is_none()
+            && shown.clone().count() == 4
+            && shown.clone().all(|v| v.status == Status::Supported)
     }
 
     /// How to bind VMware's plug-in to units like this.
@@ -157,6 +163,7 @@ impl Report {
             "write_test": self.write_test,
             "complete": self.is_complete(),
             "problems": self.problems,
+            "failed": self.failed.as_ref().map(ToString::to_string),
             "claim_rule": self.claim_rule(),
             "primitives": self.verdicts.iter().map(primitive).collect::<Vec<_>>(),
         });

@@ -1,28 +1,77 @@
 //! A range to work on. Blocks that nothing is stored in are taken if the unit says which; else the last ones. Their content is kept, and put back.
+//!
+//! Nobody can be kept from using the unit meanwhile. So it is noted of each block what the test may have left there; a block that holds anything else is
+//! somebody's, and nothing is put over it.
 
 use crate::{ProbeError, Subject};
 use bytes::Bytes;
 use data_mover::{Device, DeviceError, Extent};
 use iscsi::initiator::TransferRequest;
-use iscsi_initiator::{LogicalUnit, cdb};
+use iscsi_initiator::cdb;
+use std::cell::RefCell;
 
 /// Bytes of the range: three parts of 64 KiB.
 const PART_BYTES: u64 = 64 << 10;
 const PARTS: u64 = 3;
-/// Bytes moved by one command.
-const STEP_BYTES: u64 = 64 << 10;
 /// The range begins at a multiple of this, so that units with a coarse grain can free it.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
 /// Where unmapped space is looked for, from the end of the unit.
 const TRIES: u64 = 64;
+/// Bytes of a block of which only the first ones are not known: a number that two sessions count up.
+const COUNT_BYTES: usize = 4;
 
+/// What the test may have left in a block.
+#[derive(Clone, Debug)]
+enum Image {
+    Data(Bytes),
+    /// This, with any number at the beginning.
+    Counted(Bytes),
+    /// Blocks were unmapped of a unit that does not say what they read as then.
+    Anything,
+}
+
+impl Image {
+    fn is(&self, block: &[u8]) -> bool {
+        match self {
+            Self::Data(data) => data == block,
+            Self::Counted(data) => data.get(COUNT_BYTES..) == block.get(COUNT_BYTES..),
+            Self::Anything => true,
+        }
+    }
+}
+
+/// What was written to a block, in order.
+#[derive(Clone, Debug, Default)]
+struct History {
+    images: Vec<Image>,
+    /// Those before were seen to be gone.
+    since: usize,
+}
+
+/// What a block was found to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// What it held before the test.
+    Kept,
+    /// What the test has left there.
+    Ours,
+    /// Something else.
+    Foreign,
+}
+
+#[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) lba: u64,
     /// Blocks of a part.
     pub(crate) part: u64,
+    block_bytes: usize,
+    /// What was there, a part in each.
     kept: Vec<Bytes>,
+    blocks: RefCell<Vec<History>>,
     /// Nothing was stored there.
     unmapped: bool,
+    /// LBPRZ.
+    reads_zeros: bool,
 }
 
 impl Scratch {
@@ -56,13 +105,26 @@ impl Scratch {
                 None => break,
             }
         }
-        let (lba, unmapped) = chosen;
-        let step = STEP_BYTES / block_bytes;
-        let mut kept = Vec::new();
-        for from in (0..part * PARTS).step_by(usize::try_from(step).unwrap_or(1)) {
-            kept.push(unit.read(Extent { lba: lba + from, blocks: step }).await?);
+        Ok(Self::keep(unit, chosen, unit.reads_zeros()).await?)
+    }
+
+    /// Keeps what is at `lba`.
+    async fn keep(unit: &impl Device, (lba, unmapped): (u64, bool), reads_zeros: bool) -> Result<Self, DeviceError> {
+        let block_bytes = u64::from(unit.identity().block_bytes.max(1));
+        let part = PART_BYTES / block_bytes;
+        let mut scratch = Self {
+            lba,
+            part,
+            block_bytes: usize::try_from(block_bytes).unwrap_or(usize::MAX),
+            kept: Vec::new(),
+            blocks: RefCell::new((0..part * PARTS).map(|_| History::default()).collect()),
+            unmapped,
+            reads_zeros,
+        };
+        for part in 0..PARTS {
+            scratch.kept.push(unit.read(scratch.extent(part)).await?);
         }
-        Ok(Self { lba, part, kept, unmapped })
+        Ok(scratch)
     }
 
     /// First block of a part.
@@ -75,18 +137,150 @@ impl Scratch {
         Extent { lba: self.at(part), blocks: self.part }
     }
 
-    /// Puts back what was there.
-    pub(crate) async fn restore(&self, unit: &LogicalUnit) -> Result<(), ProbeError> {
-        let blocks = self.part * PARTS;
-        let failed = |reason| ProbeError::NotRestored { lba: self.lba, blocks, reason };
-        let mut lba = self.lba;
-        for data in &self.kept {
-            let count = data.len() as u64 / u64::from(unit.identity().block_bytes);
-            unit.write(lba, data.clone()).await.map_err(failed)?;
-            lba += count;
+    /// Does something to each block of `data`, which lies at `lba`.
+    fn each(&self, lba: u64, data: &Bytes, mut change: impl FnMut(&mut History, Bytes)) {
+        let first = usize::try_from(lba.saturating_sub(self.lba)).unwrap_or(usize::MAX);
+        let mut blocks = self.blocks.borrow_mut();
+        for (history, at) in blocks.iter_mut().skip(first).zip((0..data.len()).step_by(self.block_bytes)) {
+            change(history, data.slice(at..data.len().min(at + self.block_bytes)));
         }
+    }
+
+    /// To be called before a command is sent that leaves this in blocks from `lba` on.
+    pub(crate) fn note(&self, lba: u64, data: &Bytes) {
+        self.each(lba, data, |history, block| history.images.push(Image::Data(block)));
+    }
+
+    /// The same for commands that leave this, with any number in its first four bytes.
+    pub(crate) fn note_counted(&self, lba: u64, block: &Bytes) {
+        self.each(lba, block, |history, block| history.images.push(Image::Counted(block)));
+    }
+
+    /// The same for an UNMAP.
+    pub(crate) fn note_unmap(&self, extent: Extent) {
+        let bytes = usize::try_from(extent.blocks).unwrap_or(0).saturating_mul(self.block_bytes);
+        self.each(extent.lba, &Bytes::from(vec![0; bytes]), |history, zeros| {
+            history.images.push(if self.reads_zeros { Image::Data(zeros) } else { Image::Anything });
+        });
+    }
+
+    /// To be called when blocks were read and hold this, as they should: what was there before is gone.
+    pub(crate) fn settle(&self, lba: u64, data: &Bytes) {
+        self.each(lba, data, |history, block| {
+            history.since = history.images.len();
+            history.images.push(Image::Data(block));
+        });
+    }
+
+    /// WRITE, with [`Self::note`].
+    pub(crate) async fn write(&self, unit: &impl Device, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.note(lba, &data);
+        unit.write(lba, data).await
+    }
+
+    /// The session broke, and perhaps the array: anything that the test ever wrote may be there again.
+    pub(crate) fn recall(&self) {
+        for history in self.blocks.borrow_mut().iter_mut() {
+            history.since = 0;
+        }
+    }
+
+    /// Runs of blocks of a part that were found to be of one kind.
+    fn runs(&self, part: u64, found: &[u8]) -> Vec<(Found, Extent)> {
+        let kept = usize::try_from(part).ok().and_then(|part| self.kept.get(part)).cloned().unwrap_or_default();
+        let mut runs: Vec<(Found, Extent)> = Vec::new();
+        let blocks = found.chunks(self.block_bytes).zip(kept.chunks(self.block_bytes));
+        let first = self.at(part);
+        let histories = self.blocks.borrow();
+        let histories = histories.iter().skip(usize::try_from(first - self.lba).unwrap_or(usize::MAX));
+        for (lba, ((block, kept), history)) in (first..).zip(blocks.zip(histories)) {
+            let images = history.images.get(history.since..).unwrap_or_default();
+            let kind = match block == kept {
+                true => Found::Kept,
+                false if images.iter().any(|image| image.is(block)) => Found::Ours,
+                false => Found::Foreign,
+            };
+            match runs.last_mut() {
+                Some((last, extent)) if *last == kind => extent.blocks += 1,
+                _ => runs.push((kind, Extent { lba, blocks: 1 })),
+            }
+        }
+        runs
+    }
+
+    /// [`ProbeError::SomebodyElse`] when a block holds what nobody but somebody else can have written.
+    pub(crate) async fn check(&self, unit: &impl Device) -> Result<(), ProbeError> {
+        for part in 0..PARTS {
+            let found = unit.read(self.extent(part)).await?;
+            let foreign = self.runs(part, &found).into_iter().find(|(kind, _)| *kind == Found::Foreign);
+            if let Some((_, extent)) = foreign {
+                return Err(ProbeError::somebody_else(extent));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts back what was there, except where somebody else has written since.
+    pub(crate) async fn restore(&self, unit: &impl Device) -> Result<(), ProbeError> {
+        if self.blocks.borrow().iter().all(|history| history.images.is_empty()) {
+            return Ok(());
+        }
+        let failed = |reason| ProbeError::NotRestored { lba: self.lba, blocks: self.part * PARTS, reason };
+        match self.put_back(unit).await.map_err(failed)? {
+            None => Ok(()),
+            Some(extent) => Err(ProbeError::somebody_else(extent)),
+        }
+    }
+
+    /// Returns where somebody else has written.
+    async fn put_back(&self, unit: &impl Device) -> Result<Option<Extent>, DeviceError> {
+        // First of all, since it needs no space: in a full pool there is none for a WRITE that changes nothing in the end.
         if self.unmapped {
-            unit.unmap(&[Extent { lba: self.lba, blocks }]).await.map_err(failed)?;
+            self.unmap(unit).await?;
+        }
+        let (mut foreign, mut full, mut wrote) = (None, None, false);
+        for (part, kept) in (0..PARTS).zip(&self.kept) {
+            let found = unit.read(self.extent(part)).await?;
+            for (kind, extent) in self.runs(part, &found) {
+                match kind {
+                    Found::Kept => {}
+                    Found::Foreign => foreign = foreign.or(Some(extent)),
+                    Found::Ours => {
+                        wrote = true;
+                        let bytes = |blocks: u64| usize::try_from(blocks).unwrap_or(0).saturating_mul(self.block_bytes);
+                        let from = bytes(extent.lba - self.at(part));
+                        let to = from.saturating_add(bytes(extent.blocks)).min(kept.len());
+                        match self.write(unit, extent.lba, kept.slice(from.min(to)..to)).await {
+                            // What has its space still is put back all the same.
+                            Err(DeviceError::Full) => full = Some(DeviceError::Full),
+                            written => written?,
+                        }
+                    }
+                }
+            }
+        }
+        if wrote && self.unmapped {
+            self.unmap(unit).await?;
+        }
+        full.map_or(Ok(foreign), Err)
+    }
+
+    /// UNMAP of what is not somebody else's.
+    async fn unmap(&self, unit: &impl Device) -> Result<(), DeviceError> {
+        // As few as there can be: a unit may free only what is a whole grain.
+        let mut extents: Vec<Extent> = Vec::new();
+        for part in 0..PARTS {
+            let found = unit.read(self.extent(part)).await?;
+            for (_, extent) in self.runs(part, &found).into_iter().filter(|(kind, _)| *kind != Found::Foreign) {
+                match extents.last_mut() {
+                    Some(last) if last.lba + last.blocks == extent.lba => last.blocks += extent.blocks,
+                    _ => extents.push(extent),
+                }
+            }
+        }
+        for extent in extents {
+            self.note_unmap(extent);
+            unit.unmap(&[extent]).await?;
         }
         Ok(())
     }
@@ -97,10 +291,13 @@ pub(crate) async fn is_unmapped(subject: &Subject, lba: u64, blocks: u64) -> Res
     let command = subject.unit.run("GET LBA STATUS", cdb::get_lba_status(lba, 24), TransferRequest::In(24));
     let answer = match command.await {
         Ok(answer) => answer,
-        Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+        Err(error) if error.is_lost() => return Err(error),
         Err(_) => return Ok(None),
     };
     let (Some(count), Some(status)) = (answer.get(16..20), answer.get(20)) else { return Ok(None) };
     let count = count.try_into().map_or(0, u32::from_be_bytes);
     Ok(Some(status & 0x0f == 1 && u64::from(count) >= blocks))
 }
+
+#[cfg(test)]
+mod tests;

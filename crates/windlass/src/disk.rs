@@ -128,7 +128,7 @@ enum Verb {
     },
     /// Copy a disk or a whole logical unit, by the array if it can
     #[command(
-        after_help = "Examples:\n  windlass disk clone -i iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#template iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 -d thin\n  windlass disk clone iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 iscsi://192.0.2.8/iqn.2026-01.org.example:u/0 -N --destroy-data naa.61234…\n\nCtrl-C removes what was made; with --resume it is kept, and the same command goes on from there."
+        after_help = "Examples:\n  windlass disk clone -i iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#template iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 -d thin\n  windlass disk clone iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 iscsi://192.0.2.8/iqn.2026-01.org.example:u/0 -N --destroy-data naa.61234…\n\nCtrl-C removes what was made; with --resume it is kept, and the same command goes on from there.\nWhat somebody has put on a whole logical unit since then is not overwritten unless --destroy-data names the unit."
     )]
     Clone {
         /// The source

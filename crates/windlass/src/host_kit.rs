@@ -145,7 +145,7 @@ pub(crate) fn run(
                 }
                 format!("{value:#}\n")
             }
-            _ if globals.quiet => format!("{}\n", done.words),
+            _ if globals.quiet => String::new(),
             _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
         }),
         Ok(Shown::List(listing)) => {

@@ -27,7 +27,7 @@ pub(crate) enum Verb {
     List,
     /// Run cases, each with the primitive off and on
     #[command(
-        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nExit status: 0 when every check passed, 9 when one failed, 130 when cancelled, 1 when the array was gone in the middle; when the run could not begin: 2 usage, 3 not found, 4 the unit holds data or is in use, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
+        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nIn JSON, a case that was left out has check_passed false and no failures, and skipped says why.\nExit status: 0 when every check passed, 9 when one failed, 130 when cancelled, 1 when the array was gone in the middle; when the run could not begin: 2 usage, 3 not found, 4 the unit holds data or is in use, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
     )]
     Run(RunArguments),
     /// Run a selection that takes three minutes
@@ -76,7 +76,7 @@ pub(crate) struct QuickArguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Overwrite this logical unit although it holds data: TARGET/LUN or its NAA identifier
+    /// Overwrite this logical unit although it holds data: TARGET/LUN or its NAA identifier; once for each of two
     #[arg(long, value_name = "NAME")]
     destroy_data: Vec<String>,
     /// Keep the results in this file, after each case
@@ -97,6 +97,9 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
     match verb {
         Verb::List => crate::print(&list(format)),
         Verb::Run(arguments) => match split(&arguments.words) {
+            Ok((_, urls)) if urls.is_empty() && arguments.directory.is_none() => {
+                usage("in which directory? these cases work in one of a mounted file system: --directory DIR")
+            }
             Ok((names, urls)) => match options(names, urls, (arguments.pairs, arguments.size), &arguments.common) {
                 Ok(options) => measure(&Options { directory: arguments.directory.clone(), ..options }, format),
                 Err(error) => host_kit::fail(&error),

@@ -46,7 +46,7 @@ enum Command {
     Conformance(conformance::Arguments),
     /// Say what a VMware host would conclude about a logical unit of any array
     #[command(
-        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 130 when interrupted, with what was written put back; when nothing could be found out: 3 no such LUN, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
+        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nWithout --write-test nothing is written: Supported then is what the logical unit announces, which was not tried. With it, nobody else may use the logical unit meanwhile: what another one writes to the 192 KiB could be lost. One whose datastore a living host has mounted is refused; when the test finds what it did not write, it ends and leaves that as it is.\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 130 when interrupted, with what was written put back; when nothing could be found out, or the write test ended early: 3 no such LUN, 4 somebody uses the logical unit, 5 denied, 6 no space to put back what was there, 7 unreachable, 8 timed out, 1 otherwise"
     )]
     Probe(probe::Arguments),
     /// Disks on datastores, and whole logical units, of any array: create, clone, migrate, zero, unmap, stat

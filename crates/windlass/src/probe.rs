@@ -18,15 +18,16 @@ const CANCELLED: u8 = 130;
 pub(crate) struct Arguments {
     #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     url: Url,
-    /// Prove each primitive: 192 KiB near the end of the unit, unmapped ones if there are, are written and put back as they were
+    /// Prove each primitive: 192 KiB near the end of the unit, unmapped ones if there are, are written and put back as they were; nobody else may use
+    /// the unit meanwhile
     #[arg(long)]
     write_test: bool,
     #[command(flatten)]
     host: HostOptions,
 }
 
-/// 0 when everything is there, 9 when something is missing, 130 when interrupted; when nothing can be said, the status of `windlass disk` for that
-/// error.
+/// 0 when everything is there, 9 when something is missing, 130 when interrupted; when nothing can be said, or the write test ended early, the status of
+/// `windlass disk` for that error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
         return host_kit::fail(&DiskError::Usage(
@@ -48,15 +49,39 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
             let _closed = writeln!(io::stderr(), "interrupted; what was written has been put back");
             return ExitCode::from(CANCELLED);
         }
-        Err(ProbeError::Session(error)) => return host_kit::fail(&DiskError::Session(error)),
-        Err(ProbeError::Unit(error)) => return host_kit::fail(&DiskError::Unit(error)),
-        Err(ProbeError::Device(error)) => return host_kit::fail(&DiskError::device(&url, error)),
-        Err(error) => return host_kit::failed(&error.to_string(), "failed", 1, None),
+        Err(error) => return fail(&url, error),
     };
     let printed = crate::print(&match format {
         Format::Json => report.json(),
         Format::Esxcli => report.esxcli(),
         _ => report.table(),
     });
-    if report.is_complete() { printed } else { ExitCode::from(INCOMPLETE) }
+    let complete = report.is_complete();
+    match report.failed {
+        Some(error) => fail(&url, error),
+        None if complete => printed,
+        None => ExitCode::from(INCOMPLETE),
+    }
+}
+
+/// Says it as the other nouns of the host kit do, where they know it.
+fn fail(url: &Url, error: ProbeError) -> ExitCode {
+    let words = error.to_string();
+    let known = match error {
+        ProbeError::Session(error) => DiskError::Session(error),
+        ProbeError::Unit(error) => DiskError::Unit(error),
+        ProbeError::Device(error) => DiskError::device(url, error),
+        ProbeError::Mounted { datastore, host } => DiskError::Mounted { on: url.to_string(), name: datastore, host },
+        ProbeError::SomebodyElse { .. } => {
+            let help = "end what uses the logical unit, and probe it again; without --write-test nothing is written";
+            return host_kit::failed(&words, "in-use", 4, Some(help));
+        }
+        error if error.is_full() => {
+            let help =
+                "give space back in the array's pool, or grow it; what is in those blocks now is of the write test";
+            return host_kit::failed(&words, "no-space", 6, Some(help));
+        }
+        _ => return host_kit::failed(&words, "failed", 1, None),
+    };
+    host_kit::fail(&known)
 }

@@ -31,7 +31,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("media", &[]),
     ("pool", &["block", "media"]),
     ("pool_tool", &["control", "media", "pool", "size"]),
-    ("probe", &["data_mover", "iscsi", "iscsi_initiator"]),
+    ("probe", &["data_mover", "datastore", "iscsi", "iscsi_initiator"]),
     ("scsi", &[]),
     ("scsi_target", &["block", "scsi"]),
     ("sim", &["block", "media", "pool"]),

@@ -66,7 +66,10 @@ impl From<DatastoreError> for Fate {
             | DatastoreError::LeaseExpired(_)
             | DatastoreError::Reserved
             | DatastoreError::Device(
-                DeviceError::Lost(_) | DeviceError::Interrupted | DeviceError::ReservationConflict,
+                DeviceError::Lost(_)
+                | DeviceError::TimedOut(_)
+                | DeviceError::Interrupted
+                | DeviceError::ReservationConflict,
             ) => Self::Gone(error),
             error => Self::Wrong(DiskError::Wrong(error.to_string())),
         }

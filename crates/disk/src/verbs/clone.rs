@@ -2,27 +2,26 @@
 //!
 //! A copy to a datastore is there when all of it is. When it is interrupted or fails, what was made is removed; with [`CloneOptions::resume`] it is
 //! kept instead, with how far it is and what it comes from, and the same command goes on with it. Who takes the lock of the source meanwhile, to
-//! write or not, makes that impossible: the copy would be of two different times. For a copy to a whole logical unit this is kept in a file of the
-//! user (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`).
+//! write or not, makes that impossible: the copy would be of two different times.
 //!
 //! Nobody tells whether a whole logical unit was written to meanwhile. Where the source or the destination is one, what was copied is read on both
 //! sides first, and the copy goes on from the first difference.
 
+mod unit;
+
 use super::{Done, close, format_name, open_source};
 use crate::endpoint::Endpoint;
 use crate::error::DiskError;
-use crate::holds_data::{check_destroy, unit_name};
 use crate::kit::Kit;
 use crate::location::Location;
 use crate::progress::Meter;
-use ::datastore::{DatastoreError, DiskFormat, DiskOptions, SourceMark};
+use ::datastore::{DatastoreError, DiskFormat, DiskOptions, Partial, SourceMark};
 use data_mover::{Device, DeviceError};
 use futures_util::future;
 use iscsi_initiator::LogicalUnit;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::io;
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Bytes copied between two looks at the clock: at first and at least, and at most.
@@ -31,7 +30,7 @@ const REGION_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=1 << 30;
 const REGION_TIME: Duration = Duration::from_millis(250);
 /// Bytes of each side that are read at once to compare them.
 const COMPARED_BYTES: u64 = 4 << 20;
-/// Between two notes of how far a copy is.
+/// Between two notes on a datastore of how far a copy is.
 const NOTE: Duration = Duration::from_secs(1);
 
 /// How to copy.
@@ -53,9 +52,7 @@ pub async fn clone(
     options: &CloneOptions,
     meter: &Meter,
 ) -> Result<Done, DiskError> {
-    if from == to {
-        return Err(DiskError::Usage(format!("{from} is source and destination")));
-    }
+    kit.check_apart(from, to).await?;
     if let (Some(name), false) = (&to.disk, options.resume) {
         // Before the source is opened: that would be the end of a part of it that is to be gone on with.
         let store = kit.datastore(&to.url).await?;
@@ -64,7 +61,7 @@ pub async fn clone(
     let source = open_source(kit, from).await?;
     let result = match &to.disk {
         Some(name) => to_disk(kit, from, &source, (to, name), options, meter).await,
-        None => to_unit(kit, from, &source, to, options, meter).await,
+        None => unit::to_unit(kit, from, &source, to, options, meter).await,
     };
     let closed = close(source).await;
     let (size, resumed) = result?;
@@ -98,11 +95,35 @@ async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceM
     }
 }
 
-fn other_source(from: &Location, to: &Location) -> DiskError {
+/// What is there is not the beginning of what is to be copied. `remove` says how to begin anew.
+fn other_source(from: &Location, to: &Location, remove: &str) -> DiskError {
     DiskError::Usage(format!(
-        "what is at {to} is not a part of {from} as it is now: it comes from another disk, or somebody has had the disk open since; \
-         remove it with  windlass disk delete"
+        "what is at {to} is not a part of {from} as it is now: it comes from another disk, or somebody has had the disk open since; {remove}"
     ))
+}
+
+fn other_size(from: &Location, to: &Location, (begun, now): (u64, u64), remove: &str) -> DiskError {
+    let (begun, now) = (size::format(begun), size::format(now));
+    DiskError::Usage(format!("the copy at {to} was begun when {from} had {begun}, and now it has {now}; {remove}"))
+}
+
+/// Why a copy that was begun cannot go on as it was asked to, and whether it can at all; `None` when nothing is in the way.
+fn unlike(
+    from: &Location,
+    to: &Location,
+    (mark, size, format): (&SourceMark, u64, DiskFormat),
+    (begun, begun_as): (&Partial, DiskFormat),
+) -> Option<(DiskError, bool)> {
+    let remove = "remove it with  windlass disk delete";
+    if !mark.continues(&begun.source) {
+        return Some((other_source(from, to, remove), false));
+    }
+    if begun.size != size {
+        return Some((other_size(from, to, (begun.size, size), remove), false));
+    }
+    let name = format_name(begun_as);
+    let words = format!("the copy at {to} was begun as {name}: go on with  -d {name},  or {remove}");
+    (begun_as != format).then_some((DiskError::Usage(words), true))
 }
 
 /// Returns the size, and how much an earlier command had copied.
@@ -125,11 +146,18 @@ async fn to_disk(
     };
     let (disk, begin) = match (earlier, &mark) {
         (Some((disk, partial)), Some(mark)) => {
-            if !mark.continues(&partial.source) || partial.size != size || disk.format() != options.format {
-                disk.close().await.map_err(failed)?;
-                return Err(other_source(from, to));
+            match unlike(from, to, (mark, size, options.format), (&partial, disk.format())) {
+                None => (disk, partial.copied),
+                Some((error, true)) => {
+                    // The source was opened for nothing, and that counts from now on.
+                    disk.close_partial(mark, partial.copied).await.map_err(failed)?;
+                    return Err(error);
+                }
+                Some((error, false)) => {
+                    disk.close().await.map_err(failed)?;
+                    return Err(error);
+                }
             }
-            (disk, partial.copied)
         }
         _ => {
             let made = store.begin_disk(name, DiskOptions { format: options.format, size }).await;
@@ -148,11 +176,15 @@ async fn to_disk(
         Endpoint::Disk(_) => begin,
     };
     meter.resume(begin);
-    let reached = copy(source, &destination, begin, meter, async |at| match (&destination, &mark) {
-        (Endpoint::Disk(disk), Some(mark)) => disk.keep_partial(mark, at).await,
+    let noted = Cell::new(None::<Instant>);
+    let note = async |region: Range<u64>| match (&destination, &mark) {
+        (Endpoint::Disk(disk), Some(mark)) if noted.get().is_none_or(|noted| noted.elapsed() >= NOTE) => {
+            noted.set(Some(Instant::now()));
+            disk.keep_partial(mark, region.start).await
+        }
         _ => Ok(()),
-    })
-    .await;
+    };
+    let reached = copy(source, &destination, begin, meter, note).await;
     let Endpoint::Disk(disk) = destination else { return Ok((size, begin)) };
     let published = match &reached {
         Ok(()) => disk.publish().await.map_err(|error| (size, error)),
@@ -192,25 +224,25 @@ async fn keep_or_remove(
     }
 }
 
-/// Copies from `begin` on. `note` hears how far it is, now and then. An error comes with how far it is.
+/// Copies from `begin` on. `note` hears of each region before it is begun: all that is before it is copied. An error comes with how far it is.
 async fn copy<D: Device>(
     source: &Endpoint<D>,
     destination: &Endpoint<D>,
     begin: u64,
     meter: &Meter,
-    note: impl AsyncFn(u64) -> Result<(), DatastoreError>,
+    note: impl AsyncFn(Range<u64>) -> Result<(), DatastoreError>,
 ) -> Result<(), (u64, DatastoreError)> {
     let size = source.size();
     let least = REGION_BYTES.start().max(&source.grain()).max(&destination.grain()).to_owned();
     let mut region = least;
-    let (mut at, mut noted) = (begin, Instant::now());
-    // So that a host that dies in the first second leaves something, too.
-    note(at).await.map_err(|error| (at, error))?;
+    let mut at = begin;
     while at < size {
         if source.mover().is_interrupted() {
             return Err((at, DeviceError::Interrupted.into()));
         }
-        let (bytes, begun) = (region.min(size - at), Instant::now());
+        let bytes = region.min(size - at);
+        note(at..at + bytes).await.map_err(|error| (at, error))?;
+        let begun = Instant::now();
         let copied = destination.copy_from(source.source(), at, bytes, &|bytes| meter.advance(bytes)).await;
         copied.map_err(|error| (at, error))?;
         at += bytes;
@@ -218,10 +250,6 @@ async fn copy<D: Device>(
             region = (region * 2).min(REGION_BYTES.end().max(&least).to_owned());
         } else if begun.elapsed() > REGION_TIME {
             region = (region / 2).max(least);
-        }
-        if noted.elapsed() >= NOTE {
-            noted = Instant::now();
-            note(at).await.map_err(|error| (at, error))?;
         }
     }
     Ok(())
@@ -250,102 +278,4 @@ async fn same_until<D: Device>(
     }
     // Copies begin at a multiple of both grains.
     Ok(if at < end { at / grain * grain } else { end })
-}
-
-/// How far a copy to a whole logical unit is.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    /// A [`SourceMark`].
-    source: [u8; 32],
-    size_bytes: u64,
-    copied_bytes: u64,
-}
-
-fn note_file(unit: &str) -> Result<PathBuf, DiskError> {
-    let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = directory("XDG_STATE_HOME").filter(|path| path.is_absolute());
-    let base = base.or_else(|| directory("HOME").map(|home| home.join(".local/state")));
-    let base = base.ok_or_else(|| {
-        DiskError::Usage("neither XDG_STATE_HOME nor HOME is set, where --resume keeps how far it is".into())
-    })?;
-    let plain: String = unit.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
-    Ok(base.join("windlass").join(format!("clone-{plain}.json")))
-}
-
-fn write_note(path: &PathBuf, note: &Note) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)?;
-    }
-    let new = path.with_extension("new");
-    std::fs::write(&new, serde_json::to_vec(note).map_err(io::Error::other)?)?;
-    std::fs::rename(&new, path)
-}
-
-async fn to_unit(
-    kit: &Kit,
-    from: &Location,
-    source: &Endpoint<LogicalUnit>,
-    to: &Location,
-    options: &CloneOptions,
-    meter: &Meter,
-) -> Result<(u64, u64), DiskError> {
-    let unit = kit.unit(&to.url).await?;
-    let size = source.size();
-    let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
-    if room < size {
-        let words = format!("{to} has {}, {from} {}", size::format(room), size::format(size));
-        return Err(DiskError::Usage(words));
-    }
-    let path = if options.resume { Some(note_file(&unit_name(&to.url, &unit))?) } else { None };
-    let mark = if options.resume { Some(mark(from, source).await?) } else { None };
-    let earlier = path.as_ref().and_then(|path| std::fs::read(path).ok());
-    let earlier = earlier.and_then(|text| serde_json::from_slice::<Note>(&text).ok());
-    meter.total(size);
-    let destination = kit.whole_unit(&to.url).await?;
-    let begin = match (&earlier, &mark) {
-        (Some(note), Some(mark)) => {
-            if !mark.continues(&SourceMark::from_bytes(&note.source)) || note.size_bytes != size {
-                return Err(other_source(from, to));
-            }
-            let copied = note.copied_bytes.min(size);
-            let same = same_until(source, &destination, copied, meter).await;
-            let same = same.map_err(|error| DiskError::datastore(to, error))?;
-            if same < copied {
-                // Somebody has written there, or to the source: it is not what was left there, and may be somebody's.
-                check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
-            }
-            same
-        }
-        _ => {
-            check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
-            0
-        }
-    };
-    meter.resume(begin);
-    let file_error = |error| DiskError::File { what: "cannot keep how far the copy is".into(), error };
-    let note = async |at| {
-        let (Some(path), Some(mark)) = (&path, &mark) else { return Ok(()) };
-        let note = Note { source: mark.to_bytes(), size_bytes: size, copied_bytes: at };
-        write_note(path, &note).map_err(|error| DatastoreError::Unsuitable(file_error(error).to_string()))
-    };
-    match copy(source, &destination, begin, meter, note).await {
-        Ok(()) => {
-            if let Some(path) = &path {
-                match std::fs::remove_file(path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(error)),
-                    _ => {}
-                }
-            }
-            Ok((size, begin))
-        }
-        Err((at, error)) => {
-            let _kept = note(at).await;
-            let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));
-            let words = match options.resume {
-                true => format!("{} of {to} are written; the same command goes on from there", size::format(at)),
-                false => format!("the first {} of {to} are overwritten, the rest is as it was", size::format(at)),
-            };
-            Err(if interrupted { DiskError::Interrupted(words) } else { DiskError::datastore(to, error) })
-        }
-    }
 }

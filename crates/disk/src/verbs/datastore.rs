@@ -6,6 +6,7 @@ use crate::holds_data::{check_destroy, unit_name};
 use crate::kit::Kit;
 use ::datastore::{Datastore, DatastoreError, FormatOptions};
 use data_mover::{Device, Extent};
+use futures_util::future;
 use iscsi_initiator::url::Url;
 use serde_json::{Value, json};
 
@@ -77,29 +78,45 @@ async fn describe<D: Device>(store: &Datastore<D>, url: &Url) -> Result<Value, D
     }))
 }
 
+/// Hosts that have it mounted and are alive; and those that are not, which are there until somebody takes their place.
+fn host_count(alive: usize, silent: usize) -> String {
+    match silent {
+        0 => alive.to_string(),
+        silent => format!("{alive} ({silent} silent)"),
+    }
+}
+
 /// The datastores of some logical units.
 pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskError> {
     let size = |number: Option<u64>| {
         let number = number.unwrap_or(0);
         if bytes { number.to_string() } else { size::format(number) }
     };
-    let mut rows = Vec::new();
-    let mut all = Vec::new();
+    let mut found = Vec::new();
     let mut notes = Vec::new();
     let mut failed = None;
     for url in urls {
-        let store = match kit.view(url).await {
-            Ok(store) => store,
+        match kit.view(url).await {
+            Ok(store) => found.push((url, store)),
             // One of several that has none, or is not there, is told beside the others.
             Err(error) if urls.len() > 1 && !matches!(error, DiskError::Interrupted(_)) => {
                 if let Some(earlier) = failed.replace(error) {
                     notes.push(earlier.to_string());
                 }
-                continue;
             }
             Err(error) => return Err(error),
-        };
-        let one = describe(&store, url).await.map_err(|error| DiskError::datastore(url, error))?;
+        }
+    }
+    // At once: who is alive is seen from two looks with some seconds between them.
+    let seen = future::join_all(found.iter().map(|(_, store)| store.slots_seen())).await;
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for ((url, store), seen) in found.into_iter().zip(seen) {
+        let failed = |error| DiskError::datastore(url, error);
+        let (mut one, seen) = (describe(&store, url).await.map_err(failed)?, seen.map_err(failed)?);
+        let silent: Vec<&str> = seen.iter().filter(|(_, alive)| !alive).map(|(slot, _)| slot.host.as_str()).collect();
+        if let Some(fields) = one.as_object_mut() {
+            fields.insert("silent_hosts".into(), json!(silent));
+        }
         let number = |name: &str| one.get(name).and_then(Value::as_u64);
         rows.push(vec![
             store.name(),
@@ -107,7 +124,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
             size(number("capacity_bytes")),
             size(number("free_bytes")),
             number("files").unwrap_or(0).to_string(),
-            one.get("hosts").and_then(Value::as_array).map_or(0, Vec::len).to_string(),
+            host_count(seen.len() - silent.len(), silent.len()),
             url.to_string(),
         ]);
         all.push(one);

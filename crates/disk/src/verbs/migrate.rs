@@ -70,9 +70,7 @@ pub async fn migrate(
     options: &MigrateOptions,
     meter: &Meter,
 ) -> Result<Done, DiskError> {
-    if from == to {
-        return Err(DiskError::Usage(format!("{from} is source and destination")));
-    }
+    kit.check_apart(from, to).await?;
     let source = match &from.disk {
         // To write, as the guest does.
         Some(name) => {

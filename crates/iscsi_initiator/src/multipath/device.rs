@@ -14,14 +14,14 @@ fn is_other_port_wanted(error: &DeviceError) -> bool {
 impl Shared {
     /// Sends a command over one path after another until it is answered. To be used for what may be done twice.
     async fn run<T>(&self, command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>) -> Result<T, DeviceError> {
-        self.run_until(command, |_| false).await.map(|(value, _)| value)
+        self.run_until(command, || false).await.map(|(value, _)| value)
     }
 
-    /// The same, but ends with [`DeviceError::Lost`] at the first lost answer for which `stop` is true. Also says which path answered.
+    /// The same, but ends with its error at the first lost answer for which `stop` is true. Also says which path answered.
     async fn run_until<T>(
         &self,
         command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>,
-        stop: impl Fn(&str) -> bool,
+        stop: impl Fn() -> bool,
     ) -> Result<(T, usize), DeviceError> {
         let deadline = Instant::now() + self.options.patience;
         let mut avoid = Vec::new();
@@ -30,10 +30,8 @@ impl Shared {
             match command(&unit).await {
                 Ok(value) => return Ok((value, index)),
                 // An answer that breaks the rules is no lost path: it would come again.
-                Err(DeviceError::Lost(reason)) if unit.session().is_up() || stop(&reason) => {
-                    return Err(DeviceError::Lost(reason));
-                }
-                Err(DeviceError::Lost(_)) => {}
+                Err(error) if error.is_lost() && (unit.session().is_up() || stop()) => return Err(error),
+                Err(error) if error.is_lost() => {}
                 // Not carried out, so no command has to fear this.
                 Err(error) if is_other_port_wanted(&error) => {
                     if Instant::now() >= deadline {
@@ -90,13 +88,13 @@ impl Device for Multipath {
         let mut lost = false;
         loop {
             let send = async |unit: &LogicalUnit| unit.compare_and_write(lba, expected.clone(), new.clone()).await;
-            let answer = self.shared.run_until(send, |_| true).await;
+            let answer = self.shared.run_until(send, || true).await;
             match answer {
                 // Miscompare after a lost answer may be our own work of the time before.
                 Ok((Compared::Written, _)) => return Ok(Compared::Written),
                 Ok((Compared::Miscompare, _)) if !lost => return Ok(Compared::Miscompare),
                 Ok((Compared::Miscompare, _)) => {}
-                Err(DeviceError::Lost(_)) => lost = true,
+                Err(error) if error.is_lost() => lost = true,
                 Err(error) => return Err(error),
             }
             if let Some(compared) = self.shared.resolve(lba, &expected, &new).await? {
@@ -117,7 +115,7 @@ impl Device for Multipath {
     async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
         let once = Some(*source) == self.shared.identity.naa && overlaps_itself(segments);
         let send = async |unit: &LogicalUnit| unit.extended_copy(source, segments).await;
-        self.shared.run_until(send, |_| once).await.map(drop)
+        self.shared.run_until(send, || once).await.map(drop)
     }
 
     async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
@@ -126,17 +124,17 @@ impl Device for Multipath {
 
     /// Of one path: while it is held all commands take that one, and when it is lost they fail, as the reservation is lost too.
     async fn reserve(&self) -> Result<(), DeviceError> {
-        let ((), index) = self.shared.run_until(async |unit| unit.reserve().await, |_| false).await?;
+        let ((), index) = self.shared.run_until(async |unit| unit.reserve().await, || false).await?;
         self.shared.hold_reservation(index);
         Ok(())
     }
 
     /// A path that is lost has released what it held.
     async fn release(&self) -> Result<(), DeviceError> {
-        let released = self.shared.run_until(async |unit| unit.release().await, |_| true).await;
+        let released = self.shared.run_until(async |unit| unit.release().await, || true).await;
         let was_reserved = self.shared.reserved.take();
         match (released, was_reserved) {
-            (Err(DeviceError::Lost(_)), _) => Ok(()),
+            (Err(error), _) if error.is_lost() => Ok(()),
             (released, _) => released.map(drop),
         }
     }

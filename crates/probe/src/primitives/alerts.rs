@@ -14,7 +14,7 @@ pub(crate) async fn verdict(subject: &Subject) -> Result<Verdict, DeviceError> {
     let log = subject.unit.run("LOG SENSE", cdb::padded(&LOG_SENSE), TransferRequest::In(64)).await;
     let log = match log {
         Ok(page) => page.len() > 4,
-        Err(DeviceError::Lost(reason)) => return Err(DeviceError::Lost(reason)),
+        Err(error) if error.is_lost() => return Err(error),
         Err(_) => false,
     };
     let (status, reason) = match (exponent, log) {

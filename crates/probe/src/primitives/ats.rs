@@ -12,8 +12,7 @@ use std::cell::Cell;
 const UPDATES: u32 = 500;
 
 pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdict, DeviceError> {
-    let lba = scratch.at(0);
-    match tries(subject, lba).await {
+    match tries(subject, scratch).await {
         Ok(Ok((reason, latency, wire_bytes))) => Ok(Verdict {
             latency: Some(latency),
             wire_bytes: Some(wire_bytes),
@@ -26,15 +25,17 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
 
 type Found = Result<(String, std::time::Duration, u64), &'static str>;
 
-async fn tries(subject: &Subject, lba: u64) -> Result<Found, DeviceError> {
-    let unit = &subject.unit;
+async fn tries(subject: &Subject, scratch: &Scratch) -> Result<Found, DeviceError> {
+    let (unit, lba) = (&subject.unit, scratch.at(0));
     let block_bytes = unit.identity().block_bytes as usize;
     let image = |seed| pattern(seed, block_bytes);
     let block = Extent { lba, blocks: 1 };
-    unit.write(lba, image(0)).await?;
+    scratch.write(unit, lba, image(0)).await?;
+    scratch.note(lba, &image(1));
     if unit.compare_and_write(lba, image(0), image(1)).await? != Compared::Written {
         return Ok(Err("COMPARE AND WRITE of an equal block miscompares"));
     }
+    scratch.note(lba, &image(2));
     if unit.compare_and_write(lba, image(0), image(2)).await? != Compared::Miscompare {
         return Ok(Err("COMPARE AND WRITE of a different block ends with GOOD"));
     }
@@ -43,18 +44,22 @@ async fn tries(subject: &Subject, lba: u64) -> Result<Found, DeviceError> {
     }
     let (latency, wire) = timed(subject, async |round| {
         let (old, new) = (image(u64::from(round) + 1), image(u64::from(round) + 2));
+        scratch.note(lba, &new);
         unit.compare_and_write(lba, old, new).await.map(drop)
     })
     .await?;
     // Two sessions count, each from what it read last.
-    unit.write(lba, counter(0, block_bytes)).await?;
+    scratch.write(unit, lba, counter(0, block_bytes)).await?;
+    scratch.note_counted(lba, &counter(0, block_bytes));
     let miscompares = Cell::new(0);
     let (one, two) = tokio::join!(count(&subject.unit, lba, &miscompares), count(&subject.other, lba, &miscompares));
     one?;
     two?;
-    if unit.read(block).await? != counter(2 * UPDATES, block_bytes) {
+    let last = counter(2 * UPDATES, block_bytes);
+    if unit.read(block).await? != last {
         return Ok(Err("of the updates of two sessions some were lost"));
     }
+    scratch.settle(lba, &last);
     let most = unit.identity().limits.compare_and_write;
     let reason = format!(
         "COMPARE AND WRITE, {} announced; {} updates of two sessions, {} miscompares, none lost",

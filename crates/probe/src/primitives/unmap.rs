@@ -15,7 +15,8 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     }
     let bytes = usize::try_from(scratch.part * u64::from(identity.block_bytes)).unwrap_or(0);
     let unmapped = async {
-        unit.write(scratch.at(0), pattern(11, bytes)).await?;
+        scratch.write(unit, scratch.at(0), pattern(11, bytes)).await?;
+        scratch.note_unmap(scratch.extent(0));
         let cost = timed(subject, async |_| unit.unmap(&[scratch.extent(0)]).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
     };
@@ -26,6 +27,9 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     let zeros = found.iter().all(|byte| *byte == 0);
     if unit.reads_zeros() && !zeros {
         return Ok(Verdict::wrong(Primitive::Unmap, "LBPRZ is set, and unmapped blocks do not read as zeros"));
+    }
+    if zeros {
+        scratch.settle(scratch.at(0), &found);
     }
     let told = match is_unmapped(subject, scratch.at(0), scratch.part).await? {
         Some(true) => "GET LBA STATUS agrees",

@@ -18,8 +18,9 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
         blocks: u16::try_from(scratch.part).unwrap_or(u16::MAX),
     };
     let copied = async {
-        unit.write(scratch.at(0), data.clone()).await?;
-        unit.write(scratch.at(1), pattern(8, data.len())).await?;
+        scratch.write(unit, scratch.at(0), data.clone()).await?;
+        scratch.write(unit, scratch.at(1), pattern(8, data.len())).await?;
+        scratch.note(scratch.at(1), &data);
         let cost = timed(subject, async |_| unit.extended_copy(&naa, &[segment]).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(1)).await?))
     };
@@ -33,6 +34,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
             "EXTENDED COPY ended with GOOD, and the destination holds something else",
         ));
     }
+    scratch.settle(scratch.at(1), &found);
     let limits = unit.identity().limits;
     let segment_bytes = limits.copy_segment * u64::from(unit.identity().block_bytes);
     let limits = match limits.copy_segments {

@@ -9,7 +9,8 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     let unit = &subject.unit;
     let bytes = usize::try_from(scratch.part * u64::from(unit.identity().block_bytes)).unwrap_or(0);
     let zeroed = async {
-        unit.write(scratch.at(0), pattern(9, bytes)).await?;
+        scratch.write(unit, scratch.at(0), pattern(9, bytes)).await?;
+        scratch.note(scratch.at(0), &vec![0; bytes].into());
         let cost = timed(subject, async |_| unit.write_zeros(scratch.extent(0), true).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
     };
@@ -20,6 +21,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     if found.iter().any(|byte| *byte != 0) {
         return Ok(Verdict::wrong(Primitive::Zero, "WRITE SAME ended with GOOD, and the blocks do not read as zeros"));
     }
+    scratch.settle(scratch.at(0), &found);
     let most = match unit.identity().limits.write_same {
         0 => "not announced in VPD page B0h".to_owned(),
         blocks if blocks >= u64::from(u32::MAX) => "no limit".to_owned(),

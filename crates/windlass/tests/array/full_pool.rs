@@ -135,6 +135,23 @@ fn every_write_path_says_that_the_pool_is_full() {
     fixture.ok(&["pool", "check", "p0"]);
 }
 
+/// The write test of a probe failed to put back what it had not even changed, and what it had found out was lost.
+#[test]
+fn a_probe_says_what_it_could_not_try() {
+    let (fixture, session) = full_pool();
+    drop(session);
+    let url = fixture.array.volume("v1").unwrap().url().to_owned();
+    let mapped = fixture.number(&["volume", "show", "v1"], "mapped_bytes");
+    let output = fixture.try_run(&["probe", &url, "--write-test", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(9), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ats = &report["primitives"][0];
+    assert_eq!((&ats["primitive"], &ats["status"]), (&"ats".into(), &"Unknown".into()), "{report:#}");
+    assert!(ats["reason"].as_str().unwrap().contains("no space left"), "{report:#}");
+    assert_eq!((&report["failed"], report["primitives"].as_array().unwrap().len()), (&serde_json::Value::Null, 5));
+    assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), mapped);
+}
+
 /// Locks of a datastore lie in blocks that each snapshot shares anew; a host that cannot take them loses the datastore.
 #[test]
 fn locks_are_taken_after_a_snapshot_in_a_full_pool() {

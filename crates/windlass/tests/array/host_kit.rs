@@ -121,7 +121,8 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
     let naa = fixture.json(&["volume", "show", "v1"])["naa"].as_str().unwrap().to_owned();
     let held = format!("{url}#held");
     let kept = fixture.directory().join("lab.json");
-    let commands: [Vec<&str>; 4] = [
+    let commands: [Vec<&str>; 5] = [
+        vec!["probe", &url, "--write-test"],
         vec!["datastore", "format", &url, "--destroy-data", &naa],
         vec!["disk", "zero", &url, "--destroy-data", &naa],
         vec![
@@ -166,6 +167,19 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
             assert!(said.contains(expected), "{words:?}: {said}");
         }
         assert_eq!(disk.read(0, MIB).await.unwrap(), pattern(5, MIB));
+        // Who is alive is told from who died and is still written down.
+        let hosts = async || {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+            command.args(["datastore", "list", &url, "--no-headers"]).stdin(std::process::Stdio::null());
+            let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+            String::from_utf8(listed.stdout).unwrap()
+        };
+        assert!(hosts().await.contains("  1  iscsi://"));
+        let other = Host { name: "silent".into() };
+        let dead = Datastore::mount(unit.clone(), mover(Settings::default()), other).await.unwrap();
+        drop(dead);
+        let listed = hosts().await;
+        assert!(listed.contains("  1 (1 silent)  iscsi://"), "{listed}");
         disk.close().await.unwrap();
         heartbeat.abort();
         store.unmount().await.unwrap();
@@ -173,6 +187,43 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
     // Nobody has it mounted any more.
     fixture.ok(&["disk", "zero", &url, "--destroy-data", &naa]);
     assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), 0);
+}
+
+/// The write test put back what had been there before, over what a guest had written meanwhile and had been told was written.
+#[test]
+fn a_write_test_ends_where_somebody_else_writes() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    let url = fixture.array.volume("v1").unwrap().url().to_owned();
+    run(async {
+        let unit = unit(&fixture, "v1", "guest").await;
+        for mebibyte in 0..16 {
+            unit.write(mebibyte * 2048, pattern(mebibyte, MIB)).await.unwrap();
+        }
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.args(["probe", &url, "--write-test"]).stdin(std::process::Stdio::null());
+        let mut probing = tokio::task::spawn_blocking(move || command.output().unwrap());
+        // Behind what the test itself writes to, and within what it keeps.
+        let lba = 15 * 2048 + 300;
+        let mut number = 0;
+        let output = loop {
+            number += 1;
+            unit.write(lba, pattern(number, 512)).await.unwrap();
+            if let std::task::Poll::Ready(output) = futures_util::poll!(&mut probing) {
+                break output.unwrap();
+            }
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.contains("somebody else writes to blocks 31020 to 31020") && said.contains("help: end"), "{said}");
+        // What was known by then is shown all the same.
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("Vendor WINDLASS"), "{output:?}");
+        assert_eq!(unit.read(data_mover::Extent { lba, blocks: 1 }).await.unwrap(), pattern(number, 512));
+        // All the rest is as it was.
+        let expected = pattern(15, MIB);
+        let found = unit.read(data_mover::Extent { lba: 15 * 2048, blocks: 300 }).await.unwrap();
+        assert_eq!(found, expected.slice(..300 * 512));
+    });
 }
 
 #[test]
@@ -211,6 +262,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         }
     }
     assert!(probe(&["-o", "esxcli"]).contains("   Clone Status: supported\n"));
+    assert!(probe(&[]).contains("announced, not tried"));
     assert!(probe(&["--write-test"]).contains("claim rule  esxcli storage core claimrule add"));
     // Ended in the middle, again and again: what the test had written was left there.
     for milliseconds in [20, 40, 60, 80, 120, 160, 200] {

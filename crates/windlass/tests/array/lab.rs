@@ -128,6 +128,7 @@ fn what_cannot_run_says_why() {
         (&["eager-zero", &no_lun], 3, "LUN 77"),
         (&["eager", &urls[0]], 2, "there is no case eager"),
         (&["eager-zero", "all"], 2, "which logical unit?"),
+        (&["nas-clone", "nas-stat"], 2, "in which directory?"),
         (&["eager-zero", &urls[0], &urls[0]], 2, "both URLs lead to the same logical unit"),
     ] {
         let output = lab(&fixture, words);

@@ -16,3 +16,4 @@ mod persistent_reservations;
 mod sanitize;
 mod space;
 mod tokens;
+mod whole_units;

@@ -1,0 +1,205 @@
+//! A whole logical unit as the destination of a copy. How far the copy is, for `--resume`, is kept in a file of the user
+//! (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`).
+//!
+//! Anybody may have used the unit between two commands. What an interrupted copy left is told from that: before the note's `copied_bytes` both sides
+//! are the same; up to its `reached_bytes` there is what the source holds, or zeros; behind them there is nothing. All else is somebody's, and is
+//! overwritten only where `--destroy-data` names the unit.
+
+use super::{COMPARED_BYTES, CloneOptions, copy, mark, other_size, other_source, same_until};
+use crate::endpoint::{Endpoint, SECTOR_BYTES};
+use crate::error::DiskError;
+use crate::holds_data::{check_destroy, holds_data_from, unit_name};
+use crate::kit::Kit;
+use crate::location::Location;
+use crate::progress::Meter;
+use ::datastore::{DatastoreError, SourceMark};
+use data_mover::{Device, DeviceError};
+use futures_util::future;
+use iscsi_initiator::LogicalUnit;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// How far a copy to a whole logical unit is.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// A [`SourceMark`].
+    source: [u8; 32],
+    size_bytes: u64,
+    /// All before is copied.
+    copied_bytes: u64,
+    /// Nothing behind was begun with. Older notes do not tell.
+    #[serde(default)]
+    reached_bytes: u64,
+}
+
+fn note_file(unit: &str) -> Result<PathBuf, DiskError> {
+    let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = directory("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let base = base.or_else(|| directory("HOME").map(|home| home.join(".local/state")));
+    let base = base.ok_or_else(|| {
+        DiskError::Usage("neither XDG_STATE_HOME nor HOME is set, where --resume keeps how far it is".into())
+    })?;
+    let plain: String = unit.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
+    Ok(base.join("windlass").join(format!("clone-{plain}.json")))
+}
+
+fn read_note(path: &Path) -> Option<Note> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn write_note(path: &Path, note: &Note) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let new = path.with_extension("new");
+    std::fs::write(&new, serde_json::to_vec(note).map_err(io::Error::other)?)?;
+    std::fs::rename(&new, path)
+}
+
+/// Returns the size, and how much an earlier command had copied.
+pub(super) async fn to_unit(
+    kit: &Kit,
+    from: &Location,
+    source: &Endpoint<LogicalUnit>,
+    to: &Location,
+    options: &CloneOptions,
+    meter: &Meter,
+) -> Result<(u64, u64), DiskError> {
+    let unit = kit.unit(&to.url).await?;
+    let size = source.size();
+    let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
+    if room < size {
+        let words = format!("{to} has {}, {from} {}", size::format(room), size::format(size));
+        return Err(DiskError::Usage(words));
+    }
+    let kept = match options.resume {
+        true => Some((note_file(&unit_name(&to.url, &unit))?, mark(from, source).await?)),
+        false => None,
+    };
+    meter.total(size);
+    let destination = kit.whole_unit(&to.url).await?;
+    let file_error = |error| DiskError::File { what: "cannot keep how far the copy is".into(), error };
+    // What an earlier command may have written to.
+    let reached = Cell::new(0);
+    let begin = match kept.as_ref().and_then(|(path, mark)| Some((path, mark, read_note(path)?))) {
+        Some((path, mark, note)) => {
+            let remove = format!("to begin anew, remove {}", path.display());
+            if !mark.continues(&SourceMark::from_bytes(&note.source)) {
+                return Err(other_source(from, to, &remove));
+            }
+            if note.size_bytes != size {
+                return Err(other_size(from, to, (note.size_bytes, size), &remove));
+            }
+            let copied = note.copied_bytes.min(size);
+            reached.set(note.reached_bytes.clamp(copied, size));
+            // The source is open once more, which is to be known even if the copy is refused now.
+            write_note(path, &Note { source: mark.to_bytes(), ..note }).map_err(file_error)?;
+            let same = same_until(source, &destination, copied, meter).await;
+            let same = same.map_err(|error| DiskError::datastore(to, error))?;
+            if same < copied || options.destroy.is_some() {
+                // Somebody has written there, or to the source: it is not what was left there, and may be somebody's.
+                check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
+            } else {
+                check_rest(kit, to, (source, &destination), &unit, copied..reached.get()).await?;
+            }
+            same
+        }
+        None => {
+            check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
+            0
+        }
+    };
+    meter.resume(begin);
+    let note = async |region: Range<u64>| {
+        reached.set(reached.get().max(region.end));
+        let Some((path, mark)) = &kept else { return Ok(()) };
+        let (copied_bytes, reached_bytes) = (region.start, reached.get());
+        let note = Note { source: mark.to_bytes(), size_bytes: size, copied_bytes, reached_bytes };
+        write_note(path, &note).map_err(|error| DatastoreError::Unsuitable(file_error(error).to_string()))
+    };
+    match copy(source, &destination, begin, meter, note).await {
+        Ok(()) => {
+            if let Some((path, _)) = &kept {
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(error)),
+                    _ => {}
+                }
+            }
+            Ok((size, begin))
+        }
+        Err((at, error)) => {
+            let _kept = note(at..at).await;
+            let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));
+            let words = match options.resume {
+                true => format!("{} of {to} are written; the same command goes on from there", size::format(at)),
+                false => overwritten(to, at, reached.get()),
+            };
+            Err(match interrupted {
+                true => DiskError::Interrupted(words),
+                false => DiskError::datastore(format!("{words}; {to}"), error),
+            })
+        }
+    }
+}
+
+/// What became of a destination, of which all is copied up to `at`, and nothing is touched behind `reached`.
+fn overwritten(to: &Location, at: u64, reached: u64) -> String {
+    match reached {
+        0 => format!("{to} is as it was"),
+        reached if reached == at => {
+            format!("the first {} of {to} are overwritten, the rest is as it was", size::format(at))
+        }
+        reached => {
+            format!("at most the first {} of {to} are overwritten, the rest is as it was", size::format(reached))
+        }
+    }
+}
+
+/// Refuses a unit that holds something which the interrupted copy, that was at work in `region`, did not write; or one with a datastore that somebody
+/// has mounted. What is before the region is looked through.
+async fn check_rest(
+    kit: &Kit,
+    to: &Location,
+    (source, destination): (&Endpoint<LogicalUnit>, &Endpoint<LogicalUnit>),
+    unit: &LogicalUnit,
+    region: Range<u64>,
+) -> Result<(), DiskError> {
+    kit.check_not_mounted(&to.url).await?;
+    let behind = region.end / u64::from(unit.identity().block_bytes.max(1));
+    let strange = strange(source, destination, region).await.map_err(|error| DiskError::datastore(to, error))?;
+    let found = match strange {
+        Some(lba) => Some(format!("LBA {lba} is not what the copy that was interrupted can have left there")),
+        None => holds_data_from(unit, behind).await.map_err(|error| DiskError::device(&to.url, error))?,
+    };
+    match found {
+        None => Ok(()),
+        Some(found) => Err(DiskError::HoldsData { on: to.to_string(), found, name: unit_name(&to.url, unit) }),
+    }
+}
+
+/// The first sector in a region that neither holds zeros nor what the source holds there.
+async fn strange<D: Device>(
+    source: &Endpoint<D>,
+    destination: &Endpoint<D>,
+    region: Range<u64>,
+) -> Result<Option<u64>, DatastoreError> {
+    let sector_bytes = usize::try_from(SECTOR_BYTES).unwrap_or(usize::MAX);
+    let mut at = region.start;
+    while at < region.end {
+        if source.mover().is_interrupted() {
+            return Err(DeviceError::Interrupted.into());
+        }
+        let bytes = COMPARED_BYTES.min(region.end - at);
+        let (one, other) = future::try_join(source.read(at, bytes), destination.read(at, bytes)).await?;
+        let pairs = (at / SECTOR_BYTES..).zip(one.chunks(sector_bytes).zip(other.chunks(sector_bytes)));
+        let ours = |one: &[u8], other: &[u8]| one == other || other.iter().all(|byte| *byte == 0);
+        if let Some((lba, _)) = pairs.into_iter().find(|(_, (one, other))| !ours(one, other)) {
+            return Ok(Some(lba));
+        }
+        at += bytes;
+    }
+    Ok(None)
+}

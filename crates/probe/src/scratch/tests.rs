@@ -1,0 +1,104 @@
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use super::*;
+use crate::primitives::pattern;
+use data_mover::memory::{MemoryDevice, MemoryUnit};
+use std::rc::Rc;
+
+const LBA: u64 = 2048;
+const BLOCKS: u64 = 384;
+
+/// Runs a test on a scratch range of a unit that holds `before` there.
+fn with_scratch(before: Option<&[u8]>, test: impl AsyncFnOnce(MemoryDevice, Scratch)) {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let unit = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
+        if let Some(before) = before {
+            unit.unit().poke(LBA, before);
+        }
+        let scratch = Scratch::keep(&unit, (LBA, before.is_none()), true).await.unwrap();
+        test(unit, scratch).await;
+    });
+}
+
+async fn content(unit: &MemoryDevice) -> Bytes {
+    unit.read(Extent { lba: LBA, blocks: BLOCKS }).await.unwrap()
+}
+
+/// The write test put old data over what a guest had written to its range meanwhile.
+#[test]
+fn what_somebody_else_wrote_is_left_and_told() {
+    let before = pattern(1, 192 << 10);
+    with_scratch(Some(&before), async |unit, scratch| {
+        scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
+        scratch.check(&unit).await.unwrap();
+        // Where the test wrote, and where it did not.
+        for lba in [LBA + 3, LBA + 300] {
+            unit.write(lba, pattern(3, 512)).await.unwrap();
+        }
+        let told = scratch.check(&unit).await.unwrap_err();
+        assert!(
+            matches!(told, ProbeError::SomebodyElse { first, last } if first == LBA + 3 && last == first),
+            "{told}"
+        );
+        let told = scratch.restore(&unit).await.unwrap_err();
+        assert!(told.to_string().starts_with("somebody else writes to blocks 2051 to 2051; "), "{told}");
+        let mut expected = before.to_vec();
+        for at in [3 * 512, 300 * 512] {
+            expected[at..at + 512].copy_from_slice(&pattern(3, 512));
+        }
+        assert_eq!(content(&unit).await, expected);
+    });
+    // The same where nothing was stored.
+    with_scratch(None, async |unit, scratch| {
+        scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
+        unit.write(LBA + 3, pattern(3, 512)).await.unwrap();
+        assert!(matches!(scratch.restore(&unit).await, Err(ProbeError::SomebodyElse { .. })));
+        assert_eq!(unit.read(Extent { lba: LBA + 3, blocks: 1 }).await.unwrap(), pattern(3, 512));
+        assert_eq!(unit.unit().allocated(), 1);
+    });
+}
+
+/// In a full pool the data was written back first and the blocks given back then: the first failed, and the second was not tried.
+#[test]
+fn what_was_not_mapped_is_given_back_in_a_full_pool() {
+    with_scratch(None, async |unit, scratch| {
+        scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
+        let full = unit.clone().with_space(0);
+        scratch.restore(&full).await.unwrap();
+        assert_eq!(unit.unit().allocated(), 0);
+    });
+    let before = pattern(1, 192 << 10);
+    with_scratch(Some(&before), async |unit, scratch| {
+        scratch.write(&unit, scratch.at(1), pattern(2, 64 << 10)).await.unwrap();
+        let failed = scratch.restore(&unit.clone().with_space(0)).await.unwrap_err();
+        assert!(failed.is_full(), "{failed}");
+        scratch.restore(&unit).await.unwrap();
+        assert_eq!(content(&unit).await, before);
+    });
+}
+
+/// A command that nobody heard of again may have been carried out or not; both are the test's own.
+#[test]
+fn what_was_sent_last_is_known_before_and_after() {
+    let before = pattern(1, 192 << 10);
+    with_scratch(Some(&before), async |unit, scratch| {
+        let (one, other) = (pattern(2, 64 << 10), pattern(3, 64 << 10));
+        scratch.write(&unit, LBA, one.clone()).await.unwrap();
+        scratch.settle(LBA, &one);
+        scratch.note(LBA, &other);
+        scratch.check(&unit).await.unwrap();
+        unit.write(LBA, other.slice(..32 << 10)).await.unwrap();
+        scratch.check(&unit).await.unwrap();
+        scratch.settle(LBA, &other);
+        // What is gone is not written by the test again; unless the array has lost what it had acknowledged.
+        assert!(matches!(scratch.check(&unit).await, Err(ProbeError::SomebodyElse { first: 2112, last: 2175 })));
+        scratch.recall();
+        scratch.restore(&unit).await.unwrap();
+        assert_eq!(content(&unit).await, before);
+        let count = |number: u8| Bytes::from([&[0, 0, 1, number][..], &[7; 508]].concat());
+        scratch.note_counted(LBA, &count(0));
+        unit.write(LBA, count(200)).await.unwrap();
+        scratch.restore(&unit).await.unwrap();
+        assert_eq!(content(&unit).await, before);
+    });
+}

@@ -1,0 +1,204 @@
+//! Copies of whole logical units: where they go on, what they do not overwrite, and what is said when they fail.
+
+use crate::disk::{Host, interrupt};
+use crate::fixture::Fixture;
+use conformance::initiator::Session;
+use serde_json::Value;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// Writes so many MiB from the beginning on, without zeros and without repetitions.
+fn fill(session: &mut Session, mebibytes: u64) {
+    for piece in 0..mebibytes {
+        let data: Vec<u8> = (0..MIB / 8)
+            .flat_map(|word| ((piece << 20 | word).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_le_bytes())
+            .collect();
+        session.write16(piece * 2048, data.into()).unwrap();
+    }
+}
+
+/// How far a copy is, as its host has noted.
+fn note(host: &Host<'_>) -> Option<u64> {
+    let mut files = std::fs::read_dir(host.home.path().join("windlass")).ok()?.filter_map(Result::ok);
+    let file = files.find(|file| file.file_name().to_string_lossy().starts_with("clone-naa"))?;
+    serde_json::from_slice::<Value>(&std::fs::read(file.path()).ok()?).ok()?["copied_bytes"].as_u64()
+}
+
+/// Begins a copy that notes how far it is, and waits until it has.
+fn begin(host: &Host<'_>, words: &[&str]) -> Child {
+    let child = host.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while note(host).is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the copy does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+/// A copy of 512 MiB from one whole logical unit to another is begun and interrupted; returns how much it had done.
+fn interrupted_copy(host: &Host<'_>, words: &[&str]) -> u64 {
+    for milliseconds in [150, 300, 450, 600] {
+        let child = begin(host, words);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        interrupt(&child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        if let Some(copied) = note(host).filter(|copied| *copied > 0) {
+            return copied;
+        }
+    }
+    panic!("nothing was copied in 600 ms");
+}
+
+/// Nobody locks a whole logical unit: what an interrupted copy left is looked at on both sides before the copy goes on.
+#[test]
+fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
+    let fixture = Fixture::start("2G", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "512M"), host.unit("to", "512M"));
+    let mut source = fixture.log_in("from");
+    fill(&mut source, 512);
+    let mut target = fixture.log_in_as("reader", "to");
+    let mut assert_same = |source: &mut Session| {
+        for piece in 0..512 {
+            let (one, other) = (source.read16(piece * 2048, 2048).unwrap(), target.read16(piece * 2048, 2048).unwrap());
+            assert!(one == other, "MiB {piece} differs");
+        }
+    };
+    let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
+    // Nobody has touched anything: it goes on where it was.
+    let copied = interrupted_copy(&host, &clone);
+    assert_eq!(host.json(&clone)["resumed_bytes"], copied);
+    assert_same(&mut source);
+    let named = host.fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
+    let clone = [&clone[..], &["--destroy-data", &named]].concat();
+    // The source is written to: what follows is copied anew.
+    let copied = interrupted_copy(&host, &clone);
+    source.write16(0, vec![7; 1 << 20].into()).unwrap();
+    let resumed = host.json(&clone)["resumed_bytes"].as_u64().unwrap();
+    assert!(resumed < copied, "{resumed} of {copied}");
+    assert_same(&mut source);
+    // The destination is: that may be somebody's, and is not overwritten until it is named.
+    interrupted_copy(&host, &clone);
+    host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
+    fixture.log_in_as("other", "to").write16(64, vec![9; 4096].into()).unwrap();
+    let (status, words) = host.fails(&clone[..clone.len() - 2]);
+    assert!(status == 4 && words.contains("holds data"), "{status}: {words}");
+    host.ok(&clone);
+    assert_same(&mut source);
+}
+
+/// What did not come in time in the middle of a copy was told with the status of an array that is gone.
+#[test]
+fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
+    let fixture = Fixture::start("1G", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "256M"), host.unit("to", "256M"));
+    fill(&mut fixture.log_in("from"), 256);
+    let copying = begin(&host, &["disk", "clone", &from, &to, "-N", "--resume", "-q", "--answer-timeout", "1"]);
+    let array = rustix::process::Pid::from_raw(i32::try_from(fixture.array.pid()).unwrap()).unwrap();
+    rustix::process::kill_process(array, rustix::process::Signal::STOP).unwrap();
+    let output = copying.wait_with_output();
+    rustix::process::kill_process(array, rustix::process::Signal::CONT).unwrap();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(8), "{said}");
+    assert!(
+        said.contains("(code: timed-out)") && said.contains("help: the array is gone or does not answer"),
+        "{said}"
+    );
+}
+
+/// Kills a copy without a word so long after its first note.
+fn killed_copy(host: &Host<'_>, words: &[&str], milliseconds: u64) {
+    let mut child = begin(host, words);
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A copy that had noted nothing yet, or what lay behind its last note, went on over what somebody had put there since.
+#[test]
+fn a_copy_goes_on_only_over_what_it_has_written_itself() {
+    let fixture = Fixture::start("2G", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "256M"), host.unit("to", "512M"));
+    let mut source = fixture.log_in("from");
+    fill(&mut source, 256);
+    let named = fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
+    let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
+    // What was written behind the last note is the copy's own, and is no reason to ask.
+    for milliseconds in [0, 50, 100, 200] {
+        killed_copy(&host, &clone, milliseconds);
+    }
+    host.ok(&clone);
+    let mut target = fixture.log_in_as("reader", "to");
+    for piece in 0..256 {
+        assert!(
+            source.read16(piece * 2048, 2048).unwrap() == target.read16(piece * 2048, 2048).unwrap(),
+            "MiB {piece}"
+        );
+    }
+    // Somebody else's data far behind.
+    host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
+    killed_copy(&host, &clone, 0);
+    target.write16(1_000_000, vec![9; 4096].into()).unwrap();
+    let (status, words) = host.fails(&clone);
+    assert!(status == 4 && words.contains("holds data: the") && words.contains("--destroy-data naa."), "{words}");
+    assert_eq!(target.read16(1_000_000, 8).unwrap(), vec![9; 4096]);
+    // And where the copy has been.
+    host.ok(&["datastore", "format", &to, "--name", "precious", "--destroy-data", &named]);
+    host.ok(&["disk", "create", "-c", "8M", "-d", "thin", &format!("{to}#theirs")]);
+    let (status, words) = host.fails(&clone);
+    assert!(status == 4 && words.contains("is not what the copy that was interrupted can have left there"), "{words}");
+    assert_eq!(host.json(&["datastore", "ls", &to])[0]["name"], "theirs");
+    assert!(host.ok(&["datastore", "check", &to]).contains(": clean"));
+    // The copy of another one: there is nothing to delete but the note.
+    let other = host.unit("other", "256M");
+    let (status, words) = host.fails(&["disk", "clone", &other, &to, "--resume"]);
+    assert!(status == 2 && words.contains("to begin anew, remove ") && words.contains("/clone-naa."), "{words}");
+    host.ok(&[&clone[..], &["--destroy-data", &named]].concat());
+    source.clear_unit_attentions().unwrap();
+    target.clear_unit_attentions().unwrap();
+    assert_eq!(source.read16(0, 2048).unwrap(), target.read16(0, 2048).unwrap());
+}
+
+/// One logical unit has as many URLs as it has portals.
+#[test]
+fn a_unit_is_not_copied_to_itself() {
+    let fixture = Fixture::start("512M", &[]);
+    let host = Host::new(&fixture);
+    let url = host.unit("one", "128M");
+    let naa = fixture.json(&["volume", "show", "one"])["naa"].as_str().unwrap().to_owned();
+    host.ok(&["datastore", "format", &url]);
+    let alias = url.replace("127.0.0.1", "localhost");
+    let (disk, there) = (format!("{url}#disk"), format!("{alias}#other"));
+    host.ok(&["disk", "create", "-c", "8M", &disk]);
+    for (from, to, says) in [
+        (&url, &alias, "lead to the same logical unit"),
+        (&url, &there, "is on the logical unit that it is to hold"),
+        (&disk, &alias, "is on the logical unit that it is to overwrite"),
+    ] {
+        for verb in ["clone", "migrate"] {
+            let named: &[&str] = if to.contains('#') { &[] } else { &["--destroy-data", &naa] };
+            let (status, words) = host.fails(&[&["disk", verb, from, to][..], named].concat());
+            assert!(status == 2 && words.contains(says), "{verb}: {status} {words}");
+        }
+    }
+    assert_eq!(host.json(&["datastore", "ls", &url]).as_array().unwrap().len(), 1);
+}
+
+/// What was overwritten is gone, and was not told unless the copy was interrupted.
+#[test]
+fn a_copy_that_fails_says_how_much_it_has_overwritten() {
+    let fixture = Fixture::start("256M", &[]);
+    let host = Host::new(&fixture);
+    let (from, to) = (host.unit("from", "256M"), host.unit("to", "256M"));
+    fill(&mut fixture.log_in("from"), 150);
+    let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
+    assert!(status == 6 && words.contains(" are overwritten, the rest is as it was; iscsi://"), "{status}: {words}");
+    let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
+    assert!(status == 4 && words.contains("holds data"), "{status}: {words}");
+}
