@@ -36,7 +36,11 @@ impl Reason {
             }
             DeviceError::Refused { sense, .. } => Some(Self::Refused(*sense)),
             DeviceError::ReservationConflict => Some(Self::ReservationConflict),
-            DeviceError::Full | DeviceError::Status { .. } | DeviceError::Lost(_) | DeviceError::Interrupted => None,
+            DeviceError::Full
+            | DeviceError::Status { .. }
+            | DeviceError::Lost(_)
+            | DeviceError::Interrupted
+            | DeviceError::Withdrawn(_) => None,
         }
     }
 }

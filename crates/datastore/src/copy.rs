@@ -224,15 +224,12 @@ impl<D: Device> VirtualDisk<D> {
         let mut moved = Moved::default();
         let unmap = self.format() == DiskFormat::Thin;
         for extent in below {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, unmap, &|_| ()).await?);
         }
         for extent in zeros {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, unmap, progress).await?);
         }
         for piece in copies {
-            store.alive()?;
             let from = (source.device(), piece.from.lba);
             moved.add(&store.mover.copy(from, (&store.device, piece.to), piece.from.blocks, progress).await?);
         }

@@ -5,7 +5,7 @@ use crate::format::{Header, Heartbeat, Lock, Owner, VERSION, label, text};
 use crate::geometry::{Geometry, HEADER};
 use crate::heartbeat::{Observed, PERIOD};
 use crate::sector::{self, Loaded, SECTOR_BYTES};
-use crate::store::{Lease, Store};
+use crate::store::Store;
 use data_mover::{DataMover, Device, DeviceError, Extent, Patient};
 use futures_util::lock::Mutex;
 use std::cell::{Cell, RefCell};
@@ -152,14 +152,16 @@ impl<D: Device> Datastore<D> {
         if geometry.sectors() > device.identity().blocks || geometry.blocks == 0 || geometry.block_sectors == 0 {
             return Err(DatastoreError::Damaged { lba: HEADER, what: "it is larger than the logical unit" });
         }
-        Ok((Store { device, mover, geometry, lease: Lease::default() }, header))
+        Ok((Store::new(device, mover, geometry), header))
     }
 
-    /// Mounts it: takes a heartbeat slot. [`Self::keep_alive`] has to run from then on.
+    /// Mounts it: takes a heartbeat slot. [`Self::keep_alive`] has to run from then on. Should the heartbeat be late, the device sends nothing any
+    /// more ([`Device::only_while`]).
     pub async fn mount(device: Rc<D>, mover: Rc<DataMover>, host: Host) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
         let observed = Observed::default();
         let (owner, heartbeat) = store.take_slot(&host.name, &observed).await?;
+        store.device.only_while(store.gate());
         Ok(Self::made(store, header, host, owner, observed, Some(heartbeat)))
     }
 
@@ -244,6 +246,7 @@ impl<D: Device> Datastore<D> {
         free.live = 0;
         let swapped = self.store.swap(heartbeat, free).await?;
         self.store.lease.evicted.set(true);
+        self.store.lease.given_back.set(swapped);
         if swapped { Ok(()) } else { Err(DatastoreError::Evicted) }
     }
 

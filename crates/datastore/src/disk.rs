@@ -488,7 +488,6 @@ impl<D: Device> VirtualDisk<D> {
                 Pointer::Hole => *on.allocate(base.map.file, &[index]).await?.first().ok_or(DatastoreError::Full)?,
             };
             let (from, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
-            on.store.alive()?;
             on.store.mover.copy((&on.store.device, from), (&on.store.device, to_lba), sectors, progress).await?;
             base.map.set(on, &[(index, Pointer::Data(to))]).await?;
         }

@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum DatastoreError {
     /// The logical unit did not carry out a command.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(DeviceError),
     /// Other hosts kept the logical unit reserved.
     #[error("the logical unit stayed reserved by other hosts")]
     Reserved,
@@ -86,10 +86,20 @@ pub enum DatastoreError {
     Unsuitable(String),
 }
 
+impl From<DeviceError> for DatastoreError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Withdrawn(Some(seconds)) => Self::LeaseExpired(seconds),
+            DeviceError::Withdrawn(None) => Self::Evicted,
+            error => Self::Device(error),
+        }
+    }
+}
+
 impl From<UpdateError> for DatastoreError {
     fn from(error: UpdateError) -> Self {
         match error {
-            UpdateError::Device(error) => Self::Device(error),
+            UpdateError::Device(error) => error.into(),
             UpdateError::Reserved(_) => Self::Reserved,
         }
     }

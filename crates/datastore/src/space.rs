@@ -160,7 +160,6 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let changes: Vec<_> = blocks.iter().map(|(index, block)| (*index, Pointer::ToBeZeroed(*block))).collect();
         self.map.set(&self.on, &changes).await?;
-        store.alive()?;
         Ok(store.mover.unmap(&store.device, &self.extents(blocks)).await?)
     }
 
@@ -238,7 +237,6 @@ impl<D: Device> VirtualDisk<D> {
             blocks.extend(&claimed);
             let zeroed = async {
                 for extent in self.extents(&blocks) {
-                    store.alive()?;
                     // Not unmapped: the space is to be there.
                     moved.add(&store.mover.zero(&store.device, extent, false, progress).await?);
                 }

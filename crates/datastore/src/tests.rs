@@ -3,6 +3,7 @@
 mod cluster;
 mod disks;
 mod first_writes;
+mod stopped;
 mod unfinished;
 mod whole_units;
 

@@ -72,9 +72,12 @@ impl<D: Device> WholeUnit<D> {
         let before = self.changes.get();
         let runs = match self.device.lba_status(lba).await {
             Ok(runs) => worthwhile(&runs, lba, blocks),
-            Err(error @ (DeviceError::Lost(_) | DeviceError::ReservationConflict | DeviceError::Interrupted)) => {
-                return Err(error.into());
-            }
+            Err(
+                error @ (DeviceError::Lost(_)
+                | DeviceError::ReservationConflict
+                | DeviceError::Interrupted
+                | DeviceError::Withdrawn(_)),
+            ) => return Err(error.into()),
             Err(
                 DeviceError::NotSupported(_)
                 | DeviceError::Full

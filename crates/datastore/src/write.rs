@@ -108,7 +108,6 @@ impl<D: Device> VirtualDisk<D> {
                 Content::Zeros => drop(self.zero_new(&[(index, block)]).await?),
                 Content::Sectors(from) => {
                     let whole = store.extent(block, 0, store.geometry.block_sectors.into());
-                    store.alive()?;
                     let (from, to) = ((&store.device, from.lba), (&store.device, whole.lba));
                     store.mover.copy(from, to, whole.blocks, &|_| ()).await?;
                 }
@@ -154,7 +153,6 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let mut moved = Moved::default();
         for extent in self.extents(blocks) {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, true, &|_| ()).await?);
         }
         Ok(moved)
