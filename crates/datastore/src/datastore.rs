@@ -92,6 +92,13 @@ pub struct Datastore<D> {
     header: Header,
 }
 
+impl<D> Drop for Datastore<D> {
+    /// Nobody is left who could send anything: whatever else uses the device goes on.
+    fn drop(&mut self) {
+        self.store.lease.given_back.set(true);
+    }
+}
+
 impl<D: Device> Datastore<D> {
     /// Makes a datastore of the whole logical unit. What it held is lost.
     ///

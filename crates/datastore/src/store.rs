@@ -22,7 +22,7 @@ const READ_SECTORS: u64 = 128;
 pub(crate) struct Lease {
     pub(crate) until: Cell<Duration>,
     pub(crate) evicted: Cell<bool>,
-    /// The slot was given back: whatever this host sends from now on has nothing to do with the datastore.
+    /// The slot was given back, or the datastore is forgotten: whatever this host sends from now on has nothing to do with the datastore.
     pub(crate) given_back: Cell<bool>,
 }
 

@@ -134,5 +134,10 @@ fn a_datastore_tells_its_device_while_it_may_send() {
         one.unmount().await.unwrap();
         run.time.sleep(Duration::from_secs(60)).await;
         assert!(gate());
+        let (_, one) = run.mount("one").await;
+        let gate = one.store.gate();
+        drop(one);
+        run.time.sleep(Duration::from_secs(60)).await;
+        assert!(gate());
     });
 }
