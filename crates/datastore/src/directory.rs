@@ -102,7 +102,7 @@ enum Taken {
 }
 
 /// The record's number is what its LBA says.
-fn id_of(record: &Loaded<File>) -> FileId {
+pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
     FileId { record: record.number, generation: record.value.generation.get() }
 }
 
@@ -189,7 +189,7 @@ impl<D: Device> Datastore<D> {
     }
 
     /// Takes the lock of a record; `None` when its file is no more.
-    async fn lock_record(
+    pub(crate) async fn lock_record(
         &self,
         number: u32,
         name: &str,

@@ -4,13 +4,12 @@ use crate::ahead::Ahead;
 use crate::datastore::Datastore;
 use crate::directory::{DiskFormat, LockedFile};
 use crate::error::DatastoreError;
-use crate::format::{FileId, Pointer, state};
+use crate::format::{File, Pointer};
 use crate::lock::LOCK_PATIENCE;
 use crate::map::BlockMap;
-use crate::sector::SECTOR_BYTES;
+use crate::sector::{Loaded, SECTOR_BYTES};
 use bytes::{Bytes, BytesMut};
 use data_mover::{Device, Extent, RangeGuard, RangeLock};
-use futures_util::future::{FutureExt, LocalBoxFuture};
 use futures_util::lock::Mutex;
 use std::cell::Cell;
 use std::ops::Range;
@@ -41,7 +40,10 @@ pub struct VirtualDisk<D> {
     /// By number in the file: those that get a place or lose it, or content that nobody was told of yet.
     blocks: RangeLock,
     pub(crate) ahead: Ahead,
-    pub(crate) parent: Option<Rc<VirtualDisk<D>>>,
+    /// Those that it is based on, the nearest first; they have none themselves.
+    pub(crate) below: Vec<Rc<VirtualDisk<D>>>,
+    /// The record, of a disk that is read without its lock.
+    pub(crate) as_opened: Option<Loaded<File>>,
 }
 
 /// What is at a place of a disk.
@@ -82,7 +84,7 @@ impl<D: Device> Datastore<D> {
             Err(error) => Err(error),
         };
         match filled {
-            Ok(()) => Ok(self.opened(Some(file), map, options.format, options.size, None)),
+            Ok(()) => Ok(self.opened(Some(file), map, options.format, options.size, Vec::new())),
             Err(error) => {
                 self.abandon(file).await?;
                 Err(error)
@@ -96,7 +98,7 @@ impl<D: Device> Datastore<D> {
         map: BlockMap,
         format: DiskFormat,
         size: u64,
-        parent: Option<Rc<VirtualDisk<D>>>,
+        below: Vec<Rc<VirtualDisk<D>>>,
     ) -> VirtualDisk<D> {
         VirtualDisk {
             on: self.clone(),
@@ -106,7 +108,8 @@ impl<D: Device> Datastore<D> {
             format: Cell::new(format),
             blocks: RangeLock::default(),
             ahead: Ahead::new(self.store.geometry.block_bytes()),
-            parent,
+            below,
+            as_opened: None,
         }
     }
 
@@ -155,9 +158,9 @@ impl<D: Device> Datastore<D> {
 
     async fn open_locked(self: &Rc<Self>, mut file: LockedFile) -> Result<VirtualDisk<D>, DatastoreError> {
         match self.prepare_open(&mut file).await {
-            Ok((format, parent)) => {
+            Ok((format, below)) => {
                 let (map, size) = (BlockMap::new(file.id()), file.record.value.size.get());
-                Ok(self.opened(Some(file), map, format, size, parent))
+                Ok(self.opened(Some(file), map, format, size, below))
             }
             Err(error) => {
                 self.unlock(file).await?;
@@ -169,7 +172,7 @@ impl<D: Device> Datastore<D> {
     async fn prepare_open(
         self: &Rc<Self>,
         file: &mut LockedFile,
-    ) -> Result<(DiskFormat, Option<Rc<VirtualDisk<D>>>), DatastoreError> {
+    ) -> Result<(DiskFormat, Vec<Rc<VirtualDisk<D>>>), DatastoreError> {
         let format = Self::format_of(&file.record)?;
         if file.record.value.frozen != 0 {
             if !self.settled_children(file.id()).await?.is_empty() {
@@ -177,27 +180,8 @@ impl<D: Device> Datastore<D> {
             }
             self.change(file, |file| file.frozen = 0).await?;
         }
-        let parent = self.open_base(file.record.value.parent()).await?;
-        Ok((format, parent))
-    }
-
-    /// Opens a disk that others are based on, without a lock: it does not change while they are there.
-    pub(crate) fn open_base(
-        self: &Rc<Self>,
-        id: Option<FileId>,
-    ) -> LocalBoxFuture<'_, Result<Option<Rc<VirtualDisk<D>>>, DatastoreError>> {
-        async move {
-            let Some(id) = id else { return Ok(None) };
-            let record = self.record(id.record).await?;
-            let file = &record.value;
-            if file.state != state::LIVE || file.generation.get() != id.generation || file.frozen == 0 {
-                return Err(DatastoreError::Damaged { lba: record.lba, what: "a disk is based on what is not there" });
-            }
-            let parent = self.open_base(file.parent()).await?;
-            let format = Self::format_of(&record)?;
-            Ok(Some(Rc::new(self.opened(None, BlockMap::new(id), format, file.size.get(), parent))))
-        }
-        .boxed_local()
+        let below = self.open_below(file.record.value.parent()).await?;
+        Ok((format, below))
     }
 
     /// What a half-done commit has left is a mixture of two times.
@@ -286,30 +270,6 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// What is at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a block. Returns it with its length in
-    /// bytes; what is beyond the end of a disk below reads as zeros.
-    pub fn locate(&self, offset: u64, bytes: u64) -> LocalBoxFuture<'_, Result<(Content, u64), DatastoreError>> {
-        async move {
-            let geometry = self.on.store.geometry;
-            let block_bytes = geometry.block_bytes();
-            let within = offset % block_bytes;
-            let bytes = bytes.min(block_bytes - within);
-            if offset >= self.size.get() {
-                return Ok((Content::Zeros, bytes));
-            }
-            let index = u32::try_from(offset / block_bytes).unwrap_or(u32::MAX);
-            match (self.map.get(&self.on, index).await?, &self.parent) {
-                (Pointer::Data(block), _) => {
-                    let extent = self.on.store.extent(block, within / SECTOR_BYTES as u64, bytes / SECTOR_BYTES as u64);
-                    Ok((Content::Sectors(extent), bytes))
-                }
-                (Pointer::Hole, Some(parent)) => parent.locate(offset, bytes).await,
-                _ => Ok((Content::Zeros, bytes)),
-            }
-        }
-        .boxed_local()
-    }
-
     /// Reads whole sectors.
     pub async fn read(&self, offset: u64, bytes: u64) -> Result<Bytes, DatastoreError> {
         self.check_range(offset, bytes)?;
@@ -369,7 +329,7 @@ impl<D: Device> VirtualDisk<D> {
     }
 
     /// Keeps the disk as it is: what is written from now on goes to a new disk over it, which is returned.
-    pub async fn snapshot(self, name: &str) -> Result<Self, (Self, DatastoreError)> {
+    pub async fn snapshot(mut self, name: &str) -> Result<Self, (Self, DatastoreError)> {
         let mut file = self.file.lock().await;
         let Some(base) = file.as_mut() else {
             drop(file);
@@ -381,8 +341,9 @@ impl<D: Device> VirtualDisk<D> {
                 drop(file);
                 let on = self.on.clone();
                 let (map, size) = (BlockMap::new(child.id()), self.size.get());
-                let below = Rc::new(Self { file: Mutex::new(None), ..self });
-                let top = on.opened(Some(child), map, DiskFormat::Redo, size, Some(below));
+                let mut below = std::mem::take(&mut self.below);
+                below.insert(0, Rc::new(Self { file: Mutex::new(None), ..self }));
+                let top = on.opened(Some(child), map, DiskFormat::Redo, size, below);
                 if let Some(base) = base
                     && let Err(error) = on.unlock(base).await
                 {
@@ -433,15 +394,20 @@ impl<D: Device> VirtualDisk<D> {
 
     async fn commit_into_base(&self, progress: &dyn Fn(u64)) -> Result<Self, DatastoreError> {
         let on = &self.on;
-        let Some(parent) = &self.parent else {
+        let Some((parent, below)) = self.below.split_first() else {
             return Err(DatastoreError::Unsuitable("the disk is based on no other".into()));
         };
-        let below = on.record(parent.map.file.record).await?;
-        let name = below.value.name();
+        let name = on.record(parent.map.file.record).await?.value.name();
         if !on.settled_children(self.map.file).await?.is_empty() {
             return Err(DatastoreError::HasChildren("the snapshot".into()));
         }
-        let file = on.lock_file(&name, LOCK_PATIENCE).await?;
+        // By its record: meanwhile it may have been renamed, and another file may have its name.
+        let file = on.lock_record(parent.map.file.record, &name, LOCK_PATIENCE).await?;
+        let file = file.ok_or_else(|| DatastoreError::NoSuchFile(name.clone()))?;
+        if file.id() != parent.map.file {
+            on.unlock(file).await?;
+            return Err(DatastoreError::NoSuchFile(name));
+        }
         match on.settled_children(parent.map.file).await {
             Ok(children) if children == [self.map.file] => {}
             found => {
@@ -450,13 +416,8 @@ impl<D: Device> VirtualDisk<D> {
             }
         }
         // Frozen until all of it is there and this disk is gone: until then this disk is what counts.
-        let base = on.opened(
-            Some(file),
-            BlockMap::new(parent.map.file),
-            parent.format(),
-            parent.size.get(),
-            parent.parent.clone(),
-        );
+        let base =
+            on.opened(Some(file), BlockMap::new(parent.map.file), parent.format(), parent.size.get(), below.to_vec());
         let marked = match base.file.lock().await.as_mut() {
             Some(file) => on.change(file, |file| file.frozen = COMMITTING).await,
             None => Err(Self::only_read()),

@@ -68,6 +68,9 @@ pub enum DatastoreError {
     /// No free block.
     #[error("the datastore is full")]
     Full,
+    /// The disk was read without a lock, as others were based on it, and that ended meanwhile: what was read is of two times, or another disk's.
+    #[error("{0} was changed by another host while it was read")]
+    Changed(String),
     /// Other disks are based on this one.
     #[error("{0} is the base of other disks")]
     HasChildren(String),

@@ -14,6 +14,7 @@
 
 mod ahead;
 mod allocation;
+mod chain;
 pub mod check;
 mod copy;
 mod datastore;

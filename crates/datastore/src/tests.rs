@@ -1,5 +1,6 @@
 //! Several hosts on one logical unit in memory, in virtual time.
 
+mod chains;
 mod cluster;
 mod disks;
 mod first_writes;

@@ -100,11 +100,7 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let block_bytes = store.geometry.block_bytes();
         if (piece.len() as u64) < block_bytes {
-            let below = match &self.parent {
-                Some(parent) => parent.locate(u64::from(index) * block_bytes, block_bytes).await?.0,
-                None => Content::Zeros,
-            };
-            match below {
+            match self.locate_below(u64::from(index) * block_bytes, block_bytes).await?.0 {
                 Content::Zeros => drop(self.zero_new(&[(index, block)]).await?),
                 Content::Sectors(from) => {
                     let whole = store.extent(block, 0, store.geometry.block_sectors.into());

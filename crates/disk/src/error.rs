@@ -141,6 +141,7 @@ impl DiskError {
                 DatastoreError::Exists(_) | DatastoreError::Partial(_) | DatastoreError::NotEmpty => EXISTS,
                 DatastoreError::Locked { .. }
                 | DatastoreError::HasChildren(_)
+                | DatastoreError::Changed(_)
                 | DatastoreError::Reserved
                 | DatastoreError::TooManyHosts(_) => IN_USE,
                 DatastoreError::Name(_)
@@ -203,6 +204,9 @@ impl DiskError {
             }
             Self::Datastore { error: DatastoreError::Locked { .. }, .. } => {
                 "another host has it open; a dead host's lock falls 16 s after its last heartbeat".into()
+            }
+            Self::Datastore { error: DatastoreError::Changed(_), .. } => {
+                "a snapshot of it was committed or deleted; give the command again when that is done".into()
             }
             Self::Datastore { error: DatastoreError::Partial(_), .. } => {
                 "go on with  windlass disk clone --resume,  or remove it with  windlass disk delete".into()
