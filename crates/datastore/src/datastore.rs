@@ -83,6 +83,8 @@ pub struct Datastore<D> {
     pub(crate) directory: Mutex<()>,
     /// Files whose lock a task of this host has.
     pub(crate) open: RefCell<HashSet<u32>>,
+    /// Files of which something may be left over: it is looked for when their lock is given back.
+    pub(crate) untidy: RefCell<HashSet<u32>>,
     /// Where files were found.
     pub(crate) names: RefCell<HashMap<String, u32>>,
     /// Hears of locks that are waited for.
@@ -155,10 +157,7 @@ impl<D: Device> Datastore<D> {
             return Err(DatastoreError::NoDatastore);
         }
         let header = Self::header(&device).await?;
-        let geometry = Geometry::of(&header);
-        if geometry.sectors() > device.identity().blocks || geometry.blocks == 0 || geometry.block_sectors == 0 {
-            return Err(DatastoreError::Damaged { lba: HEADER, what: "it is larger than the logical unit" });
-        }
+        let geometry = Geometry::of(&header, device.identity().blocks)?;
         Ok((Store::new(device, mover, geometry), header))
     }
 
@@ -175,9 +174,19 @@ impl<D: Device> Datastore<D> {
     /// Looks at it without a heartbeat slot: lists, statistics and checks; everything that writes is refused with [`DatastoreError::Evicted`].
     pub async fn view(device: Rc<D>, mover: Rc<DataMover>) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
+        Ok(Self::seen(store, header))
+    }
+
+    /// The same by a header that was found elsewhere, which its geometry fits.
+    pub(crate) fn view_by(device: Rc<D>, mover: Rc<DataMover>, header: Header, geometry: Geometry) -> Rc<Self> {
+        let device = Patient::new(device, mover.clone(), RESERVATION_PATIENCE);
+        Self::seen(Store::new(device, mover, geometry), header)
+    }
+
+    fn seen(store: Store<D>, header: Header) -> Rc<Self> {
         store.lease.evicted.set(true);
         let nobody = Owner { slot: u32::MAX - 1, generation: 0 };
-        Ok(Self::made(store, header, Host { name: String::new() }, nobody, Observed::default(), None))
+        Self::made(store, header, Host { name: String::new() }, nobody, Observed::default(), None)
     }
 
     fn made(
@@ -200,6 +209,7 @@ impl<D: Device> Datastore<D> {
             allocating: Mutex::new(()),
             directory: Mutex::new(()),
             open: RefCell::default(),
+            untidy: RefCell::default(),
             names: RefCell::default(),
             told: RefCell::default(),
             heartbeat: Mutex::new(heartbeat),

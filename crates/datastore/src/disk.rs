@@ -293,7 +293,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(data.freeze())
     }
 
-    /// Makes the disk larger; the blocks of a thick one come at once.
+    /// Makes the disk larger; the blocks of a thick one come at once. After an error it is as it was.
     pub async fn grow(&self, size: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         check_size(size)?;
         self.on.check_room(size)?;
@@ -306,12 +306,37 @@ impl<D: Device> VirtualDisk<D> {
             return Err(DatastoreError::Unsuitable(format!("{size} bytes are less than the {old} of the disk")));
         }
         let options = DiskOptions { format: self.format(), size };
-        self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await?;
+        let filled = self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await;
         let mut file = self.file.lock().await;
         let file = file.as_mut().ok_or_else(Self::only_read)?;
-        self.on.change(file, |file| file.size = size.into()).await?;
-        self.size.set(size);
-        Ok(())
+        let grown = match filled {
+            Ok(()) => self.on.change(file, |file| file.size = size.into()).await,
+            Err(error) => Err(error),
+        };
+        match grown {
+            Ok(()) => {
+                self.size.set(size);
+                Ok(())
+            }
+            Err(error) => {
+                self.shrink(file).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes away what the disk was given behind its end, as it did not grow after all.
+    async fn shrink(&self, file: &LockedFile) {
+        let old = self.on.blocks_for(self.size());
+        let undone = match self.on.record(file.id().record).await {
+            // The answer may have been lost, and the disk be larger.
+            Ok(record) if record.value.size.get() == self.size() => self.on.cut_off(&self.map, old).await,
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if undone.is_err() {
+            self.on.is_untidy(self.map.file);
+        }
     }
 
     /// Blocks that are this disk's own, in bytes.
@@ -418,40 +443,73 @@ impl<D: Device> VirtualDisk<D> {
         // Frozen until all of it is there and this disk is gone: until then this disk is what counts.
         let base =
             on.opened(Some(file), BlockMap::new(parent.map.file), parent.format(), parent.size.get(), below.to_vec());
+        // An earlier commit may have been interrupted.
+        let mut begun = false;
         let marked = match base.file.lock().await.as_mut() {
-            Some(file) => on.change(file, |file| file.frozen = COMMITTING).await,
+            Some(file) => {
+                begun = file.record.value.frozen == COMMITTING;
+                on.change(file, |file| file.frozen = COMMITTING).await
+            }
             None => Err(Self::only_read()),
         };
         let committed = match marked {
-            Ok(()) => self.commit_blocks(&base, progress).await,
+            Ok(()) => self.commit_blocks(&base, &mut begun, progress).await,
             Err(error) => Err(error),
         };
         match committed {
             Ok(()) => Ok(base),
             Err(error) => {
+                on.is_untidy(base.map.file);
+                if !begun && let Some(file) = base.file.lock().await.as_mut() {
+                    // Nothing of it has changed: it need not be done again. If that cannot be written, it has to be.
+                    let _unmarked = on.change(file, |file| file.frozen = 1).await;
+                }
                 base.close().await?;
                 Err(error)
             }
         }
     }
 
-    async fn commit_blocks(&self, base: &Self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+    /// Copies what this disk holds. First to blocks that the base has; then it gets others, and when there are none left, this disk gives back what has
+    /// gone over already: what the base has there shows through. `begun` is set before the base first shows something else.
+    async fn commit_blocks(&self, base: &Self, begun: &mut bool, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         let on = &self.on;
         let (mine, theirs) = (self.size.get(), base.size.get());
         if mine > theirs {
             base.grow(mine, &|_| ()).await?;
         }
         let sectors = u64::from(on.store.geometry.block_sectors);
-        for index in 0..on.blocks_for(mine) {
-            let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
-            let to = match base.map.get(on, index).await? {
-                Pointer::Data(block) | Pointer::ToBeZeroed(block) => block,
-                Pointer::Hole => *on.allocate(base.map.file, &[index]).await?.first().ok_or(DatastoreError::Full)?,
-            };
-            let (from, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
-            on.store.mover.copy((&on.store.device, from), (&on.store.device, to_lba), sectors, progress).await?;
-            base.map.set(on, &[(index, Pointer::Data(to))]).await?;
+        let mut over = Vec::new();
+        for holes in [false, true] {
+            for index in 0..on.blocks_for(mine) {
+                let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
+                let to = match base.map.get(on, index).await?.block() {
+                    // Those of the second turn have one since the first.
+                    Some(_) if holes => continue,
+                    Some(block) => block,
+                    None if !holes => continue,
+                    None => self.block_for(base, index, &mut over).await?,
+                };
+                *begun = true;
+                let (from_lba, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
+                let device = &on.store.device;
+                on.store.mover.copy((device, from_lba), (device, to_lba), sectors, progress).await?;
+                base.map.set(on, &[(index, Pointer::Data(to))]).await?;
+                over.push((index, from));
+            }
         }
         Ok(())
+    }
+
+    /// A block for a hole of the base.
+    async fn block_for(&self, base: &Self, index: u32, over: &mut Vec<(u32, u32)>) -> Result<u32, DatastoreError> {
+        let claimed = match self.on.allocate(base.map.file, &[index]).await {
+            Err(DatastoreError::Full) if !over.is_empty() => {
+                self.give_back(&std::mem::take(over), Pointer::Hole).await?;
+                self.on.allocate(base.map.file, &[index]).await
+            }
+            claimed => claimed,
+        };
+        claimed?.first().copied().ok_or(DatastoreError::Full)
     }
 }

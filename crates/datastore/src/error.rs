@@ -25,7 +25,7 @@ pub enum DatastoreError {
     #[error("{0}")]
     Geometry(String),
     /// A sector does not hold what it should.
-    #[error("sector {lba} is damaged: {what}; run  windlass datastore check")]
+    #[error("sector {lba} is damaged: {what}")]
     Damaged {
         /// Its LBA.
         lba: u64,

@@ -21,6 +21,7 @@ mod datastore;
 mod directory;
 mod disk;
 mod error;
+mod finish;
 mod format;
 mod geometry;
 mod heartbeat;

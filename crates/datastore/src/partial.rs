@@ -116,7 +116,7 @@ impl<D: Device> VirtualDisk<D> {
         let Some(mut file) = self.file.into_inner() else { return kept };
         let finished = self.on.finish(&mut file).await;
         let unlocked = self.on.unlock(file).await;
-        kept.and(finished).and(unlocked)
+        kept.and(finished.map(drop)).and(unlocked)
     }
 }
 

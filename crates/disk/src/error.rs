@@ -205,6 +205,9 @@ impl DiskError {
             Self::Datastore { error: DatastoreError::Locked { .. }, .. } => {
                 "another host has it open; a dead host's lock falls 16 s after its last heartbeat".into()
             }
+            Self::Datastore { error: DatastoreError::Damaged { .. }, .. } => {
+                "windlass datastore check URL  says what else is damaged".into()
+            }
             Self::Datastore { error: DatastoreError::Changed(_), .. } => {
                 "a snapshot of it was committed or deleted; give the command again when that is done".into()
             }
