@@ -96,6 +96,15 @@ impl DiskError {
         }
     }
 
+    /// After Ctrl-C, says what is there now.
+    #[must_use]
+    pub(crate) fn when_interrupted(self, words: impl FnOnce() -> String) -> Self {
+        match self {
+            Self::Interrupted(_) => Self::Interrupted(words()),
+            error => error,
+        }
+    }
+
     /// Status and code.
     fn class(&self) -> (u8, &'static str) {
         const FAILED: (u8, &str) = (1, "failed");
