@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use std::fmt;
+use std::rc::Rc;
 use thiserror::Error;
 
 /// A run of logical blocks.
@@ -140,6 +141,10 @@ pub enum DeviceError {
     /// [`crate::DataMover::interrupt`] was called.
     #[error("interrupted")]
     Interrupted,
+    /// The permit of a [`crate::Patient`] is no more, and the command was not sent: others may have what it would have changed. With how long ago
+    /// the permit was last renewed, in seconds, or `None` when it was taken away for good.
+    #[error("this host may not write there any more")]
+    Withdrawn(Option<u64>),
 }
 
 impl DeviceError {
@@ -148,6 +153,9 @@ impl DeviceError {
         matches!(self, Self::Lost(_) | Self::TimedOut(_))
     }
 }
+
+/// Asked again and again: false when nothing may be sent any more.
+pub type Gate = Rc<dyn Fn() -> bool>;
 
 /// A logical unit as a host sees it. Commands may overlap in time; an acknowledged write is seen by every later read of any host.
 ///
@@ -191,4 +199,10 @@ pub trait Device {
 
     /// RELEASE (6).
     async fn release(&self) -> Result<(), DeviceError>;
+
+    /// Nothing is sent any more once the gate is closed, not even what waits in a queue: a host that was stopped must not finish what it had begun.
+    /// What is asked for afterwards fails with [`DeviceError::Lost`]. Devices without queues have nothing to do.
+    fn only_while(&self, gate: Gate) {
+        drop(gate);
+    }
 }

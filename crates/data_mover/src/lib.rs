@@ -22,11 +22,11 @@ mod tests;
 pub mod virtual_time;
 
 pub use clock::Clock;
-pub use device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits, Sense};
+pub use device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Limits, Sense};
 pub use foreground::GuestIo;
 pub use lock::{Locking, UpdateError};
 pub use mover::DataMover;
-pub use patient::Patient;
+pub use patient::{Patient, Permit};
 pub use range_lock::{RangeGuard, RangeLock};
 pub use settings::Settings;
 pub use tally::{Moved, Reason, Tally};

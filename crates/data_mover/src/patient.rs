@@ -1,8 +1,11 @@
 //! A device whose commands are sent again while another host has the logical unit reserved, as a host's storage stack does.
+//!
+//! With a permit, whatever changes the medium is asked for before every try: an extent takes many commands, and each may wait for long.
 
-use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus};
+use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus};
 use crate::mover::DataMover;
 use bytes::Bytes;
+use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,18 +17,38 @@ pub(crate) fn pause(tries: u32) -> Duration {
     (Duration::from_micros(200) * 2_u32.saturating_pow(tries.min(16))).min(LONGEST_PAUSE)
 }
 
+/// Whether a command that changes something may be sent now: [`DeviceError::Withdrawn`] when not.
+pub type Permit = Rc<dyn Fn() -> Result<(), DeviceError>>;
+
 /// See the module. Conflicts are counted in the tally of the mover.
-#[derive(Debug)]
 pub struct Patient<D> {
     device: Rc<D>,
     mover: Rc<DataMover>,
     patience: Duration,
+    permit: Option<Permit>,
+}
+
+impl<D: fmt::Debug> fmt::Debug for Patient<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Patient")
+            .field("device", &self.device)
+            .field("patience", &self.patience)
+            .field("permit", &self.permit.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<D: Device> Patient<D> {
     /// Waits for at most `patience` for the reservation of another host to end.
     pub fn new(device: Rc<D>, mover: Rc<DataMover>, patience: Duration) -> Self {
-        Self { device, mover, patience }
+        Self { device, mover, patience, permit: None }
+    }
+
+    /// The same device, mover and patience; every command that changes something needs the permit, each time that it is sent.
+    #[must_use]
+    pub fn permitted(&self, permit: Permit) -> Self {
+        let (device, mover) = (self.device.clone(), self.mover.clone());
+        Self { device, mover, patience: self.patience, permit: Some(permit) }
     }
 
     /// The device itself.
@@ -47,6 +70,18 @@ impl<D: Device> Patient<D> {
             tries += 1;
         }
     }
+
+    /// [`Self::retry`] for what changes something.
+    async fn retry_permitted<T>(
+        &self,
+        mut command: impl AsyncFnMut() -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        let permitted = async || {
+            self.permit.as_ref().map_or(Ok(()), |permit| permit())?;
+            command().await
+        };
+        self.retry(permitted).await
+    }
 }
 
 impl<D: Device> Device for Patient<D> {
@@ -59,23 +94,23 @@ impl<D: Device> Device for Patient<D> {
     }
 
     async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
-        self.retry(async || self.device.write(lba, data.clone()).await).await
+        self.retry_permitted(async || self.device.write(lba, data.clone()).await).await
     }
 
     async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
-        self.retry(async || self.device.compare_and_write(lba, expected.clone(), new.clone()).await).await
+        self.retry_permitted(async || self.device.compare_and_write(lba, expected.clone(), new.clone()).await).await
     }
 
     async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError> {
-        self.retry(async || self.device.write_zeros(extent, unmap).await).await
+        self.retry_permitted(async || self.device.write_zeros(extent, unmap).await).await
     }
 
     async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
-        self.retry(async || self.device.unmap(extents).await).await
+        self.retry_permitted(async || self.device.unmap(extents).await).await
     }
 
     async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
-        self.retry(async || self.device.extended_copy(source, segments).await).await
+        self.retry_permitted(async || self.device.extended_copy(source, segments).await).await
     }
 
     async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
@@ -93,5 +128,9 @@ impl<D: Device> Device for Patient<D> {
 
     async fn release(&self) -> Result<(), DeviceError> {
         self.device.release().await
+    }
+
+    fn only_while(&self, gate: Gate) {
+        self.device.only_while(gate);
     }
 }

@@ -40,7 +40,8 @@ impl Reason {
             | DeviceError::Status { .. }
             | DeviceError::Lost(_)
             | DeviceError::TimedOut(_)
-            | DeviceError::Interrupted => None,
+            | DeviceError::Interrupted
+            | DeviceError::Withdrawn(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 use crate::memory::{BLOCK_BYTES, MemoryDevice, MemoryUnit};
 use crate::virtual_time::VirtualTime;
-use crate::{Clock, DataMover, Device, DeviceError, Extent, Locking, Reason, Sense, Settings};
+use crate::{Clock, DataMover, Device, DeviceError, Extent, Locking, Patient, Reason, Sense, Settings};
 use bytes::Bytes;
 use futures_executor::block_on;
 use std::cell::Cell;
@@ -245,4 +245,42 @@ fn logical_units_are_reserved_independently() {
         assert!(a.unwrap() && b.unwrap());
         assert_eq!(clock.now(), Duration::from_millis(80));
     });
+}
+
+/// The permit was asked for once for all commands of a zeroing or a copy: the rest was sent after it had ended.
+#[test]
+fn a_permit_is_asked_for_before_every_command_that_changes_something() {
+    type Work = fn(&DataMover, &Patient<MemoryDevice>) -> Result<(), DeviceError>;
+    let works: [Work; 4] = [
+        |mover, device| block_on(mover.zero(device, Extent { lba: 0, blocks: 4096 }, true, &|_| ())).map(drop),
+        |mover, device| block_on(mover.copy((device, 0), (device, 8192), 4096, &|_| ())).map(drop),
+        |mover, device| block_on(mover.unmap(device, &[Extent { lba: 0, blocks: 4096 }])).map(drop),
+        |_, device| (0..8).try_for_each(|lba| block_on(device.write(lba, Bytes::from_static(&[7; 512])))),
+    ];
+    let host = Settings { software_transfer_bytes: 256 << 10, ..Settings::off() };
+    let array = Settings { max_hardware_transfer_bytes: 256 << 10, ..Settings::default() };
+    for work in works {
+        for settings in [host, array] {
+            let device = unit(1).with(|identity| {
+                (identity.limits.write_same, identity.limits.unmap, identity.limits.copy_segment) = (512, 512, 128);
+            });
+            fill(&device, 0, 4096);
+            let mover = Rc::new(DataMover::new(settings, Rc::new(VirtualTime::default())));
+            let left = Rc::new(Cell::new(3_u32));
+            let asked = left.clone();
+            let patient = Patient::new(Rc::new(device.clone()), mover.clone(), Duration::ZERO);
+            let permitted = patient.permitted(Rc::new(move || {
+                let left = asked.get();
+                asked.set(left.saturating_sub(1));
+                if left == 0 { Err(DeviceError::Withdrawn(None)) } else { Ok(()) }
+            }));
+            assert_eq!(work(&mover, &permitted), Err(DeviceError::Withdrawn(None)));
+            let before = device.unit().commands();
+            // Nothing falls back to writing, which needs it too; reads do not.
+            assert_eq!(block_on(permitted.write(0, Bytes::from_static(&[7; 512]))), Err(DeviceError::Withdrawn(None)));
+            assert_eq!(device.unit().commands(), before);
+            block_on(permitted.read(Extent { lba: 0, blocks: 1 })).unwrap();
+            block_on(patient.write(0, Bytes::from_static(&[7; 512]))).unwrap();
+        }
+    }
 }

@@ -14,7 +14,7 @@ const STEP: u32 = 32;
 
 impl<D: Device> Datastore<D> {
     /// Claims a block for each number in the file, in ascending order where there is room. What is claimed and not pointed to is found again
-    /// when the lock of the file is taken over.
+    /// when the lock of the file is given back, or taken over.
     pub(crate) async fn allocate(&self, file: FileId, indexes: &[u32]) -> Result<Vec<u32>, DatastoreError> {
         let store = &self.store;
         // Tasks of one host would only miss each other's sectors.
@@ -66,6 +66,7 @@ impl<D: Device> Datastore<D> {
                 }
             }
             if let Some(error) = failed {
+                self.is_untidy(file);
                 return Err(error);
             }
             wanted.retain(|place| found.get(*place).is_some_and(Option::is_none));
@@ -82,7 +83,6 @@ impl<D: Device> Datastore<D> {
         let extents: Vec<_> = runs(blocks.iter().map(|(_, block)| *block))
             .map(|(first, count)| store.extent(first, 0, u64::from(count) * u64::from(store.geometry.block_sectors)))
             .collect();
-        store.alive()?;
         store.mover.unmap(&store.device, &extents).await?;
         let mut by_sector: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
         for (index, block) in blocks {

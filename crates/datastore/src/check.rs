@@ -1,12 +1,16 @@
 //! Reads everything and says what is wrong. To be run while no host changes the datastore; what hosts are in the middle of is told apart
-//! from what is wrong.
+//! from what is wrong. A sector that is damaged is named, and the check goes on with the rest.
+
+mod files;
+mod header;
 
 use crate::datastore::Datastore;
 use crate::error::DatastoreError;
-use crate::format::{Allocation, FileId, Heartbeat, Lock, Pointer, state};
-use crate::map::BlockMap;
+use crate::format::{Allocation, Allocations, File, FileId, Heartbeat, Lock, state};
+use crate::geometry::DIRECTORY_LOCK;
+use crate::sector::{self, Loaded, Payload};
 use data_mover::{Device, DeviceError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,8 +21,45 @@ pub struct Report {
     pub blocks: u64,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
-    /// What dead hosts left, which is tidied up by whoever takes over: blocks claimed and not pointed to, files half made or half deleted, locks.
+    /// What hosts left that died, or could not end what they had begun, which is tidied up by whoever takes over: blocks claimed and not pointed to, or
+    /// behind the end of a disk, files half made or half deleted, locks.
     pub leftovers: Vec<String>,
+}
+
+impl Report {
+    fn problem(&mut self, words: impl Into<String>) {
+        self.problems.push(words.into());
+    }
+
+    fn leftover(&mut self, words: impl Into<String>) {
+        self.leftovers.push(words.into());
+    }
+}
+
+/// Blocks of a file by their number in it. A number may have two, when a host claimed one and died, and another did so again.
+type Claims = BTreeMap<u32, Vec<u32>>;
+
+/// All sectors of some kinds, without those that are damaged.
+struct Tables {
+    slots: Vec<Option<Loaded<Heartbeat>>>,
+    locks: Vec<Option<Loaded<Lock>>>,
+    records: Vec<Option<Loaded<File>>>,
+}
+
+impl Tables {
+    fn record(&self, number: u32) -> Option<&Loaded<File>> {
+        self.records.get(number as usize)?.as_ref()
+    }
+
+    /// Whether a lock is that of a host that is no more. Of a slot that cannot be read nobody knows.
+    fn is_dead(&self, lock: &Lock) -> bool {
+        let Some(owner) = lock.owner() else { return false };
+        match self.slots.get(owner.slot as usize) {
+            Some(Some(slot)) => slot.value.live == 0 || slot.value.generation.get() != owner.generation,
+            Some(None) => false,
+            None => true,
+        }
+    }
 }
 
 impl<D: Device> Datastore<D> {
@@ -26,111 +67,86 @@ impl<D: Device> Datastore<D> {
     pub async fn check(&self) -> Result<Report, DatastoreError> {
         let mut report = Report::default();
         let geometry = self.store.geometry;
-        let slots = self.store.load_run::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
-        let locks = self.store.load_run::<Lock>(geometry.lock(0), geometry.files.into()).await?;
-        let records = self.records().await?;
-        let mut owned: BTreeMap<FileId, BTreeMap<u32, u32>> = BTreeMap::new();
-        let ids: BTreeMap<(u32, u16), FileId> = records
-            .iter()
-            .filter(|record| record.value.state != state::FREE)
-            .map(|record| {
-                let id = FileId { record: record.number, generation: record.value.generation.get() };
-                ((id.record, (id.generation & 0xffff) as u16), id)
-            })
-            .collect();
-        for (block, allocation) in self.allocations().await? {
-            report.blocks += 1;
-            match ids.get(&(allocation.record, allocation.generation)) {
-                Some(id) => {
-                    if owned.entry(*id).or_default().insert(allocation.index, block).is_some() {
-                        report.leftovers.push(format!("block {block} is claimed for a place that has another one"));
-                    }
-                }
-                None => report.problems.push(format!("block {block} is of a file that is not there")),
-            }
+        self.check_headers(&mut report).await?;
+        let tables = Tables {
+            slots: self.each(geometry.heartbeat(0), geometry.hosts, "heartbeat slot", &mut report).await?,
+            locks: self.each(geometry.lock(0), geometry.files, "the lock of record", &mut report).await?,
+            records: self.each(geometry.file(0), geometry.files, "record", &mut report).await?,
+        };
+        let directory = self.each::<Lock>(DIRECTORY_LOCK, 1, "the lock of the directory, number", &mut report).await?;
+        if directory.iter().flatten().any(|lock| tables.is_dead(&lock.value)) {
+            report.leftover("the lock of the directory is that of a dead host");
         }
-        let mut names = BTreeSet::new();
-        for record in &records {
+        let mut owned = self.check_allocations(&tables, &mut report).await?;
+        self.check_records(&tables, &mut report);
+        for record in tables.records.iter().flatten() {
             let file = &record.value;
-            let id = FileId { record: record.number, generation: file.generation.get() };
-            let name = file.name();
-            if let Some(owner) = locks.get(record.number as usize).and_then(|lock| lock.value.owner()) {
-                let alive = slots
-                    .get(owner.slot as usize)
-                    .is_some_and(|slot| slot.value.live != 0 && slot.value.generation.get() == owner.generation);
-                if !alive {
-                    report.leftovers.push(format!("the lock of record {} is that of a dead host", record.number));
-                }
-            }
-            match file.state {
-                state::FREE => continue,
-                state::LIVE | state::PARTIAL => {}
-                _ => {
-                    report.leftovers.push(format!("{name} is half made or half deleted"));
-                    continue;
-                }
+            if !matches!(file.state, state::LIVE | state::PARTIAL) {
+                continue;
             }
             report.files += 1;
-            if !names.insert(name.clone()) {
-                report.problems.push(format!("there are two files {name}"));
-            }
-            if let Some(parent) = file.parent() {
-                let below = records.get(parent.record as usize).map(|record| record.value);
-                let there = below.is_some_and(|below| {
-                    below.state == state::LIVE && below.generation.get() == parent.generation && below.frozen != 0
-                });
-                if !there {
-                    report.problems.push(format!("{name} is based on a disk that is not there"));
-                }
-            }
-            let claimed = owned.remove(&id).unwrap_or_default();
-            self.check_map(id, &name, file.size.get(), &claimed, &mut report).await?;
+            let id = FileId { record: record.number, generation: file.generation.get() };
+            self.check_map(id, file, &owned.remove(&id).unwrap_or_default(), &mut report).await?;
         }
         Ok(report)
     }
 
-    async fn check_map(
+    /// Reads sectors one by one; those that are damaged are problems, and not there. `what` comes before their number.
+    async fn each<T: Payload>(
         &self,
-        id: FileId,
-        name: &str,
-        size: u64,
-        claimed: &BTreeMap<u32, u32>,
+        lba: u64,
+        count: u32,
+        what: &str,
         report: &mut Report,
-    ) -> Result<(), DatastoreError> {
-        let map = BlockMap::new(id);
-        let mut pointed = BTreeMap::new();
-        if self.check_room(size).is_err() {
-            report.problems.push(format!("{name} has {size} bytes, more than a file can have"));
-        }
-        let most = u32::try_from(self.store.geometry.max_file_blocks()).unwrap_or(u32::MAX);
-        for index in 0..self.blocks_for(size).min(most) {
+    ) -> Result<Vec<Option<Loaded<T>>>, DatastoreError> {
+        let mut all = Vec::new();
+        for (number, (lba, image)) in (0..).zip(self.store.read_run(lba, count.into()).await?) {
             if self.store.mover.is_interrupted() {
                 return Err(DeviceError::Interrupted.into());
             }
-            match map.get(self, index).await {
-                Ok(Pointer::Hole) => {}
-                Ok(Pointer::Data(block) | Pointer::ToBeZeroed(block)) => {
-                    pointed.insert(index, block);
+            all.push(match sector::decode::<T>(lba, image) {
+                Ok(loaded) => Some(Loaded { number, ..loaded }),
+                Err(DatastoreError::Damaged { lba, what: why }) => {
+                    report.problem(format!("{what} {number}, sector {lba}: {why}"));
+                    None
                 }
-                Err(error @ DatastoreError::Damaged { .. }) => report.problems.push(format!("{name}: {error}")),
                 Err(error) => return Err(error),
+            });
+        }
+        Ok(all)
+    }
+
+    /// The blocks of each file.
+    async fn check_allocations(
+        &self,
+        tables: &Tables,
+        report: &mut Report,
+    ) -> Result<BTreeMap<FileId, Claims>, DatastoreError> {
+        let geometry = self.store.geometry;
+        let (first, count) = (geometry.allocation(0), geometry.allocation_sectors());
+        let sectors = self.each::<Allocations>(first, count, "allocation sector", report).await?;
+        let mut owned: BTreeMap<FileId, Claims> = BTreeMap::new();
+        let entries = sectors.iter().flat_map(|loaded| match loaded {
+            Some(loaded) => loaded.value.entries.map(|entry| Some(entry.get())),
+            None => [None; crate::format::ALLOCATIONS],
+        });
+        for (block, value) in (0..geometry.blocks).zip(entries) {
+            let Some(value) = value.filter(|value| *value != 0) else { continue };
+            report.blocks += 1;
+            let Some(allocation) = Allocation::unpack(value) else {
+                report.problem(format!("block {block} is not free, and is of no file"));
+                continue;
+            };
+            let missing = tables.records.get(allocation.record as usize).is_none_or(Option::is_some);
+            let record = tables.record(allocation.record).filter(|record| record.value.state != state::FREE);
+            let id = record.map(|record| FileId { record: record.number, generation: record.value.generation.get() });
+            match id.filter(|id| allocation.is_of(*id)) {
+                Some(id) => owned.entry(id).or_default().entry(allocation.index).or_default().push(block),
+                None if missing => report.problem(format!("block {block} is of a file that is not there")),
+                // Its record is damaged, which was told.
+                None => {}
             }
         }
-        for root in 0..crate::geometry::ROOTS {
-            if let Some(block) = map.root(self, root).await? {
-                pointed.insert(Allocation::POINTER_BLOCK + root, block);
-            }
-        }
-        for (index, block) in &pointed {
-            if claimed.get(index) != Some(block) {
-                report.problems.push(format!("{name}: block {block} at place {index} is not its own"));
-            }
-        }
-        for (index, block) in claimed {
-            if !pointed.contains_key(index) {
-                report.leftovers.push(format!("{name}: block {block} is claimed and not pointed to"));
-            }
-        }
-        Ok(())
+        Ok(owned)
     }
 }

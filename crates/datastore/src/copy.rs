@@ -47,6 +47,14 @@ impl<D: Device> Source<'_, D> {
         }
     }
 
+    /// To be asked before a copy counts: see [`VirtualDisk::still_as_opened`]. Of a logical unit nobody can tell.
+    pub async fn still_as_opened(&self) -> Result<(), DatastoreError> {
+        match self {
+            Self::Disk(disk) => disk.still_as_opened().await,
+            Self::Unit(_) => Ok(()),
+        }
+    }
+
     /// What is at `offset`, for at most `bytes`, both in whole sectors, and its length in bytes.
     pub async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
         match self {
@@ -102,7 +110,10 @@ impl<D: Device> Datastore<D> {
     ) -> Result<Moved, DatastoreError> {
         let disk = self.begin_disk(name, DiskOptions { format, size: source.size() }).await?;
         let copied = match disk.copy_from(Source::Disk(source), 0, source.size(), progress).await {
-            Ok(moved) => disk.publish().await.map(|()| moved),
+            Ok(moved) => match source.still_as_opened().await {
+                Ok(()) => disk.publish().await.map(|()| moved),
+                Err(error) => Err(error),
+            },
             Err(error) => Err(error),
         };
         match copied {
@@ -128,7 +139,7 @@ impl<D: Device> Datastore<D> {
         let shape = shape(options.format)?;
         let file = self.make(name, options.format, options.size, None).await?;
         let map = BlockMap::new(file.id());
-        let disk = self.opened(Some(file), map, options.format, options.size, None);
+        let disk = self.opened(Some(file), map, options.format, options.size, Vec::new());
         let shaped = DiskOptions { format: shape, ..options };
         match self.fill(&disk.map, 0, shaped, &|_| ()).await {
             Ok(()) => Ok(disk),
@@ -224,15 +235,12 @@ impl<D: Device> VirtualDisk<D> {
         let mut moved = Moved::default();
         let unmap = self.format() == DiskFormat::Thin;
         for extent in below {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, unmap, &|_| ()).await?);
         }
         for extent in zeros {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, unmap, progress).await?);
         }
         for piece in copies {
-            store.alive()?;
             let from = (source.device(), piece.from.lba);
             moved.add(&store.mover.copy(from, (&store.device, piece.to), piece.from.blocks, progress).await?);
         }

@@ -5,7 +5,7 @@ use crate::format::{Header, Heartbeat, Lock, Owner, VERSION, label, text};
 use crate::geometry::{Geometry, HEADER};
 use crate::heartbeat::{Observed, PERIOD};
 use crate::sector::{self, Loaded, SECTOR_BYTES};
-use crate::store::{Lease, Store};
+use crate::store::Store;
 use data_mover::{DataMover, Device, DeviceError, Extent, Patient};
 use futures_util::lock::Mutex;
 use std::cell::{Cell, RefCell};
@@ -83,6 +83,8 @@ pub struct Datastore<D> {
     pub(crate) directory: Mutex<()>,
     /// Files whose lock a task of this host has.
     pub(crate) open: RefCell<HashSet<u32>>,
+    /// Files of which something may be left over: it is looked for when their lock is given back.
+    pub(crate) untidy: RefCell<HashSet<u32>>,
     /// Where files were found.
     pub(crate) names: RefCell<HashMap<String, u32>>,
     /// Hears of locks that are waited for.
@@ -90,6 +92,13 @@ pub struct Datastore<D> {
     /// `None` of a host that only looks.
     heartbeat: Mutex<Option<Loaded<Heartbeat>>>,
     header: Header,
+}
+
+impl<D> Drop for Datastore<D> {
+    /// Nobody is left who could send anything: whatever else uses the device goes on.
+    fn drop(&mut self) {
+        self.store.lease.given_back.set(true);
+    }
 }
 
 impl<D: Device> Datastore<D> {
@@ -148,27 +157,36 @@ impl<D: Device> Datastore<D> {
             return Err(DatastoreError::NoDatastore);
         }
         let header = Self::header(&device).await?;
-        let geometry = Geometry::of(&header);
-        if geometry.sectors() > device.identity().blocks || geometry.blocks == 0 || geometry.block_sectors == 0 {
-            return Err(DatastoreError::Damaged { lba: HEADER, what: "it is larger than the logical unit" });
-        }
-        Ok((Store { device, mover, geometry, lease: Lease::default() }, header))
+        let geometry = Geometry::of(&header, device.identity().blocks)?;
+        Ok((Store::new(device, mover, geometry), header))
     }
 
-    /// Mounts it: takes a heartbeat slot. [`Self::keep_alive`] has to run from then on.
+    /// Mounts it: takes a heartbeat slot. [`Self::keep_alive`] has to run from then on. Should the heartbeat be late, the device sends nothing any
+    /// more ([`Device::only_while`]).
     pub async fn mount(device: Rc<D>, mover: Rc<DataMover>, host: Host) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
         let observed = Observed::default();
         let (owner, heartbeat) = store.take_slot(&host.name, &observed).await?;
+        store.device.only_while(store.gate());
         Ok(Self::made(store, header, host, owner, observed, Some(heartbeat)))
     }
 
     /// Looks at it without a heartbeat slot: lists, statistics and checks; everything that writes is refused with [`DatastoreError::Evicted`].
     pub async fn view(device: Rc<D>, mover: Rc<DataMover>) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
+        Ok(Self::seen(store, header))
+    }
+
+    /// The same by a header that was found elsewhere, which its geometry fits.
+    pub(crate) fn view_by(device: Rc<D>, mover: Rc<DataMover>, header: Header, geometry: Geometry) -> Rc<Self> {
+        let device = Patient::new(device, mover.clone(), RESERVATION_PATIENCE);
+        Self::seen(Store::new(device, mover, geometry), header)
+    }
+
+    fn seen(store: Store<D>, header: Header) -> Rc<Self> {
         store.lease.evicted.set(true);
         let nobody = Owner { slot: u32::MAX - 1, generation: 0 };
-        Ok(Self::made(store, header, Host { name: String::new() }, nobody, Observed::default(), None))
+        Self::made(store, header, Host { name: String::new() }, nobody, Observed::default(), None)
     }
 
     fn made(
@@ -191,6 +209,7 @@ impl<D: Device> Datastore<D> {
             allocating: Mutex::new(()),
             directory: Mutex::new(()),
             open: RefCell::default(),
+            untidy: RefCell::default(),
             names: RefCell::default(),
             told: RefCell::default(),
             heartbeat: Mutex::new(heartbeat),
@@ -244,6 +263,7 @@ impl<D: Device> Datastore<D> {
         free.live = 0;
         let swapped = self.store.swap(heartbeat, free).await?;
         self.store.lease.evicted.set(true);
+        self.store.lease.given_back.set(swapped);
         if swapped { Ok(()) } else { Err(DatastoreError::Evicted) }
     }
 

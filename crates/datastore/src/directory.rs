@@ -4,7 +4,7 @@
 use crate::datastore::Datastore;
 use crate::disk::COMMITTING;
 use crate::error::DatastoreError;
-use crate::format::{Allocation, File, FileId, NAME_BYTES, Pointer, state};
+use crate::format::{File, FileId, NAME_BYTES, Pointer, state};
 use crate::geometry::DIRECTORY_LOCK;
 use crate::lock::{Held, LOCK_PATIENCE};
 use crate::map::BlockMap;
@@ -37,7 +37,7 @@ impl DiskFormat {
         }
     }
 
-    fn unpack(value: u8) -> Option<Self> {
+    pub(crate) fn unpack(value: u8) -> Option<Self> {
         [Self::Thin, Self::ZeroedThick, Self::EagerZeroedThick, Self::Redo].into_iter().find(|f| f.pack() == value)
     }
 }
@@ -102,7 +102,7 @@ enum Taken {
 }
 
 /// The record's number is what its LBA says.
-fn id_of(record: &Loaded<File>) -> FileId {
+pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
     FileId { record: record.number, generation: record.value.generation.get() }
 }
 
@@ -189,7 +189,7 @@ impl<D: Device> Datastore<D> {
     }
 
     /// Takes the lock of a record; `None` when its file is no more.
-    async fn lock_record(
+    pub(crate) async fn lock_record(
         &self,
         number: u32,
         name: &str,
@@ -238,8 +238,12 @@ impl<D: Device> Datastore<D> {
     }
 
     /// Gives the lock back.
-    pub(crate) async fn unlock(&self, file: LockedFile) -> Result<(), DatastoreError> {
+    pub(crate) async fn unlock(&self, mut file: LockedFile) -> Result<(), DatastoreError> {
         let number = file.record.number;
+        if self.untidy.borrow_mut().remove(&number) {
+            // What cannot be finished now is left to those who tidy up.
+            let _finished = self.finish(&mut file).await;
+        }
         let result = self.release(file.held).await;
         self.open.borrow_mut().remove(&number);
         result
@@ -259,37 +263,6 @@ impl<D: Device> Datastore<D> {
         }
         self.store.lease.evicted.set(true);
         Err(DatastoreError::Evicted)
-    }
-
-    /// What the host that had the lock before left half done: a file that was being made or deleted goes; blocks that were claimed and
-    /// not pointed to come back.
-    pub(crate) async fn finish(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
-        match file.record.value.state {
-            state::CREATING | state::DELETING => self.remove(file).await,
-            state::LIVE | state::PARTIAL => {
-                let map = BlockMap::new(file.id());
-                let mut lost = Vec::new();
-                for (index, block) in self.blocks_of(file.id()).await? {
-                    let pointed = match index.checked_sub(Allocation::POINTER_BLOCK) {
-                        Some(root) => map.root(self, root).await?,
-                        None => map.get(self, index).await?.block(),
-                    };
-                    if pointed != Some(block) {
-                        lost.push((index, block));
-                    }
-                }
-                if lost.is_empty() { Ok(()) } else { self.free(file.id(), &lost).await }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Takes the lock of a file, finishes what a dead host left half done, and gives the lock back.
-    pub(crate) async fn finish_file(&self, number: u32, name: &str) -> Result<(), DatastoreError> {
-        match self.lock_record_in(number, name, LOCK_PATIENCE, &[state::LIVE, state::PARTIAL]).await? {
-            Some(file) => self.unlock(file).await,
-            None => Ok(()),
-        }
     }
 
     /// Gives everything back that a file has, and the record.

@@ -4,13 +4,12 @@ use crate::ahead::Ahead;
 use crate::datastore::Datastore;
 use crate::directory::{DiskFormat, LockedFile};
 use crate::error::DatastoreError;
-use crate::format::{FileId, Pointer, state};
+use crate::format::{File, Pointer};
 use crate::lock::LOCK_PATIENCE;
 use crate::map::BlockMap;
-use crate::sector::SECTOR_BYTES;
+use crate::sector::{Loaded, SECTOR_BYTES};
 use bytes::{Bytes, BytesMut};
 use data_mover::{Device, Extent, RangeGuard, RangeLock};
-use futures_util::future::{FutureExt, LocalBoxFuture};
 use futures_util::lock::Mutex;
 use std::cell::Cell;
 use std::ops::Range;
@@ -41,7 +40,10 @@ pub struct VirtualDisk<D> {
     /// By number in the file: those that get a place or lose it, or content that nobody was told of yet.
     blocks: RangeLock,
     pub(crate) ahead: Ahead,
-    pub(crate) parent: Option<Rc<VirtualDisk<D>>>,
+    /// Those that it is based on, the nearest first; they have none themselves.
+    pub(crate) below: Vec<Rc<VirtualDisk<D>>>,
+    /// The record, of a disk that is read without its lock.
+    pub(crate) as_opened: Option<Loaded<File>>,
 }
 
 /// What is at a place of a disk.
@@ -82,7 +84,7 @@ impl<D: Device> Datastore<D> {
             Err(error) => Err(error),
         };
         match filled {
-            Ok(()) => Ok(self.opened(Some(file), map, options.format, options.size, None)),
+            Ok(()) => Ok(self.opened(Some(file), map, options.format, options.size, Vec::new())),
             Err(error) => {
                 self.abandon(file).await?;
                 Err(error)
@@ -96,7 +98,7 @@ impl<D: Device> Datastore<D> {
         map: BlockMap,
         format: DiskFormat,
         size: u64,
-        parent: Option<Rc<VirtualDisk<D>>>,
+        below: Vec<Rc<VirtualDisk<D>>>,
     ) -> VirtualDisk<D> {
         VirtualDisk {
             on: self.clone(),
@@ -106,7 +108,8 @@ impl<D: Device> Datastore<D> {
             format: Cell::new(format),
             blocks: RangeLock::default(),
             ahead: Ahead::new(self.store.geometry.block_bytes()),
-            parent,
+            below,
+            as_opened: None,
         }
     }
 
@@ -155,9 +158,9 @@ impl<D: Device> Datastore<D> {
 
     async fn open_locked(self: &Rc<Self>, mut file: LockedFile) -> Result<VirtualDisk<D>, DatastoreError> {
         match self.prepare_open(&mut file).await {
-            Ok((format, parent)) => {
+            Ok((format, below)) => {
                 let (map, size) = (BlockMap::new(file.id()), file.record.value.size.get());
-                Ok(self.opened(Some(file), map, format, size, parent))
+                Ok(self.opened(Some(file), map, format, size, below))
             }
             Err(error) => {
                 self.unlock(file).await?;
@@ -169,7 +172,7 @@ impl<D: Device> Datastore<D> {
     async fn prepare_open(
         self: &Rc<Self>,
         file: &mut LockedFile,
-    ) -> Result<(DiskFormat, Option<Rc<VirtualDisk<D>>>), DatastoreError> {
+    ) -> Result<(DiskFormat, Vec<Rc<VirtualDisk<D>>>), DatastoreError> {
         let format = Self::format_of(&file.record)?;
         if file.record.value.frozen != 0 {
             if !self.settled_children(file.id()).await?.is_empty() {
@@ -177,27 +180,8 @@ impl<D: Device> Datastore<D> {
             }
             self.change(file, |file| file.frozen = 0).await?;
         }
-        let parent = self.open_base(file.record.value.parent()).await?;
-        Ok((format, parent))
-    }
-
-    /// Opens a disk that others are based on, without a lock: it does not change while they are there.
-    pub(crate) fn open_base(
-        self: &Rc<Self>,
-        id: Option<FileId>,
-    ) -> LocalBoxFuture<'_, Result<Option<Rc<VirtualDisk<D>>>, DatastoreError>> {
-        async move {
-            let Some(id) = id else { return Ok(None) };
-            let record = self.record(id.record).await?;
-            let file = &record.value;
-            if file.state != state::LIVE || file.generation.get() != id.generation || file.frozen == 0 {
-                return Err(DatastoreError::Damaged { lba: record.lba, what: "a disk is based on what is not there" });
-            }
-            let parent = self.open_base(file.parent()).await?;
-            let format = Self::format_of(&record)?;
-            Ok(Some(Rc::new(self.opened(None, BlockMap::new(id), format, file.size.get(), parent))))
-        }
-        .boxed_local()
+        let below = self.open_below(file.record.value.parent()).await?;
+        Ok((format, below))
     }
 
     /// What a half-done commit has left is a mixture of two times.
@@ -286,30 +270,6 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// What is at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a block. Returns it with its length in
-    /// bytes; what is beyond the end of a disk below reads as zeros.
-    pub fn locate(&self, offset: u64, bytes: u64) -> LocalBoxFuture<'_, Result<(Content, u64), DatastoreError>> {
-        async move {
-            let geometry = self.on.store.geometry;
-            let block_bytes = geometry.block_bytes();
-            let within = offset % block_bytes;
-            let bytes = bytes.min(block_bytes - within);
-            if offset >= self.size.get() {
-                return Ok((Content::Zeros, bytes));
-            }
-            let index = u32::try_from(offset / block_bytes).unwrap_or(u32::MAX);
-            match (self.map.get(&self.on, index).await?, &self.parent) {
-                (Pointer::Data(block), _) => {
-                    let extent = self.on.store.extent(block, within / SECTOR_BYTES as u64, bytes / SECTOR_BYTES as u64);
-                    Ok((Content::Sectors(extent), bytes))
-                }
-                (Pointer::Hole, Some(parent)) => parent.locate(offset, bytes).await,
-                _ => Ok((Content::Zeros, bytes)),
-            }
-        }
-        .boxed_local()
-    }
-
     /// Reads whole sectors.
     pub async fn read(&self, offset: u64, bytes: u64) -> Result<Bytes, DatastoreError> {
         self.check_range(offset, bytes)?;
@@ -333,7 +293,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(data.freeze())
     }
 
-    /// Makes the disk larger; the blocks of a thick one come at once.
+    /// Makes the disk larger; the blocks of a thick one come at once. After an error it is as it was.
     pub async fn grow(&self, size: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         check_size(size)?;
         self.on.check_room(size)?;
@@ -346,12 +306,37 @@ impl<D: Device> VirtualDisk<D> {
             return Err(DatastoreError::Unsuitable(format!("{size} bytes are less than the {old} of the disk")));
         }
         let options = DiskOptions { format: self.format(), size };
-        self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await?;
+        let filled = self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await;
         let mut file = self.file.lock().await;
         let file = file.as_mut().ok_or_else(Self::only_read)?;
-        self.on.change(file, |file| file.size = size.into()).await?;
-        self.size.set(size);
-        Ok(())
+        let grown = match filled {
+            Ok(()) => self.on.change(file, |file| file.size = size.into()).await,
+            Err(error) => Err(error),
+        };
+        match grown {
+            Ok(()) => {
+                self.size.set(size);
+                Ok(())
+            }
+            Err(error) => {
+                self.shrink(file).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes away what the disk was given behind its end, as it did not grow after all.
+    async fn shrink(&self, file: &LockedFile) {
+        let old = self.on.blocks_for(self.size());
+        let undone = match self.on.record(file.id().record).await {
+            // The answer may have been lost, and the disk be larger.
+            Ok(record) if record.value.size.get() == self.size() => self.on.cut_off(&self.map, old).await,
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if undone.is_err() {
+            self.on.is_untidy(self.map.file);
+        }
     }
 
     /// Blocks that are this disk's own, in bytes.
@@ -369,7 +354,7 @@ impl<D: Device> VirtualDisk<D> {
     }
 
     /// Keeps the disk as it is: what is written from now on goes to a new disk over it, which is returned.
-    pub async fn snapshot(self, name: &str) -> Result<Self, (Self, DatastoreError)> {
+    pub async fn snapshot(mut self, name: &str) -> Result<Self, (Self, DatastoreError)> {
         let mut file = self.file.lock().await;
         let Some(base) = file.as_mut() else {
             drop(file);
@@ -381,8 +366,9 @@ impl<D: Device> VirtualDisk<D> {
                 drop(file);
                 let on = self.on.clone();
                 let (map, size) = (BlockMap::new(child.id()), self.size.get());
-                let below = Rc::new(Self { file: Mutex::new(None), ..self });
-                let top = on.opened(Some(child), map, DiskFormat::Redo, size, Some(below));
+                let mut below = std::mem::take(&mut self.below);
+                below.insert(0, Rc::new(Self { file: Mutex::new(None), ..self }));
+                let top = on.opened(Some(child), map, DiskFormat::Redo, size, below);
                 if let Some(base) = base
                     && let Err(error) = on.unlock(base).await
                 {
@@ -433,15 +419,20 @@ impl<D: Device> VirtualDisk<D> {
 
     async fn commit_into_base(&self, progress: &dyn Fn(u64)) -> Result<Self, DatastoreError> {
         let on = &self.on;
-        let Some(parent) = &self.parent else {
+        let Some((parent, below)) = self.below.split_first() else {
             return Err(DatastoreError::Unsuitable("the disk is based on no other".into()));
         };
-        let below = on.record(parent.map.file.record).await?;
-        let name = below.value.name();
+        let name = on.record(parent.map.file.record).await?.value.name();
         if !on.settled_children(self.map.file).await?.is_empty() {
             return Err(DatastoreError::HasChildren("the snapshot".into()));
         }
-        let file = on.lock_file(&name, LOCK_PATIENCE).await?;
+        // By its record: meanwhile it may have been renamed, and another file may have its name.
+        let file = on.lock_record(parent.map.file.record, &name, LOCK_PATIENCE).await?;
+        let file = file.ok_or_else(|| DatastoreError::NoSuchFile(name.clone()))?;
+        if file.id() != parent.map.file {
+            on.unlock(file).await?;
+            return Err(DatastoreError::NoSuchFile(name));
+        }
         match on.settled_children(parent.map.file).await {
             Ok(children) if children == [self.map.file] => {}
             found => {
@@ -450,48 +441,75 @@ impl<D: Device> VirtualDisk<D> {
             }
         }
         // Frozen until all of it is there and this disk is gone: until then this disk is what counts.
-        let base = on.opened(
-            Some(file),
-            BlockMap::new(parent.map.file),
-            parent.format(),
-            parent.size.get(),
-            parent.parent.clone(),
-        );
+        let base =
+            on.opened(Some(file), BlockMap::new(parent.map.file), parent.format(), parent.size.get(), below.to_vec());
+        // An earlier commit may have been interrupted.
+        let mut begun = false;
         let marked = match base.file.lock().await.as_mut() {
-            Some(file) => on.change(file, |file| file.frozen = COMMITTING).await,
+            Some(file) => {
+                begun = file.record.value.frozen == COMMITTING;
+                on.change(file, |file| file.frozen = COMMITTING).await
+            }
             None => Err(Self::only_read()),
         };
         let committed = match marked {
-            Ok(()) => self.commit_blocks(&base, progress).await,
+            Ok(()) => self.commit_blocks(&base, &mut begun, progress).await,
             Err(error) => Err(error),
         };
         match committed {
             Ok(()) => Ok(base),
             Err(error) => {
+                on.is_untidy(base.map.file);
+                if !begun && let Some(file) = base.file.lock().await.as_mut() {
+                    // Nothing of it has changed: it need not be done again. If that cannot be written, it has to be.
+                    let _unmarked = on.change(file, |file| file.frozen = 1).await;
+                }
                 base.close().await?;
                 Err(error)
             }
         }
     }
 
-    async fn commit_blocks(&self, base: &Self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+    /// Copies what this disk holds. First to blocks that the base has; then it gets others, and when there are none left, this disk gives back what has
+    /// gone over already: what the base has there shows through. `begun` is set before the base first shows something else.
+    async fn commit_blocks(&self, base: &Self, begun: &mut bool, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         let on = &self.on;
         let (mine, theirs) = (self.size.get(), base.size.get());
         if mine > theirs {
             base.grow(mine, &|_| ()).await?;
         }
         let sectors = u64::from(on.store.geometry.block_sectors);
-        for index in 0..on.blocks_for(mine) {
-            let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
-            let to = match base.map.get(on, index).await? {
-                Pointer::Data(block) | Pointer::ToBeZeroed(block) => block,
-                Pointer::Hole => *on.allocate(base.map.file, &[index]).await?.first().ok_or(DatastoreError::Full)?,
-            };
-            let (from, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
-            on.store.alive()?;
-            on.store.mover.copy((&on.store.device, from), (&on.store.device, to_lba), sectors, progress).await?;
-            base.map.set(on, &[(index, Pointer::Data(to))]).await?;
+        let mut over = Vec::new();
+        for holes in [false, true] {
+            for index in 0..on.blocks_for(mine) {
+                let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
+                let to = match base.map.get(on, index).await?.block() {
+                    // Those of the second turn have one since the first.
+                    Some(_) if holes => continue,
+                    Some(block) => block,
+                    None if !holes => continue,
+                    None => self.block_for(base, index, &mut over).await?,
+                };
+                *begun = true;
+                let (from_lba, to_lba) = (on.store.extent(from, 0, 0).lba, on.store.extent(to, 0, 0).lba);
+                let device = &on.store.device;
+                on.store.mover.copy((device, from_lba), (device, to_lba), sectors, progress).await?;
+                base.map.set(on, &[(index, Pointer::Data(to))]).await?;
+                over.push((index, from));
+            }
         }
         Ok(())
+    }
+
+    /// A block for a hole of the base.
+    async fn block_for(&self, base: &Self, index: u32, over: &mut Vec<(u32, u32)>) -> Result<u32, DatastoreError> {
+        let claimed = match self.on.allocate(base.map.file, &[index]).await {
+            Err(DatastoreError::Full) if !over.is_empty() => {
+                self.give_back(&std::mem::take(over), Pointer::Hole).await?;
+                self.on.allocate(base.map.file, &[index]).await
+            }
+            claimed => claimed,
+        };
+        claimed?.first().copied().ok_or(DatastoreError::Full)
     }
 }

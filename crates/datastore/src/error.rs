@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum DatastoreError {
     /// The logical unit did not carry out a command.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(DeviceError),
     /// Other hosts kept the logical unit reserved.
     #[error("the logical unit stayed reserved by other hosts")]
     Reserved,
@@ -25,7 +25,7 @@ pub enum DatastoreError {
     #[error("{0}")]
     Geometry(String),
     /// A sector does not hold what it should.
-    #[error("sector {lba} is damaged: {what}; run  windlass datastore check")]
+    #[error("sector {lba} is damaged: {what}")]
     Damaged {
         /// Its LBA.
         lba: u64,
@@ -68,6 +68,9 @@ pub enum DatastoreError {
     /// No free block.
     #[error("the datastore is full")]
     Full,
+    /// The disk was read without a lock, as others were based on it, and that ended meanwhile: what was read is of two times, or another disk's.
+    #[error("{0} was changed by another host while it was read")]
+    Changed(String),
     /// Other disks are based on this one.
     #[error("{0} is the base of other disks")]
     HasChildren(String),
@@ -86,10 +89,20 @@ pub enum DatastoreError {
     Unsuitable(String),
 }
 
+impl From<DeviceError> for DatastoreError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Withdrawn(Some(seconds)) => Self::LeaseExpired(seconds),
+            DeviceError::Withdrawn(None) => Self::Evicted,
+            error => Self::Device(error),
+        }
+    }
+}
+
 impl From<UpdateError> for DatastoreError {
     fn from(error: UpdateError) -> Self {
         match error {
-            UpdateError::Device(error) => Self::Device(error),
+            UpdateError::Device(error) => error.into(),
             UpdateError::Reserved(_) => Self::Reserved,
         }
     }

@@ -3,11 +3,12 @@
 use crate::error::DatastoreError;
 use crate::format::{ALLOCATIONS, Allocation, Header, MAX_BLOCKS, POINTERS};
 use crate::sector::SECTOR_BYTES;
+use std::ops::RangeInclusive;
 
 /// Sectors of direct pointers of a file.
 pub(crate) const DIRECT_SECTORS: u32 = 8;
 /// Sectors of pointers to blocks of pointers.
-const ROOT_SECTORS: u32 = 2;
+pub(crate) const ROOT_SECTORS: u32 = 2;
 const POINTER_SECTORS: u32 = DIRECT_SECTORS + ROOT_SECTORS;
 /// Blocks of a file that direct pointers name.
 pub(crate) const DIRECT_BLOCKS: u32 = DIRECT_SECTORS * POINTERS as u32;
@@ -18,6 +19,11 @@ pub(crate) const ROOTS: u32 = ROOT_SECTORS * POINTERS as u32;
 pub(crate) const HEADER: u64 = 0;
 pub(crate) const DIRECTORY_LOCK: u64 = 8;
 const HEARTBEATS: u64 = 64;
+
+/// What a datastore may have.
+const BLOCK_BYTES: RangeInclusive<u64> = 64 << 10..=64 << 20;
+const HOSTS: RangeInclusive<u32> = 1..=1024;
+const FILES: RangeInclusive<u32> = 1..=Allocation::MAX_FILES;
 
 /// Where everything is, in logical blocks of 512 bytes. Follows from four numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +43,11 @@ impl Geometry {
     ///
     /// Errors: [`DatastoreError::Geometry`] when the block size is no power of two from 64 KiB to 64 MiB, or nothing fits.
     pub fn fit(sectors: u64, block_bytes: u64, hosts: u32, files: u32) -> Result<Self, DatastoreError> {
-        if !block_bytes.is_power_of_two() || !(64 << 10..=64 << 20).contains(&block_bytes) {
+        if !block_bytes.is_power_of_two() || !BLOCK_BYTES.contains(&block_bytes) {
             let words = format!("a block of {block_bytes} bytes: a power of two from 65536 to 67108864 is wanted");
             return Err(DatastoreError::Geometry(words));
         }
-        if !(1..=1024).contains(&hosts) || !(1..=Allocation::MAX_FILES).contains(&files) {
+        if !HOSTS.contains(&hosts) || !FILES.contains(&files) {
             return Err(DatastoreError::Geometry("1 to 1024 hosts, and 1 to 1048575 files".into()));
         }
         let block_sectors = (block_bytes / SECTOR_BYTES as u64) as u32;
@@ -62,13 +68,27 @@ impl Geometry {
         Err(DatastoreError::Geometry(words))
     }
 
-    pub(crate) fn of(header: &Header) -> Self {
-        Self {
+    /// What a header says, on a logical unit of `sectors`.
+    ///
+    /// Errors: [`DatastoreError::Damaged`] when no datastore has such numbers, or it would be larger than the unit.
+    pub(crate) fn of(header: &Header, sectors: u64) -> Result<Self, DatastoreError> {
+        let geometry = Self {
             block_sectors: header.block_sectors.get(),
             blocks: header.blocks.get(),
             hosts: header.hosts.get(),
             files: header.files.get(),
+        };
+        let damaged = |what| Err(DatastoreError::Damaged { lba: HEADER, what });
+        if !geometry.block_sectors.is_power_of_two() || !BLOCK_BYTES.contains(&geometry.block_bytes()) {
+            return damaged("its block size is no power of two from 64 KiB to 64 MiB");
         }
+        if !HOSTS.contains(&geometry.hosts) || !FILES.contains(&geometry.files) {
+            return damaged("it has a number of hosts or files that no datastore has");
+        }
+        if !(1..=MAX_BLOCKS).contains(&geometry.blocks) || geometry.sectors() > sectors {
+            return damaged("it is larger than the logical unit, or empty");
+        }
+        Ok(geometry)
     }
 
     /// Bytes of a block.
@@ -126,6 +146,11 @@ impl Geometry {
     /// Blocks of a file that one block of pointers names.
     pub(crate) fn blocks_in_root(&self) -> u32 {
         self.block_sectors * POINTERS as u32
+    }
+
+    /// Blocks of pointers that a file of so many blocks may have.
+    pub(crate) fn roots_for(&self, blocks: u32) -> u32 {
+        blocks.saturating_sub(DIRECT_BLOCKS).div_ceil(self.blocks_in_root())
     }
 
     /// Blocks of a file at most.

@@ -14,12 +14,14 @@
 
 mod ahead;
 mod allocation;
+mod chain;
 pub mod check;
 mod copy;
 mod datastore;
 mod directory;
 mod disk;
 mod error;
+mod finish;
 mod format;
 mod geometry;
 mod heartbeat;

@@ -129,6 +129,45 @@ impl BlockMap {
         }
     }
 
+    /// What is at a place as the allocation table numbers them: a block of data, or of pointers.
+    pub(crate) async fn pointed<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        index: u32,
+    ) -> Result<Option<u32>, DatastoreError> {
+        match index.checked_sub(Allocation::POINTER_BLOCK) {
+            Some(root) => self.root(on, root).await,
+            None => Ok(self.get(on, index).await?.block()),
+        }
+    }
+
+    /// Takes the pointers to these blocks away, as far as there are any: those to blocks of pointers first, and what those held with them.
+    pub(crate) async fn take_away<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        blocks: &[(u32, u32)],
+    ) -> Result<(), DatastoreError> {
+        let geometry = on.store.geometry;
+        for (index, block) in blocks {
+            if let Some(root) = index.checked_sub(Allocation::POINTER_BLOCK)
+                && self.root(on, root).await? == Some(*block)
+            {
+                let _one = self.writing.lock().await;
+                let lba = geometry.roots(self.file.record, root / POINTERS as u32);
+                self.change(on, lba, &[(root as usize % POINTERS, Pointer::Hole)]).await?;
+                let gone = geometry.block_lba(*block)..geometry.block_lba(block + 1);
+                self.sectors.borrow_mut().retain(|lba, _| !gone.contains(lba));
+            }
+        }
+        let mut holes = Vec::new();
+        for (index, block) in blocks.iter().filter(|(index, _)| *index < Allocation::POINTER_BLOCK) {
+            if self.get(on, *index).await?.block() == Some(*block) {
+                holes.push((*index, Pointer::Hole));
+            }
+        }
+        self.set(on, &holes).await
+    }
+
     /// Changes pointers. What several tasks want at one moment is written together: pointers of one sector change at once; those of different ones
     /// in ascending order. Two tasks must not change the same pointer.
     pub(crate) async fn set<D: Device>(
@@ -152,6 +191,9 @@ impl BlockMap {
         }
         let changes = batch.borrow().changes.clone();
         let written = self.write(on, &changes).await;
+        if written.is_err() {
+            on.is_untidy(self.file);
+        }
         batch.borrow_mut().written = Some(written.clone());
         written
     }
@@ -203,10 +245,16 @@ impl BlockMap {
         }
         let blocks = on.allocate(self.file, &[Allocation::POINTER_BLOCK + root]).await?;
         let block = *blocks.first().ok_or(DatastoreError::Full)?;
-        on.store.zero(on.store.extent(block, 0, on.store.geometry.block_sectors.into()), true, &|_| ()).await?;
+        let whole = on.store.extent(block, 0, on.store.geometry.block_sectors.into());
         let lba = on.store.geometry.roots(self.file.record, root / POINTERS as u32);
-        self.change(on, lba, &[(root as usize % POINTERS, Pointer::Data(block))]).await?;
-        Ok(block)
+        let made = match on.store.zero(whole, true, &|_| ()).await {
+            Ok(()) => self.change(on, lba, &[(root as usize % POINTERS, Pointer::Data(block))]).await,
+            Err(error) => Err(error),
+        };
+        if made.is_err() {
+            on.is_untidy(self.file);
+        }
+        made.map(|()| block)
     }
 
     /// Takes all pointers away: first those to blocks of pointers, so that what those hold leads nowhere any more.

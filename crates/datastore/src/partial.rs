@@ -4,7 +4,7 @@ use crate::datastore::Datastore;
 use crate::directory::LockedFile;
 use crate::disk::VirtualDisk;
 use crate::error::DatastoreError;
-use crate::format::{FileId, Lock, state};
+use crate::format::{Lock, state};
 use crate::lock::LOCK_PATIENCE;
 use crate::map::BlockMap;
 use data_mover::Device;
@@ -116,7 +116,7 @@ impl<D: Device> VirtualDisk<D> {
         let Some(mut file) = self.file.into_inner() else { return kept };
         let finished = self.on.finish(&mut file).await;
         let unlocked = self.on.unlock(file).await;
-        kept.and(finished).and(unlocked)
+        kept.and(finished.map(drop)).and(unlocked)
     }
 }
 
@@ -148,7 +148,7 @@ impl<D: Device> Datastore<D> {
         let format = Self::format_of(&file.record)?;
         let map = BlockMap::new(file.id());
         let size = record.size.get();
-        Ok(Some((self.opened(Some(file), map, format, size, None), partial)))
+        Ok(Some((self.opened(Some(file), map, format, size, Vec::new()), partial)))
     }
 
     async fn lock_partial(&self, name: &str) -> Result<Option<LockedFile>, DatastoreError> {
@@ -164,23 +164,6 @@ impl<D: Device> Datastore<D> {
             Some(file) => self.abandon(file).await.map(|()| true),
             None => Ok(false),
         }
-    }
-
-    /// Opens a disk to read it. One that others are based on, which does not change, needs no lock; of any other one it is taken.
-    pub async fn open_read(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
-        let records = self.records().await?;
-        let found = records.iter().find(|record| record.value.state == state::LIVE && record.value.name() == name);
-        let record = found.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
-        let id = FileId { record: record.number, generation: record.value.generation.get() };
-        if record.value.frozen == 0 || self.children(id).await?.is_empty() {
-            return self.open(name).await;
-        }
-        if record.value.frozen == crate::disk::COMMITTING {
-            return Err(Self::half_committed(name));
-        }
-        let parent = self.open_base(record.value.parent()).await?;
-        let format = Self::format_of(record)?;
-        Ok(self.opened(None, BlockMap::new(id), format, record.value.size.get(), parent))
     }
 }
 

@@ -63,7 +63,6 @@ impl<D: Device> VirtualDisk<D> {
             }
             lba += grain;
         }
-        store.alive()?;
         Ok(store.mover.unmap(&store.device, &zeros).await?)
     }
 }

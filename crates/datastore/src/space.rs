@@ -101,7 +101,7 @@ impl<D: Device> VirtualDisk<D> {
     }
 
     /// Takes blocks away from the disk, or leaves them to be zeroed; the array is told that they hold nothing of worth.
-    async fn give_back(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
+    pub(crate) async fn give_back(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
         if blocks.is_empty() {
             return Ok(0);
         }
@@ -160,7 +160,6 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let changes: Vec<_> = blocks.iter().map(|(index, block)| (*index, Pointer::ToBeZeroed(*block))).collect();
         self.map.set(&self.on, &changes).await?;
-        store.alive()?;
         Ok(store.mover.unmap(&store.device, &self.extents(blocks)).await?)
     }
 
@@ -238,7 +237,6 @@ impl<D: Device> VirtualDisk<D> {
             blocks.extend(&claimed);
             let zeroed = async {
                 for extent in self.extents(&blocks) {
-                    store.alive()?;
                     // Not unmapped: the space is to be there.
                     moved.add(&store.mover.zero(&store.device, extent, false, progress).await?);
                 }

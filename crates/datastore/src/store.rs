@@ -5,7 +5,7 @@ use crate::format::Heartbeat;
 use crate::geometry::Geometry;
 use crate::sector::{self, Loaded, Payload, SECTOR_BYTES};
 use bytes::Bytes;
-use data_mover::{DataMover, Device, Extent, Patient};
+use data_mover::{DataMover, Device, DeviceError, Extent, Gate, Patient, Permit};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -22,17 +22,48 @@ const READ_SECTORS: u64 = 128;
 pub(crate) struct Lease {
     pub(crate) until: Cell<Duration>,
     pub(crate) evicted: Cell<bool>,
+    /// The slot was given back, or the datastore is forgotten: whatever this host sends from now on has nothing to do with the datastore.
+    pub(crate) given_back: Cell<bool>,
+}
+
+impl Lease {
+    fn check(&self, now: Duration) -> Result<(), DeviceError> {
+        if self.evicted.get() {
+            return Err(DeviceError::Withdrawn(None));
+        }
+        match now.checked_sub(self.until.get()) {
+            Some(late) if !late.is_zero() => Err(DeviceError::Withdrawn(Some((late + LEASE).as_secs()))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The logical unit under a datastore.
 pub(crate) struct Store<D> {
+    /// Changes nothing without a heartbeat.
     pub(crate) device: Patient<D>,
+    /// The same device for the heartbeat itself, which has to be renewed when it is late.
+    heartbeat: Patient<D>,
     pub(crate) mover: Rc<DataMover>,
     pub(crate) geometry: Geometry,
-    pub(crate) lease: Lease,
+    pub(crate) lease: Rc<Lease>,
 }
 
 impl<D: Device> Store<D> {
+    /// Without a heartbeat yet.
+    pub(crate) fn new(device: Patient<D>, mover: Rc<DataMover>, geometry: Geometry) -> Self {
+        let lease = Rc::<Lease>::default();
+        let (asked, of_host) = (lease.clone(), mover.clone());
+        let permit: Permit = Rc::new(move || asked.check(of_host.clock().now()));
+        Self { device: device.permitted(permit), heartbeat: device, mover, geometry, lease }
+    }
+
+    /// Open while this host has its heartbeat, and after it has given it back.
+    pub(crate) fn gate(&self) -> Gate {
+        let (lease, mover) = (self.lease.clone(), self.mover.clone());
+        Rc::new(move || lease.given_back.get() || lease.check(mover.clock().now()).is_ok())
+    }
+
     pub(crate) fn now(&self) -> Duration {
         self.mover.clock().now()
     }
@@ -43,13 +74,7 @@ impl<D: Device> Store<D> {
 
     /// An error unless this host still has its heartbeat.
     pub(crate) fn alive(&self) -> Result<(), DatastoreError> {
-        if self.lease.evicted.get() {
-            return Err(DatastoreError::Evicted);
-        }
-        match self.now().checked_sub(self.lease.until.get()) {
-            Some(late) if !late.is_zero() => Err(DatastoreError::LeaseExpired((late + LEASE).as_secs())),
-            _ => Ok(()),
-        }
+        Ok(self.lease.check(self.now())?)
     }
 
     /// Reads a sector.
@@ -97,7 +122,7 @@ impl<D: Device> Store<D> {
         value: Heartbeat,
     ) -> Result<bool, DatastoreError> {
         let image = sector::encode(loaded.version + 1, &value);
-        let written = self.mover.update_urgently(&self.device, loaded.lba, &loaded.image, &image).await?;
+        let written = self.mover.update_urgently(&self.heartbeat, loaded.lba, &loaded.image, &image).await?;
         loaded.changed(written, image, value);
         Ok(written)
     }
@@ -112,12 +137,10 @@ impl<D: Device> Store<D> {
     }
 
     pub(crate) async fn write(&self, lba: u64, data: Bytes) -> Result<(), DatastoreError> {
-        self.alive()?;
         Ok(self.device.write(lba, data).await?)
     }
 
     pub(crate) async fn zero(&self, extent: Extent, unmap: bool, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
-        self.alive()?;
         self.mover.zero(&self.device, extent, unmap, progress).await?;
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! Several hosts on one logical unit in memory, in virtual time.
 
+mod chains;
+mod checks;
 mod cluster;
 mod disks;
 mod first_writes;
+mod leftovers;
+mod stopped;
 mod unfinished;
 mod whole_units;
 

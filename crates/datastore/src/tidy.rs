@@ -7,6 +7,7 @@ use crate::format::{Heartbeat, Lock, Owner, state};
 use crate::geometry::DIRECTORY_LOCK;
 use crate::heartbeat::{PERIOD, STALE};
 use data_mover::Device;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What was finished.
@@ -18,6 +19,8 @@ pub struct Tidied {
     pub locks: u64,
     /// Files half made or half deleted.
     pub files: u64,
+    /// Blocks of files that nobody has open, which held nothing of them.
+    pub blocks: u64,
 }
 
 impl<D: Device> Datastore<D> {
@@ -49,6 +52,7 @@ impl<D: Device> Datastore<D> {
                 }
             }
         }
+        tidied.blocks = self.finish_all_closed().await?;
         let directory = self.store.load::<Lock>(DIRECTORY_LOCK).await?;
         if self.is_dead_now(directory.value.owner()).await? {
             let held = self.acquire(DIRECTORY_LOCK, "the directory", Duration::ZERO).await?;
@@ -56,6 +60,28 @@ impl<D: Device> Datastore<D> {
             tidied.locks += 1;
         }
         Ok(tidied)
+    }
+
+    /// Files that a host gave back while something of them was left over.
+    async fn finish_all_closed(&self) -> Result<u64, DatastoreError> {
+        let geometry = self.store.geometry;
+        let mut claimed: BTreeMap<(u32, u16), Vec<(u32, u32)>> = BTreeMap::new();
+        for (block, allocation) in self.allocations().await? {
+            let of = (allocation.record, allocation.generation);
+            claimed.entry(of).or_default().push((allocation.index, block));
+        }
+        let locks = self.store.load_run::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        let mut blocks = 0;
+        for (record, lock) in self.records().await?.iter().zip(locks) {
+            let there = matches!(record.value.state, state::LIVE | state::PARTIAL);
+            let of = (record.number, (record.value.generation.get() & 0xffff) as u16);
+            if let Some(claimed) = claimed.get(&of).filter(|_| there && lock.value.owner().is_none())
+                && !self.open.borrow().contains(&record.number)
+            {
+                blocks += self.finish_closed(record.number, claimed).await?;
+            }
+        }
+        Ok(blocks)
     }
 
     async fn is_dead_now(&self, owner: Option<Owner>) -> Result<bool, DatastoreError> {

@@ -76,7 +76,8 @@ impl<D: Device> WholeUnit<D> {
                 error @ (DeviceError::Lost(_)
                 | DeviceError::TimedOut(_)
                 | DeviceError::ReservationConflict
-                | DeviceError::Interrupted),
+                | DeviceError::Interrupted
+                | DeviceError::Withdrawn(_)),
             ) => return Err(error.into()),
             Err(
                 DeviceError::NotSupported(_)

@@ -100,15 +100,10 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let block_bytes = store.geometry.block_bytes();
         if (piece.len() as u64) < block_bytes {
-            let below = match &self.parent {
-                Some(parent) => parent.locate(u64::from(index) * block_bytes, block_bytes).await?.0,
-                None => Content::Zeros,
-            };
-            match below {
+            match self.locate_below(u64::from(index) * block_bytes, block_bytes).await?.0 {
                 Content::Zeros => drop(self.zero_new(&[(index, block)]).await?),
                 Content::Sectors(from) => {
                     let whole = store.extent(block, 0, store.geometry.block_sectors.into());
-                    store.alive()?;
                     let (from, to) = ((&store.device, from.lba), (&store.device, whole.lba));
                     store.mover.copy(from, to, whole.blocks, &|_| ()).await?;
                 }
@@ -154,7 +149,6 @@ impl<D: Device> VirtualDisk<D> {
         let store = &self.on.store;
         let mut moved = Moved::default();
         for extent in self.extents(blocks) {
-            store.alive()?;
             moved.add(&store.mover.zero(&store.device, extent, true, &|_| ()).await?);
         }
         Ok(moved)

@@ -96,6 +96,15 @@ impl DiskError {
         }
     }
 
+    /// After Ctrl-C, says what is there now.
+    #[must_use]
+    pub(crate) fn when_interrupted(self, words: impl FnOnce() -> String) -> Self {
+        match self {
+            Self::Interrupted(_) => Self::Interrupted(words()),
+            error => error,
+        }
+    }
+
     /// Status and code.
     fn class(&self) -> (u8, &'static str) {
         const FAILED: (u8, &str) = (1, "failed");
@@ -144,6 +153,7 @@ impl DiskError {
                 DatastoreError::Exists(_) | DatastoreError::Partial(_) | DatastoreError::NotEmpty => EXISTS,
                 DatastoreError::Locked { .. }
                 | DatastoreError::HasChildren(_)
+                | DatastoreError::Changed(_)
                 | DatastoreError::Reserved
                 | DatastoreError::TooManyHosts(_) => IN_USE,
                 DatastoreError::Name(_)
@@ -208,6 +218,12 @@ impl DiskError {
             }
             Self::Datastore { error: DatastoreError::Locked { .. }, .. } => {
                 "another host has it open; a dead host's lock falls 16 s after its last heartbeat".into()
+            }
+            Self::Datastore { error: DatastoreError::Damaged { .. }, .. } => {
+                "windlass datastore check URL  says what else is damaged".into()
+            }
+            Self::Datastore { error: DatastoreError::Changed(_), .. } => {
+                "a snapshot of it was committed or deleted; give the command again when that is done".into()
             }
             Self::Datastore { error: DatastoreError::Partial(_), .. } => {
                 "go on with  windlass disk clone --resume,  or remove it with  windlass disk delete".into()

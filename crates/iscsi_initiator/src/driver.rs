@@ -16,6 +16,10 @@ use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+mod tests;
+
 /// Room for received bytes that is made at once.
 const ROOM_BYTES: usize = 256 << 10;
 /// Less room than this is not read into: the rest of a buffer would be filled in many small steps.
@@ -25,6 +29,10 @@ const LEAST_ROOM_BYTES: usize = 32 << 10;
 const TURN_BYTES: usize = 64 << 10;
 /// Chunks written by one call.
 const WRITE_CHUNKS: usize = 32;
+
+/// Why a session is lost whose gate is closed.
+pub(crate) const STOPPED: &str =
+    "this host was stopped, or cut off, for longer than its lease of the datastore, and must not write any more";
 
 /// See the module.
 pub(crate) struct Driver {
@@ -151,6 +159,11 @@ impl Future for Driver {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let inner = self.inner.clone();
         if inner.check().is_err() {
+            return Poll::Ready(());
+        }
+        // Before anything is written: commands that waited here, and data that a target asks for, may be of a time when this host was somebody else.
+        if !inner.may_write() {
+            inner.lose(SessionError::Lost { portal: inner.portal.clone(), reason: STOPPED.into() });
             return Poll::Ready(());
         }
         while self.clock.poll_tick(context).is_ready() {

@@ -4,7 +4,7 @@ use crate::cdb::{self, CopySegment};
 use crate::sense::Sense;
 use crate::session::{Session, SessionError};
 use bytes::Bytes;
-use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits};
+use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Limits};
 use iscsi::initiator::{Completion, TransferRequest};
 use std::ops::Range;
 use std::time::Duration;
@@ -466,6 +466,11 @@ impl Device for LogicalUnit {
 
     async fn release(&self) -> Result<(), DeviceError> {
         self.run("RELEASE", cdb::padded(&[0x17]), TransferRequest::None).await.map(drop)
+    }
+
+    /// All logical units of the session share its fate.
+    fn only_while(&self, gate: Gate) {
+        self.session.only_while(gate);
     }
 }
 

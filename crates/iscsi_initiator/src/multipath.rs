@@ -11,10 +11,11 @@
 
 mod device;
 
+use crate::driver::STOPPED;
 use crate::logical_unit::{LogicalUnit, ProbeError};
 use crate::session::{Counters, Options, Session, SessionError};
 use crate::url::Url;
-use data_mover::{Device, DeviceError, Identity};
+use data_mover::{Device, DeviceError, Gate, Identity};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -154,6 +155,8 @@ struct Shared {
     reserved: Cell<Option<Reserved>>,
     /// A path came up or went down.
     changed: Notify,
+    /// Of all sessions, those to come too.
+    gates: RefCell<Vec<Gate>>,
 }
 
 /// See the module. Clones are the same device; its sessions are closed with the last of them.
@@ -239,6 +242,7 @@ impl Multipath {
             last: Cell::new(count.saturating_sub(1)),
             reserved: Cell::default(),
             changed: Notify::new(),
+            gates: RefCell::default(),
         });
         let keeper = |index| tokio::task::spawn_local(keep(Rc::downgrade(&shared), index));
         let keepers = Keepers((0..count).map(keeper).collect());
@@ -367,6 +371,7 @@ async fn keep(shared: Weak<Shared>, index: usize) {
                 let Some(shared) = shared.upgrade() else { return };
                 let Some(path) = shared.paths.get(index) else { return };
                 let unit = opened.map_err(|error| error.to_string()).and_then(|unit| shared.same(unit));
+                let unit = unit.and_then(|unit| shared.gated(unit));
                 let failed = unit.is_err();
                 *path.unit.borrow_mut() = unit;
                 shared.changed.notify_waiters();
@@ -380,6 +385,18 @@ async fn keep(shared: Weak<Shared>, index: usize) {
 }
 
 impl Shared {
+    /// The unit, with the gates of the other paths, when all of them are open.
+    fn gated(&self, unit: Rc<LogicalUnit>) -> Result<Rc<LogicalUnit>, String> {
+        let gates = self.gates.borrow();
+        if !gates.iter().all(|gate| gate()) {
+            return Err(STOPPED.into());
+        }
+        for gate in gates.iter() {
+            unit.only_while(gate.clone());
+        }
+        Ok(unit)
+    }
+
     /// The unit, when it is the one of the other paths.
     fn same(&self, unit: LogicalUnit) -> Result<Rc<LogicalUnit>, String> {
         match unit.designator().unwrap_or_default() {

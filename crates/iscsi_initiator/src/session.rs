@@ -4,6 +4,7 @@ use crate::driver::Driver;
 use crate::in_flight::{Answer, InFlight};
 use crate::url::{Url, UserSecret};
 use bytes::Bytes;
+use data_mover::Gate;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::initiator::{Chap, Completion, Config, Event, Initiator, Request, TransferRequest};
 use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute};
@@ -127,6 +128,8 @@ pub(crate) struct Inner {
     /// Answers that a command of the session waits for: login, list of targets, logout.
     pub(crate) events: RefCell<VecDeque<Event>>,
     pub(crate) event: Notify,
+    /// Nothing is written any more once one of them is closed.
+    gates: RefCell<Vec<Gate>>,
     lost: RefCell<Option<SessionError>>,
     counters: Cell<Counters>,
     pub(crate) portal: String,
@@ -210,6 +213,7 @@ impl Session {
             driver: Cell::default(),
             events: RefCell::default(),
             event: Notify::new(),
+            gates: RefCell::default(),
             lost: RefCell::default(),
             counters: Cell::default(),
             portal,
@@ -286,6 +290,11 @@ impl Session {
         }
     }
 
+    /// From now on nothing is written once the gate is closed, not even what was handed over before: the session is lost then.
+    pub fn only_while(&self, gate: Gate) {
+        self.inner.gates.borrow_mut().push(gate);
+    }
+
     /// Logs out and closes the connection.
     pub async fn logout(self) -> Result<(), SessionError> {
         self.inner.check()?;
@@ -326,6 +335,11 @@ impl Session {
 impl Inner {
     pub(crate) fn check(&self) -> Result<(), SessionError> {
         self.lost.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    /// False when something that this host needs to write is over.
+    pub(crate) fn may_write(&self) -> bool {
+        self.gates.borrow().iter().all(|gate| gate())
     }
 
     fn lost(&self) -> SessionError {

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 #[cfg(test)]
 use data_mover::memory::MemoryDevice;
-use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Sense};
+use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Sense};
 use iscsi_initiator::{Counters, LogicalUnit};
 use std::rc::Rc;
 
@@ -206,5 +206,9 @@ impl Device for Slice {
 
     async fn release(&self) -> Result<(), DeviceError> {
         self.unit.release().await
+    }
+
+    fn only_while(&self, gate: Gate) {
+        each!(&self.unit, device => device.only_while(gate));
     }
 }

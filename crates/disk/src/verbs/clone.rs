@@ -86,7 +86,14 @@ pub async fn clone(
 /// What the copy comes from.
 async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceMark, DiskError> {
     match source {
-        Endpoint::Disk(disk) => disk.mark().await.map_err(|error| DiskError::datastore(from, error)),
+        Endpoint::Disk(disk) => {
+            let marked = match disk.mark().await {
+                // As it was opened, or what is copied is not what the mark says.
+                Ok(mark) => disk.still_as_opened().await.map(|()| mark),
+                Err(error) => Err(error),
+            };
+            marked.map_err(|error| DiskError::datastore(from, error))
+        }
         Endpoint::Unit { unit, .. } => {
             let naa = unit.device().identity().naa;
             let naa = naa.ok_or_else(|| DiskError::Usage(format!("{from} has no NAA identifier to know it again by")));
@@ -195,6 +202,11 @@ async fn to_disk(
             disk.close().await.map_err(failed)?;
             Ok((size, begin))
         }
+        Err((_, error @ DatastoreError::Changed(_))) => {
+            // Nobody can go on with that.
+            let _removed = disk.abandon().await;
+            Err(DiskError::datastore(from, error))
+        }
         Err((at, error)) => Err(keep_or_remove(*disk, &mark, at, failed(error), to, kit).await),
     }
 }
@@ -224,7 +236,8 @@ async fn keep_or_remove(
     }
 }
 
-/// Copies from `begin` on. `note` hears of each region before it is begun: all that is before it is copied. An error comes with how far it is.
+/// Copies from `begin` on. `note` hears of each region before it is begun: all that is before it is copied. An error comes with how far it is;
+/// [`DatastoreError::Changed`] when somebody has changed the source, and the copy is of no use.
 async fn copy<D: Device>(
     source: &Endpoint<D>,
     destination: &Endpoint<D>,
@@ -252,7 +265,7 @@ async fn copy<D: Device>(
             region = (region / 2).max(least);
         }
     }
-    Ok(())
+    source.source().still_as_opened().await.map_err(|error| (at, error))
 }
 
 /// Reads both sides up to `end`; returns where they differ first, or `end`.

@@ -4,7 +4,7 @@ use super::{Done, format_name};
 use crate::error::DiskError;
 use crate::holds_data::{check_destroy, unit_name};
 use crate::kit::Kit;
-use ::datastore::{Datastore, DatastoreError, FormatOptions};
+use ::datastore::{Datastore, DatastoreError, FormatOptions, Tidied};
 use data_mover::{Device, Extent};
 use futures_util::future;
 use iscsi_initiator::url::Url;
@@ -216,7 +216,7 @@ pub struct Checked {
     /// What was found.
     pub report: ::datastore::check::Report,
     /// What was finished before.
-    pub tidied: Option<::datastore::Tidied>,
+    pub tidied: Option<Tidied>,
 }
 
 impl Checked {
@@ -231,8 +231,8 @@ impl Checked {
         let mut lines = Vec::new();
         if let Some(tidied) = self.tidied {
             lines.push(format!(
-                "tidied up: {} silent hosts, {} of their locks, {} files half made or half deleted",
-                tidied.hosts, tidied.locks, tidied.files
+                "tidied up: {} silent hosts, {} of their locks, {} files half made or half deleted, {} blocks of other files",
+                tidied.hosts, tidied.locks, tidied.files, tidied.blocks
             ));
         }
         lines.extend(report.leftovers.iter().map(|left| format!("left over  {left}")));
@@ -258,9 +258,24 @@ impl Checked {
             "problems": self.report.problems,
             "leftovers": self.report.leftovers,
             "tidied": self.tidied.map(|tidied| json!({
-                "hosts": tidied.hosts, "locks": tidied.locks, "files": tidied.files
+                "hosts": tidied.hosts, "locks": tidied.locks, "files": tidied.files, "blocks": tidied.blocks
             })),
         })
+    }
+}
+
+/// What was finished; `None` where damage is in the way, which the check then names.
+async fn tidied(kit: &Kit, url: &Url) -> Result<Option<Tidied>, DiskError> {
+    let tidied = match kit.datastore(url).await {
+        Ok(store) => store.tidy().await.map_err(|error| DiskError::datastore(url, error)),
+        Err(error) => Err(error),
+    };
+    match tidied {
+        Ok(tidied) => Ok(Some(tidied)),
+        Err(DiskError::Datastore { error: DatastoreError::Damaged { .. } | DatastoreError::NoDatastore, .. }) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -268,11 +283,16 @@ impl Checked {
 pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let tidied = match tidy {
-        true => Some(kit.datastore(url).await?.tidy().await.map_err(failed)?),
+        true => tidied(kit, url).await?,
         false => None,
     };
-    let report = kit.view(url).await?.check().await.map_err(failed)?;
-    Ok(Checked { report, tidied })
+    let view = Datastore::view_to_check(kit.unit(url).await?, kit.mover().clone()).await;
+    match view {
+        Ok(view) => Ok(Checked { report: view.check().await.map_err(failed)?, tidied }),
+        // Not as elsewhere, where this command is what helps.
+        Err(error @ DatastoreError::Damaged { .. }) => Err(DiskError::Wrong(format!("{url}: {error}"))),
+        Err(error) => Err(failed(error)),
+    }
 }
 
 /// Tells the array that free blocks hold nothing of worth, as `esxcli storage vmfs unmap` does.

@@ -14,7 +14,9 @@ pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<
     let disk = store.open(name).await.map_err(failed)?;
     let old = disk.size();
     meter.total(size.saturating_sub(old));
-    closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await.map_err(failed)?;
+    let grown = closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await;
+    let as_it_was = || format!("{at} is as it was, {}", size::format(old));
+    grown.map_err(|error| failed(error).when_interrupted(as_it_was))?;
     let words = format!("{at} has {}, and had {}", size::format(size), size::format(old));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
 }
@@ -26,7 +28,9 @@ pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done
     let disk = store.open(name).await.map_err(failed)?;
     meter.total(disk.size());
     let freed = closing(disk, async |disk| disk.punch_zeros(&|bytes| meter.advance(bytes)).await).await;
-    let freed = freed.map_err(failed)?;
+    let in_part =
+        || format!("{at} holds what it held; some of its zeros went back, and the same command goes on with the rest");
+    let freed = freed.map_err(|error| failed(error).when_interrupted(in_part))?;
     let words = format!("{} of zeros of {at} went back to the datastore and the array", size::format(freed));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "freed_bytes": freed })))
 }
@@ -38,7 +42,13 @@ pub async fn inflate(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Di
     let disk = store.open(name).await.map_err(failed)?;
     meter.total(disk.size());
     let was = format_name(disk.format());
-    closing(disk, async |disk| disk.make_eager(&|bytes| meter.advance(bytes)).await).await.map_err(failed)?;
+    let inflated = closing(disk, async |disk| disk.make_eager(&|bytes| meter.advance(bytes)).await).await;
+    let in_part = || {
+        format!(
+            "{at} holds what it held and is {was} still; it keeps the blocks that it was given, and the same command goes on"
+        )
+    };
+    inflated.map_err(|error| failed(error).when_interrupted(in_part))?;
     let words = format!("{at} is eagerzeroedthick, and was {was}");
     Ok(Done::new(words, json!({ "disk": at.to_string(), "format": "eagerzeroedthick", "was": was })))
 }

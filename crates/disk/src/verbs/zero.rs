@@ -12,6 +12,10 @@ use serde_json::json;
 /// Blocks of a logical unit unmapped by one call, so that it can be interrupted.
 const UNMAP_BLOCKS: u64 = 1 << 21;
 
+fn zeroed_in_part(at: &Location) -> String {
+    format!("a part of {at} reads as zeros, the rest is as it was")
+}
+
 /// Makes a disk, or a whole logical unit, read as zeros. A unit that holds data has to be named by `destroy`.
 pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter) -> Result<Done, DiskError> {
     let bytes = match &at.disk {
@@ -21,7 +25,8 @@ pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter
             let disk = store.open(name).await.map_err(failed)?;
             let size = disk.size();
             meter.total(size);
-            closing(disk, async |disk| disk.zero(&|bytes| meter.advance(bytes)).await).await.map_err(failed)?;
+            let zeroed = closing(disk, async |disk| disk.zero(&|bytes| meter.advance(bytes)).await).await;
+            zeroed.map_err(|error| failed(error).when_interrupted(|| zeroed_in_part(at)))?;
             size
         }
         None => {
@@ -31,7 +36,7 @@ pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter
             meter.total(blocks.saturating_mul(each));
             let whole = Extent { lba: 0, blocks };
             let zeroed = kit.mover().zero(&*unit, whole, true, &|bytes| meter.advance(bytes)).await;
-            zeroed.map_err(|error| DiskError::device(at, error))?;
+            zeroed.map_err(|error| DiskError::device(at, error).when_interrupted(|| zeroed_in_part(at)))?;
             blocks.saturating_mul(each)
         }
     };
@@ -60,7 +65,7 @@ pub async fn unmap(
             let (offset, bytes) = range.unwrap_or((0, disk.size()));
             meter.total(bytes);
             let freed = closing(disk, async |disk| disk.discard(offset, bytes, &|bytes| meter.advance(bytes)).await);
-            freed.await.map_err(failed)?
+            freed.await.map_err(|error| failed(error).when_interrupted(|| zeroed_in_part(at)))?
         }
         None => {
             let unit = kit.unit(&at.url).await?;

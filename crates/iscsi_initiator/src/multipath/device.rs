@@ -1,9 +1,9 @@
 //! What is done about commands whose answer was lost with their path.
 
-use super::{Multipath, Shared};
+use super::{Multipath, Path, Shared};
 use crate::logical_unit::LogicalUnit;
 use bytes::Bytes;
-use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Sense};
+use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Sense};
 use tokio::time::Instant;
 
 /// NOT READY, LOGICAL UNIT NOT ACCESSIBLE: the port is in transition, in standby, or unavailable (SPC-4 §5.15.2).
@@ -137,6 +137,13 @@ impl Device for Multipath {
             (Err(error), _) if error.is_lost() => Ok(()),
             (released, _) => released.map(drop),
         }
+    }
+
+    fn only_while(&self, gate: Gate) {
+        for unit in self.shared.paths.iter().filter_map(Path::up) {
+            unit.only_while(gate.clone());
+        }
+        self.shared.gates.borrow_mut().push(gate);
     }
 }
 

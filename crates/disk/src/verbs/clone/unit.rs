@@ -130,6 +130,12 @@ pub(super) async fn to_unit(
             }
             Ok((size, begin))
         }
+        Err((_, error @ DatastoreError::Changed(_))) => {
+            if let Some((path, _)) = &kept {
+                let _nothing_to_go_on_with = std::fs::remove_file(path);
+            }
+            Err(DiskError::datastore(format!("{to} is overwritten and holds no copy; {from}"), error))
+        }
         Err((at, error)) => {
             let _kept = note(at..at).await;
             let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));

@@ -1,0 +1,141 @@
+//! Disks that others are based on. They are read without a lock, as they do not change while those are there. That may end at any time: a snapshot
+//! is committed into the disk, or the last disk over it goes, and then its blocks are somebody else's. So whoever has read looks at their records
+//! once more before anybody hears of it ([`VirtualDisk::still_as_opened`]).
+//!
+//! Those below a disk that is open with its lock cannot change: a disk is opened, deleted or committed into only without others on it, or with the one
+//! that is committed, whose lock is needed for it.
+
+use crate::datastore::Datastore;
+use crate::directory::id_of;
+use crate::disk::{COMMITTING, Content, VirtualDisk};
+use crate::error::DatastoreError;
+use crate::format::{File, FileId, Pointer, state};
+use crate::map::BlockMap;
+use crate::sector::{Loaded, SECTOR_BYTES};
+use data_mover::Device;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+impl<D: Device> Datastore<D> {
+    /// Opens a disk to read it. One that others are based on, which does not change, needs no lock; of any other one it is taken.
+    pub async fn open_read(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
+        let records = self.records().await?;
+        let found = records.into_iter().find(|record| record.value.state == state::LIVE && record.value.name() == name);
+        let record = found.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
+        if record.value.frozen == 0 || self.children(id_of(&record)).await?.is_empty() {
+            return self.open(name).await;
+        }
+        if record.value.frozen == COMMITTING {
+            return Err(Self::half_committed(name));
+        }
+        let below = self.open_below(record.value.parent()).await?;
+        self.opened_to_read(record, below)
+    }
+
+    /// Opens the disks below one, without a lock.
+    pub(crate) async fn open_below(
+        self: &Rc<Self>,
+        parent: Option<FileId>,
+    ) -> Result<Vec<Rc<VirtualDisk<D>>>, DatastoreError> {
+        let mut below = Vec::new();
+        let (mut seen, mut next) = (HashSet::new(), parent);
+        while let Some(id) = next {
+            let record = self.record(id.record).await?;
+            let (lba, file) = (record.lba, &record.value);
+            if !seen.insert(id) {
+                return Err(DatastoreError::Damaged { lba, what: "disks are based on each other in a circle" });
+            }
+            if file.state != state::LIVE || id_of(&record) != id || file.frozen == 0 {
+                return Err(DatastoreError::Damaged { lba, what: "a disk is based on what is not there" });
+            }
+            next = file.parent();
+            below.push(Rc::new(self.opened_to_read(record, Vec::new())?));
+        }
+        Ok(below)
+    }
+
+    fn opened_to_read(
+        self: &Rc<Self>,
+        record: Loaded<File>,
+        below: Vec<Rc<VirtualDisk<D>>>,
+    ) -> Result<VirtualDisk<D>, DatastoreError> {
+        let format = Self::format_of(&record)?;
+        let mut disk = self.opened(None, BlockMap::new(id_of(&record)), format, record.value.size.get(), below);
+        disk.as_opened = Some(record);
+        Ok(disk)
+    }
+}
+
+impl<D: Device> VirtualDisk<D> {
+    /// What is at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a block. Returns it with its length in
+    /// bytes; what is beyond the end of a disk below reads as zeros.
+    pub async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
+        match self.locate_own(offset, bytes).await? {
+            Some(content) => Ok((content, self.within_block(offset, bytes))),
+            None => self.locate_below(offset, bytes).await,
+        }
+    }
+
+    /// The same as if the disk had nothing of its own there.
+    pub(crate) async fn locate_below(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
+        let length = self.within_block(offset, bytes);
+        for disk in &self.below {
+            if let Some(content) = disk.locate_own(offset, bytes).await? {
+                return Ok((content, length));
+            }
+        }
+        Ok((Content::Zeros, length))
+    }
+
+    fn within_block(&self, offset: u64, bytes: u64) -> u64 {
+        let block_bytes = self.on.store.geometry.block_bytes();
+        bytes.min(block_bytes - offset % block_bytes)
+    }
+
+    /// `None` where what is below shows.
+    async fn locate_own(&self, offset: u64, bytes: u64) -> Result<Option<Content>, DatastoreError> {
+        let store = &self.on.store;
+        if offset >= self.size() {
+            return Ok(Some(Content::Zeros));
+        }
+        let block_bytes = store.geometry.block_bytes();
+        let index = u32::try_from(offset / block_bytes).unwrap_or(u32::MAX);
+        Ok(match self.map.get(&self.on, index).await? {
+            Pointer::Hole => None,
+            Pointer::ToBeZeroed(_) => Some(Content::Zeros),
+            Pointer::Data(block) => {
+                let (from, sectors) = (offset % block_bytes, self.within_block(offset, bytes) / SECTOR_BYTES as u64);
+                Some(Content::Sectors(store.extent(block, from / SECTOR_BYTES as u64, sectors)))
+            }
+        })
+    }
+
+    /// To be asked when everything is read, and before anybody is told that it is what the disk holds: whether this host still has the lock, and nobody
+    /// has changed what it reads without one.
+    ///
+    /// Errors: [`DatastoreError::Changed`]; [`DatastoreError::Evicted`], [`DatastoreError::LeaseExpired`].
+    pub async fn still_as_opened(&self) -> Result<(), DatastoreError> {
+        if self.file.lock().await.is_some() {
+            self.on.store.alive()?;
+        }
+        let below = self.below.iter().filter_map(|disk| disk.as_opened.as_ref());
+        for then in self.as_opened.iter().chain(below) {
+            if !holds_the_same(then, &self.on.record(then.number).await?) {
+                return Err(DatastoreError::Changed(then.value.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a frozen disk cannot have changed between two looks at its record. Before its content changes it thaws or is marked; to be frozen again
+/// afterwards is another update of the record. So one update that is no touch, a new name, is fine; disks that were made over it leave no trace.
+fn holds_the_same(then: &Loaded<File>, now: &Loaded<File>) -> bool {
+    let (before, after) = (&then.value, &now.value);
+    let touches = after.touched.get().checked_sub(before.touched.get());
+    let updates = now.version.checked_sub(then.version);
+    let others = updates.zip(touches).and_then(|(updates, touches)| updates.checked_sub(touches));
+    let same = |of: fn(&File) -> (u8, u8, u32)| of(before) == of(after);
+    same(|file| (file.state, file.frozen, file.generation.get()))
+        && others.is_some_and(|others| others <= u64::from(before.frozen != COMMITTING))
+}

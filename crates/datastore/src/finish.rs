@@ -1,0 +1,107 @@
+//! What was begun and did not come to its end: files half made or half deleted, blocks claimed and not pointed to, and those that a disk was given behind
+//! its end before it was to grow. Finished by whoever takes the lock over, by the host itself when one of its steps has failed, and by those who tidy up.
+
+use crate::datastore::Datastore;
+use crate::directory::LockedFile;
+use crate::error::DatastoreError;
+use crate::format::{Allocation, FileId, state};
+use crate::lock::LOCK_PATIENCE;
+use crate::map::BlockMap;
+use data_mover::Device;
+use std::time::Duration;
+
+impl<D: Device> Datastore<D> {
+    /// What was left half done with a file whose lock this host has: a file that was being made or deleted goes; blocks that hold nothing of it come
+    /// back. Returns how many did.
+    pub(crate) async fn finish(&self, file: &mut LockedFile) -> Result<u64, DatastoreError> {
+        match file.record.value.state {
+            state::CREATING | state::DELETING => self.remove(file).await.map(|()| 0),
+            state::LIVE | state::PARTIAL => {
+                let map = BlockMap::new(file.id());
+                let claimed = self.blocks_of(file.id()).await?;
+                let unused = self.unused(&map, self.blocks_for(file.record.value.size.get()), &claimed).await?;
+                self.take_back(&map, &unused).await
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// Those of a file's blocks that nothing points to, or only a pointer behind its end: `blocks` is how many it has by its size.
+    pub(crate) async fn unused(
+        &self,
+        map: &BlockMap,
+        blocks: u32,
+        claimed: &[(u32, u32)],
+    ) -> Result<Vec<(u32, u32)>, DatastoreError> {
+        let mut unused = Vec::new();
+        for (index, block) in claimed {
+            if self.is_behind(*index, blocks) || map.pointed(self, *index).await? != Some(*block) {
+                unused.push((*index, *block));
+            }
+        }
+        Ok(unused)
+    }
+
+    /// Whether a file of so many blocks has no place of this number. A block of pointers is behind when all that it could point to is.
+    pub(crate) fn is_behind(&self, index: u32, blocks: u32) -> bool {
+        match index.checked_sub(Allocation::POINTER_BLOCK) {
+            Some(root) => root >= self.store.geometry.roots_for(blocks),
+            None => index >= blocks,
+        }
+    }
+
+    /// Takes blocks away from a file: first what points to them, so that a block is not somebody else's while that leads there.
+    async fn take_back(&self, map: &BlockMap, blocks: &[(u32, u32)]) -> Result<u64, DatastoreError> {
+        if blocks.is_empty() {
+            return Ok(0);
+        }
+        map.take_away(self, blocks).await?;
+        self.free(map.file, blocks).await?;
+        Ok(blocks.len() as u64)
+    }
+
+    /// Takes everything away that a file has behind so many blocks.
+    pub(crate) async fn cut_off(&self, map: &BlockMap, blocks: u32) -> Result<(), DatastoreError> {
+        let mut behind = self.blocks_of(map.file).await?;
+        behind.retain(|(index, _)| self.is_behind(*index, blocks));
+        self.take_back(map, &behind).await.map(drop)
+    }
+
+    /// A step has failed after blocks were claimed: they are looked for when the lock of the file is given back.
+    pub(crate) fn is_untidy(&self, file: FileId) {
+        self.untidy.borrow_mut().insert(file.record);
+    }
+
+    /// Takes the lock of a file, finishes what a dead host left half done, and gives the lock back.
+    pub(crate) async fn finish_file(&self, number: u32, name: &str) -> Result<(), DatastoreError> {
+        match self.lock_record_in(number, name, LOCK_PATIENCE, &[state::LIVE, state::PARTIAL]).await? {
+            Some(file) => self.unlock(file).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a file that nobody has open, if something was left of it. Returns the blocks that came back.
+    pub(crate) async fn finish_closed(&self, number: u32, claimed: &[(u32, u32)]) -> Result<u64, DatastoreError> {
+        let record = self.record(number).await?;
+        let id = FileId { record: number, generation: record.value.generation.get() };
+        let blocks = self.blocks_for(record.value.size.get());
+        match self.unused(&BlockMap::new(id), blocks, claimed).await {
+            Ok(unused) if unused.is_empty() => return Ok(0),
+            // The check names what is damaged.
+            Err(DatastoreError::Damaged { .. }) => return Ok(0),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+        // Only now the lock: taking it is the end of a copy of the file that could be gone on with.
+        let states = [state::LIVE, state::PARTIAL];
+        let file = self.lock_record_in(number, &record.value.name(), Duration::ZERO, &states).await;
+        let mut file = match file {
+            Ok(Some(file)) => file,
+            Ok(None) | Err(DatastoreError::Locked { .. }) => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let finished = self.finish(&mut file).await;
+        self.unlock(file).await?;
+        finished
+    }
+}

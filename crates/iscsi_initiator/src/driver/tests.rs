@@ -1,0 +1,171 @@
+//! A session whose gate closes, against a target in the same process.
+
+use super::STOPPED;
+use crate::cdb;
+use crate::session::{Options, Session, SessionError};
+use crate::url::Url;
+use bytes::{Bytes, BytesMut};
+use iscsi::initiator::TransferRequest;
+use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord};
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+use tokio::task::LocalSet;
+use tokio::time::{sleep, timeout};
+
+const LUN: [u8; 8] = [0; 8];
+/// More than a target takes without asking for it.
+const LARGE: usize = 1 << 20;
+
+struct Shelf;
+
+impl Directory for Shelf {
+    fn targets(&self, _initiator_name: &str) -> Vec<TargetRecord> {
+        Vec::new()
+    }
+
+    fn admit(&self, _initiator_name: &str, _target_name: Option<&str>) -> Result<Admission, Refusal> {
+        Ok(Admission { authentication: Authentication::None, target_portal_group_tag: 1, target_alias: None })
+    }
+
+    fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
+        lun
+    }
+
+    fn data_out_bytes(&self, _lun: [u8; 8], _cdb: &[u8; 16], expected: u32) -> u32 {
+        expected
+    }
+}
+
+/// What the target has seen, and whether it says anything.
+#[derive(Default)]
+struct Seen {
+    bytes: Cell<u64>,
+    commands: Cell<u64>,
+    silent: Cell<bool>,
+    speak: Notify,
+}
+
+async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
+    let mut target = Connection::new(Instant::now(), Config::default(), [1; 32]);
+    let mut input = BytesMut::new();
+    while !target.is_closed() {
+        tokio::select! {
+            read = stream.read_buf(&mut input) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(read) => seen.bytes.set(seen.bytes.get() + read as u64),
+            },
+            () = seen.speak.notified() => {}
+        }
+        target.handle_input(Instant::now(), &mut input, &Shelf);
+        while let Some(event) = target.poll_event() {
+            match event {
+                Event::SessionOpening(_) => assert!(target.accept_session(7)),
+                Event::Command(command) => {
+                    seen.commands.set(seen.commands.get() + 1);
+                    let transfer_bytes = command.data_out.len() as u64;
+                    target.respond(command.task, Response { transfer_bytes, ..Response::default() });
+                }
+                Event::Logout => target.finish_logout(),
+                Event::TaskManagement(_) | Event::Closed(_) => {}
+            }
+        }
+        while !seen.silent.get()
+            && let Some(chunk) = target.poll_output()
+        {
+            if stream.write_all(&chunk).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs `test` with a session that is logged in, and what its target has seen.
+fn run<F: Future<Output = ()>>(test: impl FnOnce(Session, Rc<Seen>) -> F) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Rc::<Seen>::default();
+        let served = seen.clone();
+        tokio::task::spawn_local(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            serve(stream, served).await;
+        });
+        let url: Url = format!("iscsi://127.0.0.1:{port}/iqn.2026-01.org.example:t0/0").parse().unwrap();
+        let session = Session::connect(&url, &Options::default()).await.unwrap();
+        timeout(Duration::from_secs(20), test(session, seen)).await.unwrap();
+    });
+}
+
+async fn write(session: &Session, bytes: usize) -> Result<(), SessionError> {
+    let cdb = cdb::write16(0, u32::try_from(bytes / 512).unwrap_or(0), false);
+    session.execute(LUN, cdb, TransferRequest::Out(Bytes::from(vec![7; bytes]))).await.map(drop)
+}
+
+fn is_stopped(result: &Result<(), SessionError>) -> bool {
+    matches!(result, Err(SessionError::Lost { reason, .. }) if reason == STOPPED)
+}
+
+/// A host that was stopped for longer than its lease, and taken over, finished the WRITEs that it had handed to its session before: into blocks that
+/// were another host's by then.
+#[test]
+fn commands_that_wait_in_the_session_do_not_go_out_once_the_gate_is_closed() {
+    run(|session, seen| async move {
+        let open = Rc::new(Cell::new(true));
+        let gate = open.clone();
+        session.only_while(Rc::new(move || gate.get()));
+        write(&session, LARGE).await.unwrap();
+        let before = (seen.bytes.get(), seen.commands.get());
+        assert_eq!(before.1, 1);
+        // Handed over; the driver, which would write it, has not run when the host is stopped.
+        let handed_over = write(&session, 4096);
+        let stopped = async { open.set(false) };
+        let (late, ()) = futures_util::future::join(handed_over, stopped).await;
+        assert!(is_stopped(&late), "{late:?}");
+        assert!(is_stopped(&write(&session, 512).await) && !session.is_up());
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!((seen.bytes.get(), seen.commands.get()), before);
+    });
+}
+
+#[test]
+fn nor_do_data_that_the_target_asks_for() {
+    run(|session, seen| async move {
+        let open = Rc::new(Cell::new(true));
+        let gate = open.clone();
+        session.only_while(Rc::new(move || gate.get()));
+        let begun = seen.bytes.get();
+        // The target takes what comes by itself, and asks for the rest when the host is awake again.
+        seen.silent.set(true);
+        let stopped = async {
+            while seen.bytes.get() < begun + 64 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            sleep(Duration::from_millis(50)).await;
+            open.set(false);
+            seen.silent.set(false);
+            seen.speak.notify_one();
+        };
+        let (late, ()) = futures_util::future::join(write(&session, LARGE), stopped).await;
+        assert!(is_stopped(&late), "{late:?}");
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!(seen.commands.get(), 0);
+        assert!(seen.bytes.get() - begun < LARGE as u64);
+    });
+}
+
+#[test]
+fn a_gate_that_stays_open_changes_nothing() {
+    run(|session, seen| async move {
+        session.only_while(Rc::new(|| true));
+        write(&session, LARGE).await.unwrap();
+        assert_eq!(seen.commands.get(), 1);
+        session.logout().await.unwrap();
+    });
+}
