@@ -40,6 +40,7 @@ pub(super) const EXPLAINED: &[Explained] = &[
     row("READ (16), after WRITE ATOMIC (16)", &[Data], "LIO of Linux 6.1 has no WRITE ATOMIC"),
     row("GET LBA STATUS*", REFUSED, "LIO has no GET LBA STATUS"),
     row("LOG SENSE*", REFUSED, "LIO has no log pages"),
+    row("SEND DIAGNOSTIC*", REFUSED, "LIO has no SEND DIAGNOSTIC"),
     row("REPORT SUPPORTED OPERATION CODES*", REFUSED, "LIO of Linux 6.1 does not report its commands"),
     row("REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS*", REFUSED, "LIO does not report its task management functions"),
     row(
