@@ -6,11 +6,11 @@
 //! that is committed, whose lock is needed for it.
 
 use crate::datastore::Datastore;
-use crate::directory::id_of;
 use crate::disk::{COMMITTING, Content, VirtualDisk};
 use crate::error::DatastoreError;
 use crate::format::{File, FileId, Pointer, state};
 use crate::map::BlockMap;
+use crate::records::id_of;
 use crate::sector::{Loaded, SECTOR_BYTES};
 use data_mover::Device;
 use std::collections::HashSet;
@@ -19,9 +19,7 @@ use std::rc::Rc;
 impl<D: Device> Datastore<D> {
     /// Opens a disk to read it. One that others are based on, which does not change, needs no lock; of any other one it is taken.
     pub async fn open_read(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
-        let records = self.records().await?;
-        let found = records.into_iter().find(|record| record.value.state == state::LIVE && record.value.name() == name);
-        let record = found.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
+        let record = self.readable_records().await?.live(name)?.clone();
         if record.value.frozen == 0 || self.children(id_of(&record)).await?.is_empty() {
             return self.open(name).await;
         }

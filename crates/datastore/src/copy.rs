@@ -1,11 +1,11 @@
 //! Copies: everything that a disk and those below it hold, or a whole logical unit, into a disk of its own; by the array if it can.
 
 use crate::datastore::Datastore;
-use crate::directory::DiskFormat;
 use crate::disk::{Content, DiskOptions, VirtualDisk};
 use crate::error::DatastoreError;
 use crate::format::Pointer;
 use crate::map::BlockMap;
+use crate::records::DiskFormat;
 use crate::sector::SECTOR_BYTES;
 use crate::whole_unit::WholeUnit;
 use data_mover::{Device, Extent, Moved, Patient};

@@ -296,11 +296,11 @@ impl<D: Device> Datastore<D> {
     /// renewed every 3 s.
     pub async fn slots(&self) -> Result<Vec<Slot>, DatastoreError> {
         let geometry = self.store.geometry;
-        let slots = self.store.load_run::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
-        let locks = self.store.load_run::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        let (slots, _) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
+        let (locks, _) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
         let mut hosts = Vec::new();
-        for (number, loaded) in (0_u32..).zip(slots) {
-            let slot = loaded.value;
+        for loaded in slots {
+            let (number, slot) = (loaded.number, loaded.value);
             let owner = Owner { slot: number, generation: slot.generation.get() };
             if slot.live != 0 {
                 hosts.push(Slot {
@@ -329,7 +329,7 @@ impl<D: Device> Datastore<D> {
     /// Names of the hosts that have it mounted.
     pub async fn hosts(&self) -> Result<Vec<String>, DatastoreError> {
         let geometry = self.store.geometry;
-        let slots = self.store.load_run::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
+        let (slots, _) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
         Ok(slots.iter().filter(|slot| slot.value.live != 0).map(|slot| text(&slot.value.host)).collect())
     }
 

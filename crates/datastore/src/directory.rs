@@ -1,5 +1,4 @@
-//! Files: made, found, renamed, touched and deleted. A name is a path such as `vm1/disk`; the directory is one table of records, and its
-//! lock is taken by whoever makes or renames.
+//! Files: made, locked, renamed, touched and deleted. The directory is one table of records, and its lock is taken by whoever makes or renames.
 
 use crate::datastore::Datastore;
 use crate::disk::COMMITTING;
@@ -8,60 +7,11 @@ use crate::format::{File, FileId, NAME_BYTES, Pointer, state};
 use crate::geometry::DIRECTORY_LOCK;
 use crate::lock::{Held, LOCK_PATIENCE};
 use crate::map::BlockMap;
+use crate::records::{DiskFormat, id_of};
 use crate::sector::Loaded;
 use data_mover::Device;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use zerocopy::FromZeros;
-
-/// What a disk is made of, with vmkfstools' names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskFormat {
-    /// Blocks come when they are written.
-    Thin,
-    /// All blocks at once; each is zeroed before it is first written.
-    ZeroedThick,
-    /// All blocks at once, and zeroed.
-    EagerZeroedThick,
-    /// Only what differs from the disk below.
-    Redo,
-}
-
-impl DiskFormat {
-    pub(crate) fn pack(self) -> u8 {
-        match self {
-            Self::Thin => 1,
-            Self::ZeroedThick => 2,
-            Self::EagerZeroedThick => 3,
-            Self::Redo => 4,
-        }
-    }
-
-    pub(crate) fn unpack(value: u8) -> Option<Self> {
-        [Self::Thin, Self::ZeroedThick, Self::EagerZeroedThick, Self::Redo].into_iter().find(|f| f.pack() == value)
-    }
-}
-
-/// A file as the directory shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileInfo {
-    /// Its name.
-    pub name: String,
-    /// What it is made of.
-    pub format: DiskFormat,
-    /// Size in bytes.
-    pub size: u64,
-    /// The disk it is based on.
-    pub parent: Option<String>,
-    /// Other disks are, or were, based on it.
-    pub frozen: bool,
-    /// Seconds since 1970.
-    pub created: u64,
-    /// Seconds since 1970.
-    pub modified: u64,
-    /// How often it was touched.
-    pub touched: u64,
-}
 
 /// A file whose lock this host has.
 #[derive(Debug)]
@@ -101,11 +51,6 @@ enum Taken {
     Busy(u32),
 }
 
-/// The record's number is what its LBA says.
-pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
-    FileId { record: record.number, generation: record.value.generation.get() }
-}
-
 fn check_name(name: &str) -> Result<(), DatastoreError> {
     let fine = (1..=NAME_BYTES).contains(&name.len())
         && !name.starts_with('/')
@@ -115,64 +60,6 @@ fn check_name(name: &str) -> Result<(), DatastoreError> {
 }
 
 impl<D: Device> Datastore<D> {
-    /// All files, by name.
-    pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
-        let records = self.records().await?;
-        let names: BTreeMap<FileId, String> =
-            records.iter().map(|record| (id_of(record), record.value.name())).collect();
-        let mut files: Vec<FileInfo> = records
-            .iter()
-            .filter(|record| record.value.state == state::LIVE)
-            .filter_map(|record| {
-                let file = &record.value;
-                Some(FileInfo {
-                    name: file.name(),
-                    format: DiskFormat::unpack(file.format)?,
-                    size: file.size.get(),
-                    parent: file.parent().and_then(|id| names.get(&id).cloned()),
-                    frozen: file.frozen != 0,
-                    created: file.created.get(),
-                    modified: file.modified.get(),
-                    touched: file.touched.get(),
-                })
-            })
-            .collect();
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(files)
-    }
-
-    /// Every record, free ones too.
-    pub(crate) async fn records(&self) -> Result<Vec<Loaded<File>>, DatastoreError> {
-        let geometry = self.store.geometry;
-        let mut records = self.store.load_run::<File>(geometry.file(0), geometry.files.into()).await?;
-        for (number, record) in (0..).zip(&mut records) {
-            record.number = number;
-        }
-        Ok(records)
-    }
-
-    pub(crate) async fn record(&self, number: u32) -> Result<Loaded<File>, DatastoreError> {
-        let mut record = self.store.load::<File>(self.store.geometry.file(number)).await?;
-        record.number = number;
-        Ok(record)
-    }
-
-    /// Number of the record of a file that is there.
-    async fn find(&self, name: &str) -> Result<u32, DatastoreError> {
-        let is_it = |record: &Loaded<File>| record.value.state == state::LIVE && record.value.name() == name;
-        let known = self.names.borrow().get(name).copied();
-        if let Some(number) = known
-            && is_it(&self.record(number).await?)
-        {
-            return Ok(number);
-        }
-        let records = self.records().await?;
-        let found = records.iter().find(|record| is_it(record)).map(|record| record.number);
-        let number = found.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
-        self.names.borrow_mut().insert(name.into(), number);
-        Ok(number)
-    }
-
     /// Takes the lock of a file, and finishes what a dead host left half done.
     pub(crate) async fn lock_file(&self, name: &str, patience: Duration) -> Result<LockedFile, DatastoreError> {
         loop {
@@ -523,13 +410,6 @@ impl<D: Device> Datastore<D> {
         self.remove(file).await
     }
 
-    /// The disks that are based on a file.
-    pub(crate) async fn children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
-        let records = self.records().await?;
-        let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
-        Ok(records.iter().filter(child).map(id_of).collect())
-    }
-
     /// The same for a file whose lock this host has: they cannot become more while it has. One that is still being made is that of a host that
     /// died over it, as whoever makes one has this lock; it goes.
     pub(crate) async fn settled_children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
@@ -539,11 +419,6 @@ impl<D: Device> Datastore<D> {
             }
         }
         self.children(id).await
-    }
-
-    pub(crate) fn format_of(record: &Loaded<File>) -> Result<DiskFormat, DatastoreError> {
-        let damaged = DatastoreError::Damaged { lba: record.lba, what: "it is a file of an unknown kind" };
-        DiskFormat::unpack(record.value.format).ok_or(damaged)
     }
 
     /// Pointers for blocks that a file has just been given.

@@ -2,11 +2,12 @@
 
 use crate::ahead::Ahead;
 use crate::datastore::Datastore;
-use crate::directory::{DiskFormat, LockedFile};
+use crate::directory::LockedFile;
 use crate::error::DatastoreError;
 use crate::format::{File, Pointer};
 use crate::lock::LOCK_PATIENCE;
 use crate::map::BlockMap;
+use crate::records::DiskFormat;
 use crate::sector::{Loaded, SECTOR_BYTES};
 use bytes::{Bytes, BytesMut};
 use data_mover::{Device, Extent, RangeGuard, RangeLock};

@@ -29,8 +29,11 @@ impl<D: Device> Store<D> {
     ) -> Result<(Owner, Loaded<Heartbeat>), DatastoreError> {
         let deadline = self.now() + STALE + PERIOD;
         loop {
-            let slots = self.load_run::<Heartbeat>(self.geometry.heartbeat(0), self.geometry.hosts.into()).await?;
-            for (slot, mut loaded) in (0_u32..).zip(slots) {
+            // Whose a damaged slot is nobody knows: it is left to whoever mends it.
+            let (lba, hosts) = (self.geometry.heartbeat(0), self.geometry.hosts);
+            let (slots, damaged) = self.load_readable::<Heartbeat>(lba, hosts.into()).await?;
+            for mut loaded in slots {
+                let slot = loaded.number;
                 if loaded.value.live != 0 && !self.is_stale(slot, &loaded, observed) {
                     continue;
                 }
@@ -43,7 +46,7 @@ impl<D: Device> Store<D> {
                 }
             }
             if self.now() > deadline {
-                return Err(DatastoreError::TooManyHosts(self.geometry.hosts));
+                return Err(damaged.unwrap_or(DatastoreError::TooManyHosts(hosts)));
             }
             self.sleep(PERIOD).await;
         }

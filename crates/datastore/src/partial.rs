@@ -123,7 +123,7 @@ impl<D: Device> VirtualDisk<D> {
 impl<D: Device> Datastore<D> {
     /// Copies that were interrupted.
     pub async fn partials(&self) -> Result<Vec<Partial>, DatastoreError> {
-        let records = self.records().await?;
+        let records = self.readable_records().await?;
         let partial = records.iter().filter(|record| record.value.state == state::PARTIAL);
         Ok(partial
             .map(|record| Partial {
@@ -152,9 +152,8 @@ impl<D: Device> Datastore<D> {
     }
 
     async fn lock_partial(&self, name: &str) -> Result<Option<LockedFile>, DatastoreError> {
-        let records = self.records().await?;
-        let found = records.iter().find(|record| record.value.state == state::PARTIAL && record.value.name() == name);
-        let Some(found) = found else { return Ok(None) };
+        let records = self.readable_records().await?;
+        let Some(found) = records.find(name, state::PARTIAL)? else { return Ok(None) };
         self.lock_record_in(found.number, name, LOCK_PATIENCE, &[state::PARTIAL]).await
     }
 

@@ -1,10 +1,10 @@
 //! What disks take, and giving it back or filling it: zeros punched out, ranges discarded, disks zeroed and inflated.
 
 use crate::datastore::Datastore;
-use crate::directory::{DiskFormat, FileInfo};
 use crate::disk::VirtualDisk;
 use crate::error::DatastoreError;
-use crate::format::{Allocation, FileId, Pointer, state};
+use crate::format::{Allocation, FileId, Pointer};
+use crate::records::{DiskFormat, FileInfo};
 use crate::sector::SECTOR_BYTES;
 use bytes::Bytes;
 use data_mover::{Device, Moved, Reason};
@@ -29,18 +29,20 @@ const ZEROS_BYTES: u64 = 1 << 20;
 impl<D: Device> Datastore<D> {
     /// A file and what it takes. Needs no lock: of a disk that is in use it is what was true a moment ago.
     pub async fn stat(&self, name: &str) -> Result<(FileInfo, DiskSpace), DatastoreError> {
-        let missing = || DatastoreError::NoSuchFile(name.into());
-        let file = self.list().await?.into_iter().find(|file| file.name == name).ok_or_else(missing)?;
-        let records = self.records().await?;
-        let live =
-            |name: &str| records.iter().find(|record| record.value.state == state::LIVE && record.value.name() == name);
-        let record = live(name).ok_or_else(missing)?;
+        let file = self.list().await?.into_iter().find(|file| file.name == name);
+        let records = self.readable_records().await?;
+        let record = records.live(name)?;
+        let file = file.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
         let own = FileId { record: record.number, generation: record.value.generation.get() };
         let mut chain = vec![own];
         let mut parent = record.value.parent();
         while let Some(id) = parent.filter(|id| !chain.contains(id)) {
             chain.push(id);
-            parent = records.get(id.record as usize).and_then(|record| record.value.parent());
+            parent = match (records.get(id.record), &records.damaged) {
+                (Some(below), _) => below.value.parent(),
+                (None, Some(damaged)) => return Err(damaged.clone()),
+                (None, None) => None,
+            };
         }
         let blocks = self.blocks_for(file.size);
         let (mut seen, mut unshared) = (BTreeSet::new(), 0_u64);
@@ -51,7 +53,7 @@ impl<D: Device> Datastore<D> {
                 unshared += u64::from(*owner == own);
             }
         }
-        if !self.children(own).await?.is_empty() {
+        if !records.children(own).is_empty() {
             unshared = 0;
         }
         let block_bytes = self.store.geometry.block_bytes();

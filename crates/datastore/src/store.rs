@@ -82,6 +82,22 @@ impl<D: Device> Store<D> {
         sector::decode(lba, self.device.read(Extent { lba, blocks: 1 }).await?)
     }
 
+    /// Reads a table of sectors of one kind: those that are whole, each with its number, and the first error of those that are damaged.
+    pub(crate) async fn load_readable<T: Payload>(
+        &self,
+        lba: u64,
+        count: u64,
+    ) -> Result<(Vec<Loaded<T>>, Option<DatastoreError>), DatastoreError> {
+        let (mut loaded, mut damaged) = (Vec::new(), None);
+        for (number, (lba, data)) in (0..).zip(self.read_run(lba, count).await?) {
+            match sector::decode(lba, data) {
+                Ok(sector) => loaded.push(Loaded { number, ..sector }),
+                Err(error) => damaged = damaged.or(Some(error)),
+            }
+        }
+        Ok((loaded, damaged))
+    }
+
     /// Reads a run of sectors of one kind.
     pub(crate) async fn load_run<T: Payload>(&self, lba: u64, count: u64) -> Result<Vec<Loaded<T>>, DatastoreError> {
         let mut loaded = Vec::new();

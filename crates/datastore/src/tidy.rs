@@ -29,9 +29,10 @@ impl<D: Device> Datastore<D> {
     pub async fn tidy(&self) -> Result<Tidied, DatastoreError> {
         let mut tidied = Tidied { hosts: self.bury().await?, ..Tidied::default() };
         let geometry = self.store.geometry;
-        let locks = self.store.load_run::<Lock>(geometry.lock(0), geometry.files.into()).await?;
-        let records = self.records().await?;
-        for (record, lock) in records.iter().zip(locks) {
+        // Of what is damaged nothing can be finished.
+        let (locks, _) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        let records = self.readable_records().await?;
+        for (record, lock) in locks.iter().filter_map(|lock| Some((records.get(lock.number)?, lock))) {
             if self.open.borrow().contains(&record.number) {
                 continue;
             }
@@ -70,9 +71,10 @@ impl<D: Device> Datastore<D> {
             let of = (allocation.record, allocation.generation);
             claimed.entry(of).or_default().push((allocation.index, block));
         }
-        let locks = self.store.load_run::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        let (locks, _) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        let records = self.readable_records().await?;
         let mut blocks = 0;
-        for (record, lock) in self.records().await?.iter().zip(locks) {
+        for (record, lock) in locks.iter().filter_map(|lock| Some((records.get(lock.number)?, lock))) {
             let there = matches!(record.value.state, state::LIVE | state::PARTIAL);
             let of = (record.number, (record.value.generation.get() & 0xffff) as u16);
             if let Some(claimed) = claimed.get(&of).filter(|_| there && lock.value.owner().is_none())
@@ -86,7 +88,12 @@ impl<D: Device> Datastore<D> {
 
     async fn is_dead_now(&self, owner: Option<Owner>) -> Result<bool, DatastoreError> {
         match owner {
-            Some(owner) if owner != self.owner => Ok(self.store.is_dead(owner, &self.observed).await?.is_ok()),
+            Some(owner) if owner != self.owner => match self.store.is_dead(owner, &self.observed).await {
+                Ok(dead) => Ok(dead.is_ok()),
+                // Whether it is alive nobody can tell.
+                Err(DatastoreError::Damaged { .. }) => Ok(false),
+                Err(error) => Err(error),
+            },
             _ => Ok(false),
         }
     }
@@ -96,14 +103,14 @@ impl<D: Device> Datastore<D> {
         let store = &self.store;
         let deadline = store.now() + STALE + PERIOD * 2;
         let geometry = store.geometry;
-        let load = || store.load_run::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into());
-        let first: Vec<u64> = load().await?.iter().map(|slot| slot.version).collect();
+        let load = async || store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await;
+        let first: BTreeMap<u32, u64> = load().await?.0.iter().map(|slot| (slot.number, slot.version)).collect();
         let mut buried = 0;
         loop {
             let mut silent = 0;
-            for (number, (slot, first)) in (0_u32..).zip(load().await?.iter().zip(&first)) {
-                let owner = Owner { slot: number, generation: slot.value.generation.get() };
-                if slot.value.live == 0 || owner == self.owner || slot.version != *first {
+            for slot in load().await?.0 {
+                let owner = Owner { slot: slot.number, generation: slot.value.generation.get() };
+                if slot.value.live == 0 || owner == self.owner || first.get(&slot.number) != Some(&slot.version) {
                     continue;
                 }
                 match store.is_dead(owner, &self.observed).await? {

@@ -5,7 +5,7 @@
 
 use crate::{ProbeError, Subject};
 use bytes::Bytes;
-use data_mover::{Device, DeviceError, Extent};
+use data_mover::{Compared, Device, DeviceError, Extent};
 use iscsi::initiator::TransferRequest;
 use iscsi_initiator::cdb;
 use std::cell::RefCell;
@@ -249,11 +249,12 @@ impl Scratch {
                         wrote = true;
                         let bytes = |blocks: u64| usize::try_from(blocks).unwrap_or(0).saturating_mul(self.block_bytes);
                         let from = bytes(extent.lba - self.at(part));
-                        let to = from.saturating_add(bytes(extent.blocks)).min(kept.len());
-                        match self.write(unit, extent.lba, kept.slice(from.min(to)..to)).await {
+                        let to = from.saturating_add(bytes(extent.blocks)).min(kept.len()).min(found.len());
+                        let from = from.min(to);
+                        match self.put_back_run(unit, extent, &found.slice(from..to), kept.slice(from..to)).await {
                             // What has its space still is put back all the same.
                             Err(DeviceError::Full) => full = Some(DeviceError::Full),
-                            written => written?,
+                            put => foreign = foreign.or(put?),
                         }
                     }
                 }
@@ -263,6 +264,35 @@ impl Scratch {
             self.unmap(unit).await?;
         }
         full.map_or(Ok(foreign), Err)
+    }
+
+    /// Puts `kept` back where `found` was read a moment ago. Block by block with COMPARE AND WRITE if the unit has it, so that what somebody else
+    /// has written in that moment stays: returns where.
+    async fn put_back_run(
+        &self,
+        unit: &impl Device,
+        extent: Extent,
+        found: &Bytes,
+        kept: Bytes,
+    ) -> Result<Option<Extent>, DeviceError> {
+        if unit.identity().limits.compare_and_write == 0 {
+            return self.write(unit, extent.lba, kept).await.map(|()| None);
+        }
+        self.note(extent.lba, &kept);
+        let mut foreign = None;
+        for (lba, at) in (extent.lba..).zip((0..kept.len()).step_by(self.block_bytes)) {
+            let block = |data: &Bytes| data.slice(at..data.len().min(at + self.block_bytes));
+            match unit.compare_and_write(lba, block(found), block(&kept)).await {
+                Ok(Compared::Written) => {}
+                Ok(Compared::Miscompare) => foreign = foreign.or(Some(Extent { lba, blocks: 1 })),
+                // It announces what it does not have.
+                Err(DeviceError::NotSupported(_) | DeviceError::Refused { .. }) => {
+                    unit.write(lba, block(&kept)).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(foreign)
     }
 
     /// UNMAP of what is not somebody else's.

@@ -2,10 +2,10 @@
 
 use super::{Claims, Report, Tables};
 use crate::datastore::Datastore;
-use crate::directory::DiskFormat;
 use crate::error::DatastoreError;
 use crate::format::{Allocation, File, FileId, POINTERS, Pointer, Pointers, state};
 use crate::geometry::{DIRECT_BLOCKS, DIRECT_SECTORS, ROOT_SECTORS};
+use crate::records::DiskFormat;
 use crate::sector::{Loaded, SECTOR_BYTES};
 use data_mover::Device;
 use std::collections::{BTreeMap, BTreeSet};

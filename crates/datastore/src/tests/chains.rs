@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::VirtualDisk;
-use crate::directory::id_of;
 use crate::format::FileId;
+use crate::records::id_of;
 
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 4 * MIB;

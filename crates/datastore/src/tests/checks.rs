@@ -1,9 +1,9 @@
 //! Damage that the check has to name, one at a time; and that it goes on after it.
 
 use super::*;
-use crate::directory::id_of;
 use crate::format::{Allocations, File, Header, Pointer, Pointers};
 use crate::geometry::{DIRECTORY_LOCK, HEADER};
+use crate::records::id_of;
 use crate::sector::{Payload, encode};
 
 const MIB: u64 = 1 << 20;
@@ -81,6 +81,76 @@ fn everything_that_is_wrong_is_named_and_the_check_goes_on() {
             run.medium.poke(lba, &NONSENSE);
         }
         assert!(one.check().await.unwrap().problems.len() >= sectors.len() - 2);
+    });
+}
+
+/// One bad sector kept every disk from being listed and opened, and every host from mounting.
+#[test]
+fn a_damaged_sector_costs_only_what_it_described() {
+    let world = World::new(3);
+    let run = world.clone();
+    world.time.run(async move {
+        let one = made(&run).await;
+        let geometry = one.geometry();
+        assert_eq!(one.damage().await.unwrap().map(|error| error.to_string()), None);
+        let slot = geometry.heartbeat(1);
+        for lba in [geometry.file(1), geometry.lock(1), slot] {
+            run.medium.poke(lba, &NONSENSE);
+        }
+        let damaged = |error: &DatastoreError| matches!(error, DatastoreError::Damaged { .. });
+        assert!(damaged(&one.damage().await.unwrap().unwrap()));
+
+        let (_, two) = run.mount("two").await;
+        assert_eq!(two.hosts().await.unwrap(), ["one", "two"]);
+        let slots: Vec<_> = two.slots().await.unwrap().into_iter().map(|slot| slot.number).collect();
+        assert_eq!(slots, [0, 2]);
+        let names = |files: Vec<crate::FileInfo>| files.into_iter().map(|file| file.name).collect::<Vec<_>>();
+        assert_eq!(names(two.list().await.unwrap()), ["a", "base", "middle", "top"]);
+        for name in ["a", "top"] {
+            two.stat(name).await.unwrap();
+            let disk = two.open(name).await.unwrap();
+            disk.write(0, vec![7; 512].into()).await.unwrap();
+            disk.close().await.unwrap();
+        }
+        two.open_read("a").await.unwrap().close().await.unwrap();
+        // Nobody knows whether the one that is damaged has this name, or is based on this disk.
+        for error in [
+            two.open("b").await.map(drop).unwrap_err(),
+            two.create_disk("new", DiskOptions { format: DiskFormat::Thin, size: MIB }, &|_| ())
+                .await
+                .map(drop)
+                .unwrap_err(),
+            two.rename("a", "c").await.unwrap_err(),
+            two.delete("a").await.unwrap_err(),
+            two.open("base").await.map(drop).unwrap_err(),
+        ] {
+            assert!(damaged(&error), "{error}");
+        }
+        assert_eq!(names(two.list().await.unwrap()).len(), 4);
+        one.unmount().await.unwrap();
+        let beating = two.clone();
+        let tidied = future::select(Box::pin(two.tidy()), Box::pin(async move { beating.keep_alive().await })).await;
+        assert!(matches!(tidied, Either::Left((Ok(_), _))));
+        two.unmount().await.unwrap();
+    });
+}
+
+/// A lock whose owner's heartbeat slot is damaged is nobody's to take.
+#[test]
+fn a_host_whose_slot_is_damaged_is_not_taken_for_dead() {
+    let world = World::new(4);
+    let run = world.clone();
+    world.time.run(async move {
+        let one = made(&run).await;
+        let _open = one.open("a").await.unwrap();
+        let (_, two) = run.mount("two").await;
+        run.medium.poke(one.geometry().heartbeat(0), &NONSENSE);
+        assert!(matches!(two.open("a").await.map(drop), Err(DatastoreError::Damaged { .. })));
+        assert_eq!(two.tidy().await.unwrap().locks, 0);
+        two.open("b").await.unwrap().close().await.unwrap();
+        // It learns of it with its next renewal.
+        assert!(one.renew().await.is_err());
+        two.unmount().await.unwrap();
     });
 }
 

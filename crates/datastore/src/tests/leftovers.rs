@@ -166,7 +166,7 @@ fn blocks_that_nobody_points_to_are_found_by_tidying_up_though_no_host_has_died(
         // A second claim of a place that has a block, one of a place that has none, and one behind the end.
         for number in [0, 1] {
             let record = two.record(number).await.unwrap();
-            let id = crate::directory::id_of(&record);
+            let id = crate::records::id_of(&record);
             two.allocate(id, &[0, 3, 40]).await.unwrap();
         }
         let report = two.check().await.unwrap();

@@ -107,6 +107,15 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
             Err(error) => return Err(error),
         }
     }
+    for (url, store) in &found {
+        // What is in a damaged sector is not in the numbers.
+        let damage = store.damage().await.map_err(|error| DiskError::datastore(url, error))?;
+        if let Some(damage) = damage.map(|error| DiskError::datastore(url, error))
+            && let Some(earlier) = failed.replace(damage)
+        {
+            notes.push(earlier.to_string());
+        }
+    }
     // At once: who is alive is seen from two looks with some seconds between them.
     let seen = future::join_all(found.iter().map(|(_, store)| store.slots_seen())).await;
     let (mut rows, mut all) = (Vec::new(), Vec::new());
@@ -139,27 +148,34 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
     let store = kit.view(url).await?;
     let size = |number: u64| if bytes { number.to_string() } else { size::format(number) };
     let (mut rows, mut all) = (Vec::new(), Vec::new());
+    let mut damage = store.damage().await.map_err(failed)?;
     for file in store.list().await.map_err(failed)? {
         let (file, space) = match store.stat(&file.name).await {
-            Ok(found) => found,
+            Ok((file, space)) => (file, Some(space)),
             // Deleted since.
             Err(DatastoreError::NoSuchFile(_)) => continue,
+            // What the others take is known all the same.
+            Err(error @ DatastoreError::Damaged { .. }) => {
+                damage = damage.or(Some(error));
+                (file, None)
+            }
             Err(error) => return Err(failed(error)),
         };
+        let known = |bytes: Option<u64>| bytes.map_or_else(|| "?".into(), size);
         rows.push(vec![
             file.name.clone(),
             format_name(file.format).to_owned(),
-            size(space.capacity_bytes),
-            size(space.used_bytes),
-            size(space.unshared_bytes),
+            size(file.size),
+            known(space.map(|space| space.used_bytes)),
+            known(space.map(|space| space.unshared_bytes)),
             file.parent.clone().unwrap_or_else(|| "–".into()),
         ]);
         all.push(json!({
             "name": file.name,
             "format": format_name(file.format),
-            "capacity_bytes": space.capacity_bytes,
-            "used_bytes": space.used_bytes,
-            "unshared_bytes": space.unshared_bytes,
+            "capacity_bytes": file.size,
+            "used_bytes": space.map(|space| space.used_bytes),
+            "unshared_bytes": space.map(|space| space.unshared_bytes),
             "parent": file.parent,
             "frozen": file.frozen,
             "created": file.created,
@@ -180,7 +196,7 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
         json!({ "name": partial.name, "partial": true, "capacity_bytes": partial.size, "copied_bytes": partial.copied })
     }));
     let headings = vec!["NAME", "FORMAT", "CAPACITY", "USED", "UNSHARED", "BASED ON"];
-    Ok(Listing { headings, rows, json: Value::Array(all), notes, failed: None })
+    Ok(Listing { headings, rows, json: Value::Array(all), notes, failed: damage.map(failed) })
 }
 
 /// The hosts that have a datastore mounted, looked at twice: who renews the heartbeat is alive.
@@ -207,7 +223,8 @@ pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
         }));
     }
     let headings = vec!["SLOT", "HOST", "STATE", "HEARTBEAT", "LOCKS"];
-    Ok(Listing { headings, rows, json: Value::Array(all), ..Listing::default() })
+    let failed = store.damage().await.map_err(failed)?.map(failed);
+    Ok(Listing { headings, rows, json: Value::Array(all), failed, ..Listing::default() })
 }
 
 /// Whether everything is as it should be.

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::primitives::pattern;
+use data_mover::Identity;
 use data_mover::memory::{MemoryDevice, MemoryUnit};
+use std::cell::Cell;
 use std::rc::Rc;
 
 const LBA: u64 = 2048;
@@ -58,6 +60,28 @@ fn what_somebody_else_wrote_is_left_and_told() {
     });
 }
 
+/// Between reading the range and putting back what was there a guest's write was lost.
+#[test]
+fn what_somebody_else_writes_in_the_last_moment_stays() {
+    let before = pattern(1, 192 << 10);
+    with_scratch(Some(&before), async |unit, scratch| {
+        scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
+        let (shared, reads) = (unit.unit().clone(), Cell::new(0));
+        let late = unit.clone().with_delay(Rc::new(move || {
+            // In the middle of the first command, which reads.
+            if reads.replace(reads.get() + 1) == 0 {
+                shared.poke(LBA + 3, &pattern(3, 512));
+            }
+            Box::pin(std::future::ready(()))
+        }));
+        let told = scratch.restore(&late).await.unwrap_err();
+        assert!(matches!(told, ProbeError::SomebodyElse { first, last } if first == LBA + 3 && last == first));
+        let mut expected = before.to_vec();
+        expected[3 * 512..4 * 512].copy_from_slice(&pattern(3, 512));
+        assert_eq!(content(&unit).await, expected);
+    });
+}
+
 /// In a full pool the data was written back first and the blocks given back then: the first failed, and the second was not tried.
 #[test]
 fn what_was_not_mapped_is_given_back_in_a_full_pool() {
@@ -70,7 +94,8 @@ fn what_was_not_mapped_is_given_back_in_a_full_pool() {
     let before = pattern(1, 192 << 10);
     with_scratch(Some(&before), async |unit, scratch| {
         scratch.write(&unit, scratch.at(1), pattern(2, 64 << 10)).await.unwrap();
-        let failed = scratch.restore(&unit.clone().with_space(0)).await.unwrap_err();
+        let without = |identity: &mut Identity| identity.limits.compare_and_write = 0;
+        let failed = scratch.restore(&unit.clone().with_space(0).with(without)).await.unwrap_err();
         assert!(failed.is_full(), "{failed}");
         scratch.restore(&unit).await.unwrap();
         assert_eq!(content(&unit).await, before);

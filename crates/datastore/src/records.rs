@@ -1,0 +1,189 @@
+//! The table of files as it is read: what there is, and where. A name is a path such as `vm1/disk`.
+//!
+//! A sector that is damaged costs the file that it described and no other one. But nobody can say any more that there is no file of some name, or that
+//! no disk is based on another one: whoever needs to know that is told of the damage instead.
+
+use crate::datastore::Datastore;
+use crate::error::DatastoreError;
+use crate::format::{File, FileId, Heartbeat, Lock, state};
+use crate::sector::Loaded;
+use data_mover::Device;
+use std::collections::BTreeMap;
+
+/// What a disk is made of, with vmkfstools' names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFormat {
+    /// Blocks come when they are written.
+    Thin,
+    /// All blocks at once; each is zeroed before it is first written.
+    ZeroedThick,
+    /// All blocks at once, and zeroed.
+    EagerZeroedThick,
+    /// Only what differs from the disk below.
+    Redo,
+}
+
+impl DiskFormat {
+    pub(crate) fn pack(self) -> u8 {
+        match self {
+            Self::Thin => 1,
+            Self::ZeroedThick => 2,
+            Self::EagerZeroedThick => 3,
+            Self::Redo => 4,
+        }
+    }
+
+    pub(crate) fn unpack(value: u8) -> Option<Self> {
+        [Self::Thin, Self::ZeroedThick, Self::EagerZeroedThick, Self::Redo].into_iter().find(|f| f.pack() == value)
+    }
+}
+
+/// A file as the directory shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub format: DiskFormat,
+    /// Size in bytes.
+    pub size: u64,
+    /// The disk it is based on.
+    pub parent: Option<String>,
+    /// Other disks are, or were, based on it.
+    pub frozen: bool,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Seconds since 1970.
+    pub modified: u64,
+    /// How often it was touched.
+    pub touched: u64,
+}
+
+/// The records that can be read, free ones too.
+pub(crate) struct Records {
+    records: BTreeMap<u32, Loaded<File>>,
+    /// The first sector that is damaged.
+    pub(crate) damaged: Option<DatastoreError>,
+}
+
+impl Records {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Loaded<File>> {
+        self.records.values()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Loaded<File>> {
+        self.records.get(&number)
+    }
+
+    /// The file of a name, in this state.
+    ///
+    /// Errors: [`DatastoreError::Damaged`] when there is none among those that can be read, and others cannot.
+    pub(crate) fn find(&self, name: &str, of_state: u8) -> Result<Option<&Loaded<File>>, DatastoreError> {
+        let found = self.iter().find(|record| record.value.state == of_state && record.value.name() == name);
+        match (found, &self.damaged) {
+            (None, Some(damaged)) => Err(damaged.clone()),
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// The same of a file that has to be there.
+    pub(crate) fn live(&self, name: &str) -> Result<&Loaded<File>, DatastoreError> {
+        self.find(name, state::LIVE)?.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))
+    }
+
+    /// The disks that are based on a file, of those that can be read.
+    pub(crate) fn children(&self, id: FileId) -> Vec<FileId> {
+        let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
+        self.iter().filter(child).map(id_of).collect()
+    }
+}
+
+/// The record's number is what its LBA says.
+pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
+    FileId { record: record.number, generation: record.value.generation.get() }
+}
+
+impl<D: Device> Datastore<D> {
+    /// All files that can be read, by name. [`Self::damage`] says whether others cannot.
+    pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
+        let records = self.readable_records().await?;
+        let names: BTreeMap<FileId, String> =
+            records.iter().map(|record| (id_of(record), record.value.name())).collect();
+        let mut files: Vec<FileInfo> = records
+            .iter()
+            .filter(|record| record.value.state == state::LIVE)
+            .filter_map(|record| {
+                let file = &record.value;
+                Some(FileInfo {
+                    name: file.name(),
+                    format: DiskFormat::unpack(file.format)?,
+                    size: file.size.get(),
+                    parent: file.parent().and_then(|id| names.get(&id).cloned()),
+                    frozen: file.frozen != 0,
+                    created: file.created.get(),
+                    modified: file.modified.get(),
+                    touched: file.touched.get(),
+                })
+            })
+            .collect();
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    }
+
+    /// The first damaged sector among the records of files, their locks and the heartbeat slots: what lists leave out because of it,
+    /// [`Self::check`] names.
+    pub async fn damage(&self) -> Result<Option<DatastoreError>, DatastoreError> {
+        let geometry = self.store.geometry;
+        let (_, slots) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
+        let (_, locks) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
+        Ok(self.readable_records().await?.damaged.or(locks).or(slots))
+    }
+
+    pub(crate) async fn readable_records(&self) -> Result<Records, DatastoreError> {
+        let geometry = self.store.geometry;
+        let (loaded, damaged) = self.store.load_readable::<File>(geometry.file(0), geometry.files.into()).await?;
+        let records = loaded.into_iter().map(|record| (record.number, record)).collect();
+        Ok(Records { records, damaged })
+    }
+
+    /// Every record, free ones too.
+    ///
+    /// Errors: [`DatastoreError::Damaged`] when one of them cannot be read.
+    pub(crate) async fn records(&self) -> Result<Vec<Loaded<File>>, DatastoreError> {
+        let Records { records, damaged } = self.readable_records().await?;
+        damaged.map_or_else(|| Ok(records.into_values().collect()), Err)
+    }
+
+    pub(crate) async fn record(&self, number: u32) -> Result<Loaded<File>, DatastoreError> {
+        let mut record = self.store.load::<File>(self.store.geometry.file(number)).await?;
+        record.number = number;
+        Ok(record)
+    }
+
+    /// Number of the record of a file that is there.
+    pub(crate) async fn find(&self, name: &str) -> Result<u32, DatastoreError> {
+        let is_it = |record: &Loaded<File>| record.value.state == state::LIVE && record.value.name() == name;
+        let known = self.names.borrow().get(name).copied();
+        if let Some(number) = known
+            && self.record(number).await.is_ok_and(|record| is_it(&record))
+        {
+            return Ok(number);
+        }
+        let number = self.readable_records().await?.live(name)?.number;
+        self.names.borrow_mut().insert(name.into(), number);
+        Ok(number)
+    }
+
+    /// The disks that are based on a file.
+    ///
+    /// Errors: [`DatastoreError::Damaged`] when there may be one that cannot be read.
+    pub(crate) async fn children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
+        let records = self.readable_records().await?;
+        records.damaged.clone().map_or_else(|| Ok(records.children(id)), Err)
+    }
+
+    pub(crate) fn format_of(record: &Loaded<File>) -> Result<DiskFormat, DatastoreError> {
+        let damaged = DatastoreError::Damaged { lba: record.lba, what: "it is a file of an unknown kind" };
+        DiskFormat::unpack(record.value.format).ok_or(damaged)
+    }
+}
