@@ -316,10 +316,14 @@ pub enum ControlError {
         wanted: &'static str,
     },
     /// A sanitize operation failed.
-    #[error("sanitizing volume {volume} has failed: it answers no reads or writes")]
+    #[error(
+        "sanitizing volume {volume} has failed: {reason}; the volume answers no reads or writes until it is sanitized again"
+    )]
     SanitizeFailed {
         /// The volume.
         volume: String,
+        /// Why.
+        reason: String,
     },
     /// The pool stopped.
     #[error("the pool stopped after a media error: {reason}")]

@@ -265,6 +265,9 @@ pub struct SanitizeRecord {
     pub unrestricted_exit: bool,
     /// It has failed.
     pub failed: bool,
+    /// Why it has failed; absent also when a version that kept no reasons has kept it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The job that shows it; absent when it has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<SanitizeJob>,
@@ -285,7 +288,7 @@ pub struct OverwriteRecord {
 impl SanitizeRecord {
     /// A block erase of a volume.
     pub(crate) const fn of(volume: Uuid) -> Self {
-        Self { volume, overwrite: None, unrestricted_exit: false, failed: false, job: None }
+        Self { volume, overwrite: None, unrestricted_exit: false, failed: false, reason: None, job: None }
     }
 }
 

@@ -62,11 +62,12 @@ impl<C: Catalog + 'static> Control<C> {
         self.commit(vec![change], |_| {}, &[]).await?;
         match &record {
             Some(record) if !record.failed => self.show_sanitize(object, name.clone(), record),
-            other => self.sanitize_ended(object, other.is_some()),
+            Some(record) => self.sanitize_ended(object, Err(failure(&name, record))),
+            None => self.sanitize_ended(object, Ok(())),
         }
         let (severity, code, message) = match &record {
-            Some(SanitizeRecord { failed: true, .. }) => {
-                (Severity::Critical, "sanitize-failed", format!("sanitizing volume {name} has failed"))
+            Some(record) if record.failed => {
+                (Severity::Critical, "sanitize-failed", failure(&name, record).to_string())
             }
             Some(SanitizeRecord { overwrite: Some(_), .. }) => {
                 (Severity::Warning, "sanitize-started", format!("a host overwrites volume {name} by SANITIZE"))
@@ -82,12 +83,12 @@ impl<C: Catalog + 'static> Control<C> {
     pub(crate) fn sanitize_alerts(&self) -> Vec<AlertView> {
         // Documents that cannot be read have kept the array from starting.
         let operations = self.sanitize_operations().unwrap_or_default();
-        let alert = |(object, _)| {
+        let alert = |(object, record): (ObjectId, SanitizeRecord)| {
             let subject = self.directory().volume_of(object).map(|volume| volume.name.clone())?;
             Some(AlertView {
                 code: "sanitize-failed",
                 severity: Severity::Critical,
-                message: format!("sanitizing volume {subject} has failed: it answers no reads or writes"),
+                message: failure(&subject, &record).to_string(),
                 subject,
                 since: self.started,
                 help: "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume",
@@ -101,4 +102,10 @@ impl<C: Catalog + 'static> Control<C> {
         let record = SanitizeRecord::of(volume);
         self.catalog.document(&record.key()).map(|_| record.delete())
     }
+}
+
+/// What an operation that has failed is told as.
+fn failure(volume: &str, record: &SanitizeRecord) -> ControlError {
+    let reason = record.reason.clone().unwrap_or_else(|| "its reason was not kept".to_owned());
+    ControlError::SanitizeFailed { volume: volume.to_owned(), reason }
 }

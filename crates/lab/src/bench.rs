@@ -128,10 +128,15 @@ impl Bench {
 
     async fn connection(&self, number: u32) -> Result<Rc<Connection>, LabError> {
         let known = self.connections.borrow().get(&number).cloned();
-        if let Some(connection) = known {
+        if let Some(connection) = known.filter(|connection| connection.is_up()) {
             return Ok(connection);
         }
         let connection = Rc::new((self.connect)(number).await?);
+        let same =
+            |unit: &Unit, known: &Identity| (unit.identity().naa, unit.identity().blocks) == (known.naa, known.blocks);
+        if !connection.units.iter().zip(&self.units).all(|(unit, known)| same(unit, known)) {
+            return Err(LabError::Unsuitable("the array came back with another logical unit in this place".into()));
+        }
         self.connections.borrow_mut().insert(number, connection.clone());
         Ok(connection)
     }
@@ -160,6 +165,15 @@ impl Bench {
             hosts.push(self.host(number, way).await?);
         }
         Ok(hosts)
+    }
+
+    /// Connects those hosts anew whose sessions are lost: the array closed them, or was restarted, or the host lost its lease of a datastore.
+    pub(crate) async fn reconnect(&self) -> Result<(), LabError> {
+        let numbers: Vec<u32> = self.connections.borrow().keys().copied().collect();
+        for number in numbers {
+            self.connection(number).await?;
+        }
+        Ok(())
     }
 
     /// Every session of the run, for its end.

@@ -15,13 +15,18 @@ pub(crate) type Store = Datastore<Slice>;
 /// A virtual disk that a host has open.
 pub(crate) type Disk = VirtualDisk<Slice>;
 
-/// A host's sessions: one to each logical unit of the run. They stay for the whole run.
+/// A host's sessions: one to each logical unit of the run. They stay for the whole run, unless they are lost.
 pub(crate) struct Connection {
     pub(crate) units: Vec<Unit>,
     pub(crate) sessions: Vec<Session>,
 }
 
 impl Connection {
+    /// False when one of the sessions is lost.
+    pub(crate) fn is_up(&self) -> bool {
+        self.sessions.iter().all(Session::is_up)
+    }
+
     /// What was sent and received so far, all sessions together.
     pub(crate) fn counters(&self) -> Counters {
         self.units.iter().map(Unit::counters).fold(Counters::default(), |sum, next| Counters {

@@ -75,6 +75,10 @@ pub struct Ended {
 
 /// Bytes of the file in a case of a directory: at the small scale, and about the paper's.
 const NAS_BYTES: (u64, u64) = (128 << 20, 32 << 30);
+/// How long an array that closed the sessions may take to come back before the run ends.
+const COMES_BACK: Duration = Duration::from_secs(10);
+/// Between two attempts to reach it.
+const RECONNECT: Duration = Duration::from_millis(500);
 /// Initiator names of the hosts begin so.
 const INITIATOR: &str = "iqn.2026-01.org.example:windlass-lab-host";
 
@@ -144,6 +148,10 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
             (Chosen::Block(case), Some(bench)) => one(bench, case, pin!(interrupts.next())).await,
             (Chosen::Block(case), None) => return Err(LabError::NoUnit(case.name)),
             (Chosen::Directory(case), _) => one_of_directory(options, case, pin!(interrupts.next())).await?,
+        };
+        let end = match (end, &bench) {
+            (End::Gone(words), Some(bench)) => come_back(bench, words, pin!(interrupts.next())).await,
+            (end, _) => end,
         };
         watch.finished(&result);
         run.cases.push(result);
@@ -323,6 +331,27 @@ pub(crate) async fn one(bench: &Bench, case: &Case, cancel: impl Future<Output =
         }
     };
     (outcome.result(case.name, case.title, case.paper(), begun.elapsed().as_secs_f64()), end)
+}
+
+/// Sessions were lost in a case, which has failed; the others can do without them as soon as the array takes new ones.
+async fn come_back(bench: &Bench, words: String, cancel: impl Future<Output = ()> + Unpin) -> End {
+    bench.watch.step("connecting again");
+    let until = Instant::now() + COMES_BACK;
+    let back = async {
+        while Instant::now() < until {
+            match bench.reconnect().await {
+                Ok(()) => return true,
+                Err(error) if error.is_gone() => tokio::time::sleep(RECONNECT).await,
+                Err(_) => return false,
+            }
+        }
+        false
+    };
+    match future::select(pin!(back), cancel).await {
+        Either::Left((true, _)) => End::Done,
+        Either::Left((false, _)) => End::Gone(words),
+        Either::Right(_) => End::Cancelled,
+    }
 }
 
 /// Wipes what was written and logs out. Returns what is left, in sentences.

@@ -59,8 +59,8 @@ pub struct PersistedSanitize {
     pub method: SanitizeMethod,
     /// AUSE: EXIT FAILURE MODE ends what a failure leaves behind. Otherwise only another sanitize operation that succeeds does.
     pub unrestricted_exit: bool,
-    /// It has failed. Otherwise it has to be done anew from the start.
-    pub failed: bool,
+    /// It has failed, for this reason. Otherwise it has to be done anew from the start.
+    pub failed: Option<String>,
 }
 
 /// What sanitize operations need of others.
@@ -120,7 +120,7 @@ impl Running {
         }
     }
 
-    fn persisted(&self, failed: bool) -> PersistedSanitize {
+    fn persisted(&self, failed: Option<String>) -> PersistedSanitize {
         PersistedSanitize { method: self.method.clone(), unrestricted_exit: self.unrestricted_exit, failed }
     }
 
@@ -217,7 +217,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     #[must_use]
     pub fn restore_sanitize(&self, volume: VolumeId, operation: PersistedSanitize) -> bool {
         let Some(unit) = self.unit(volume) else { return false };
-        let state = if operation.failed {
+        let state = if operation.failed.is_some() {
             State::Failed { unrestricted_exit: operation.unrestricted_exit }
         } else {
             State::Running(Rc::new(Running::new(operation)))
@@ -248,7 +248,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let support = support.ok_or(Fault::ReservationsNotStored(StoreError::Failed))?;
         let running = Rc::new(Running::new(operation));
         let before = unit.sanitize.0.replace(State::Running(Rc::clone(&running)));
-        if let Err(error) = support.store(unit.volume, Some(running.persisted(false))).await {
+        if let Err(error) = support.store(unit.volume, Some(running.persisted(None))).await {
             unit.sanitize.0.replace(before);
             running.end(false);
             return Err(match error {
@@ -308,15 +308,16 @@ impl<D: BlockDevice> ScsiTarget<D> {
         };
         match step {
             Ok(Some(bytes)) => return Some(bytes),
-            Ok(None) => self.end_sanitize(&unit, &running, true).await,
-            Err(_) => self.end_sanitize(&unit, &running, false).await,
+            Ok(None) => self.end_sanitize(&unit, &running, Ok(())).await,
+            Err(error) => self.end_sanitize(&unit, &running, Err(error)).await,
         }
         None
     }
 
-    async fn end_sanitize(&self, unit: &LogicalUnit<D>, running: &Rc<Running>, succeeded: bool) {
+    async fn end_sanitize(&self, unit: &LogicalUnit<D>, running: &Rc<Running>, ended: Result<(), BlockError>) {
         let support = self.sanitize_support.borrow().clone();
-        let kept = if succeeded { None } else { Some(running.persisted(true)) };
+        let succeeded = ended.is_ok();
+        let kept = ended.err().map(|error| running.persisted(Some(error.to_string())));
         let stored = match support {
             Some(support) => support.store(unit.volume, kept).await.is_ok(),
             None => false,

@@ -145,16 +145,17 @@ impl<C: Catalog + 'static> Control<C> {
         let error = if self.catalog.object(object).is_none() {
             ControlError::DeletedMeanwhile { noun: Noun::Volume, name: work.name.clone() }
         } else {
-            ControlError::SanitizeFailed { volume: work.name.clone() }
+            let reason = "that it ended could not be kept".to_owned();
+            ControlError::SanitizeFailed { volume: work.name.clone(), reason }
         };
         work.told.end(Err(error));
     }
 
     /// The operation on the volume in `object` has ended, and that is kept.
-    pub(crate) fn sanitize_ended(&self, object: ObjectId, failed: bool) {
-        let Some(work) = self.sanitize_of(object) else { return };
-        let result = if failed { Err(ControlError::SanitizeFailed { volume: work.name.clone() }) } else { Ok(()) };
-        work.told.end(result);
+    pub(crate) fn sanitize_ended(&self, object: ObjectId, result: Result<(), ControlError>) {
+        if let Some(work) = self.sanitize_of(object) {
+            work.told.end(result);
+        }
     }
 
     /// The operation on the volume in `object` that has not ended.

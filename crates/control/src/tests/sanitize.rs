@@ -5,7 +5,14 @@ use pool::{Catalog, ObjectId};
 
 fn store(array: &Array, object: ObjectId, failed: Option<bool>) {
     let record = failed.map(|failed| {
-        move |volume| SanitizeRecord { volume, overwrite: None, unrestricted_exit: false, failed, job: None }
+        move |volume| SanitizeRecord {
+            volume,
+            overwrite: None,
+            unrestricted_exit: false,
+            failed,
+            reason: failed.then(|| "the pool is full".to_owned()),
+            job: None,
+        }
     });
     block_on(array.control.store_sanitize_operation(object, record)).unwrap();
 }
@@ -75,7 +82,7 @@ fn a_sanitize_operation_that_fails_or_loses_its_volume_is_a_failed_job() {
     store(&array, object, Some(false));
     store(&array, object, Some(true));
     run_jobs(&array.control);
-    let failed = JobState::Failed("sanitizing volume v1 has failed: it answers no reads or writes".to_owned());
+    let failed = JobState::Failed("sanitizing volume v1 has failed: the pool is full; the volume answers no reads or writes until it is sanitized again".to_owned());
     assert_eq!(jobs(&array).remove(0).state, failed);
 
     let gone = array.create("v2").object.id;

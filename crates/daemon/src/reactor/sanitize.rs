@@ -52,7 +52,11 @@ fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> 
             SanitizeMethod::Overwrite { count, invert, pattern }
         }
     };
-    Ok(PersistedSanitize { method, unrestricted_exit: record.unrestricted_exit, failed: record.failed })
+    Ok(PersistedSanitize {
+        method,
+        unrestricted_exit: record.unrestricted_exit,
+        failed: record.failed.then(|| record.reason.unwrap_or_default()),
+    })
 }
 
 impl SanitizeSupport for Support {
@@ -71,7 +75,8 @@ impl SanitizeSupport for Support {
                         Some(OverwriteRecord { count, invert, pattern })
                     }
                 };
-                move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, job: None }
+                let (failed, reason) = (failed.is_some(), failed);
+                move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, reason, job: None }
             });
             let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
             stored.map_err(|error| match error {

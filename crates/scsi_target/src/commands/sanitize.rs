@@ -71,7 +71,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     call.unit.check_medium_writable()?;
     call.unit.sanitize.check_begin(unrestricted_exit)?;
-    let operation = PersistedSanitize { method, unrestricted_exit, failed: false };
+    let operation = PersistedSanitize { method, unrestricted_exit, failed: None };
     let begun = call.target.begin_sanitize(call.unit, operation).await?;
     if !call.cdb.bit::<1>(IMMED) {
         begun.ended(call.nexus.id).await?;

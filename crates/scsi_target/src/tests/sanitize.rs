@@ -291,7 +291,7 @@ fn a_failure_is_left_as_ause_said() {
         assert_good(&path.data_out(&cdb, &list));
         finish(&array);
         assert_eq!(
-            support.kept.borrow().as_ref().map(|kept| (kept.failed, kept.unrestricted_exit)),
+            support.kept.borrow().as_ref().map(|kept| (kept.failed.is_some(), kept.unrestricted_exit)),
             Some((true, unrestricted))
         );
         for cdb in [&TEST_UNIT_READY[..], &cdb16(0x88, 0, 0, 1)] {
@@ -333,14 +333,18 @@ fn after_a_loss_of_power_it_begins_anew() {
     let (array, support) = array();
     array.lun0().write(0, &pattern(1, 8));
     let method = SanitizeMethod::BlockErase;
-    let kept = PersistedSanitize { method, unrestricted_exit: true, failed: false };
+    let kept = PersistedSanitize { method, unrestricted_exit: true, failed: None };
     support.kept.replace(Some(kept.clone()));
     assert!(!array.target.restore_sanitize(VolumeId(99), kept.clone()));
     assert!(array.target.restore_sanitize(VolumeId(10), kept.clone()));
     assert_in_progress(&array.lun0().command(&TEST_UNIT_READY), 0);
     finish(&array);
     assert_eq!((array.lun0().read(0, 8), support.kept.borrow().clone()), (pattern(0, 8), None));
-    assert!(array.target.restore_sanitize(VolumeId(10), PersistedSanitize { failed: true, ..kept }));
+    assert!(
+        array
+            .target
+            .restore_sanitize(VolumeId(10), PersistedSanitize { failed: Some("a disk is gone".into()), ..kept })
+    );
     assert_check(&array.lun0().command(&TEST_UNIT_READY), 0x03, 0x31, 0x03);
     assert_good(&array.lun0().command(&EXIT));
 }

@@ -156,6 +156,22 @@ fn a_cancelled_run_keeps_what_it_had_and_wipes_its_scratch() {
     assert_eq!(mapped(&fixture, "v1"), 0);
 }
 
+/// A lost session ended the run and left what it had written, as that of a host does whose heartbeat was too late.
+#[test]
+fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
+    let (mut fixture, urls) = start();
+    let child = spawn(&fixture, &["ats-touch", "eager-zero", &urls[0], "--size", "128M"]);
+    fixture.array.kill().unwrap();
+    fixture.array.restart().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(9), "{said}");
+    let run = kept(&fixture);
+    let passed: Vec<_> = run["cases"].as_array().unwrap().iter().map(|case| case["check_passed"].as_bool()).collect();
+    assert_eq!((passed, &run["ended_early"]), (vec![Some(false), Some(true)], &Value::Null), "{said}");
+    assert_eq!(mapped(&fixture, "v1"), 0);
+}
+
 #[test]
 fn an_array_that_dies_in_the_middle_is_told_and_what_was_found_is_kept() {
     let (mut fixture, urls) = start();
