@@ -295,12 +295,17 @@ impl Session {
         self.inner.gates.borrow_mut().push(gate);
     }
 
-    /// Logs out and closes the connection.
+    /// Logs out and closes the connection. A target that closes it instead of an answer, as istgt does at times, has done what it was asked for,
+    /// unless commands were outstanding.
     pub async fn logout(self) -> Result<(), SessionError> {
         self.inner.check()?;
+        let idle = self.outstanding() == 0;
         self.inner.machine.borrow_mut().logout(LogoutReason::CLOSE_SESSION);
         self.inner.schedule();
-        self.wait_event(|event| matches!(event, Event::LoggedOut(_))).await.map(drop)
+        match self.wait_event(|event| matches!(event, Event::LoggedOut(_))).await {
+            Err(SessionError::Lost { .. }) if idle => Ok(()),
+            answered => answered.map(drop),
+        }
     }
 
     /// Cuts the connection without a word, as a host does that dies.

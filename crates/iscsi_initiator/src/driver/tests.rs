@@ -1,4 +1,4 @@
-//! A session whose gate closes, against a target in the same process.
+//! A session whose gate closes, or whose target is curt, against a target in the same process.
 
 use super::STOPPED;
 use crate::cdb;
@@ -48,6 +48,8 @@ struct Seen {
     bytes: Cell<u64>,
     commands: Cell<u64>,
     silent: Cell<bool>,
+    /// Closes the connection at LOGOUT, without a word.
+    curt: Cell<bool>,
     speak: Notify,
 }
 
@@ -71,6 +73,7 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
                     let transfer_bytes = command.data_out.len() as u64;
                     target.respond(command.task, Response { transfer_bytes, ..Response::default() });
                 }
+                Event::Logout if seen.curt.get() => return,
                 Event::Logout => target.finish_logout(),
                 Event::TaskManagement(_) | Event::Closed(_) => {}
             }
@@ -157,6 +160,23 @@ fn nor_do_data_that_the_target_asks_for() {
         sleep(Duration::from_millis(50)).await;
         assert_eq!(seen.commands.get(), 0);
         assert!(seen.bytes.get() - begun < LARGE as u64);
+    });
+}
+
+/// Probes of istgt failed at their end, now and then.
+#[test]
+fn a_target_may_close_the_connection_instead_of_an_answer_to_logout() {
+    run(|session, seen| async move {
+        seen.curt.set(true);
+        write(&session, 512).await.unwrap();
+        session.logout().await.unwrap();
+    });
+    // With a command under way that is no end to be content with.
+    run(|session, seen| async move {
+        seen.curt.set(true);
+        seen.silent.set(true);
+        let (late, end) = futures_util::future::join(write(&session, 512), session.clone().logout()).await;
+        assert!(late.is_err() && end.is_err(), "{late:?} {end:?}");
     });
 }
 
