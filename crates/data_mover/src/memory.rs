@@ -100,6 +100,8 @@ pub struct MemoryDevice {
     commands_left: Rc<Cell<Option<u64>>>,
     /// Blocks that the unit has space for.
     space: Option<usize>,
+    /// Refuses UNMAP while this is set.
+    refuses_unmap: Rc<Cell<bool>>,
     /// Sources of EXTENDED COPY by designator.
     sources: Vec<([u8; 16], Rc<MemoryUnit>)>,
 }
@@ -134,6 +136,7 @@ impl MemoryDevice {
             alive: Rc::new(Cell::new(true)),
             commands_left: Rc::default(),
             space: None,
+            refuses_unmap: Rc::default(),
             sources: vec![(naa, unit.clone())],
         }
     }
@@ -143,6 +146,11 @@ impl MemoryDevice {
     pub fn with(mut self, change: impl FnOnce(&mut Identity)) -> Self {
         change(&mut self.identity);
         self
+    }
+
+    /// Announces UNMAP, and refuses it from now on with INVALID FIELD IN PARAMETER LIST; or takes it again.
+    pub fn refuse_unmap(&self, refuse: bool) {
+        self.refuses_unmap.set(refuse);
     }
 
     /// Waits in the middle of every command.
@@ -269,6 +277,10 @@ impl Device for MemoryDevice {
     async fn unmap(&self, extents: &[Extent]) -> Result<(), DeviceError> {
         Self::supports(self.identity.limits.unmap, "UNMAP")?;
         self.begin(extents, "UNMAP").await?;
+        if self.refuses_unmap.get() || extents.len() > 4095 {
+            let sense = Sense { key: 5, code: 0x26, qualifier: 0 };
+            return Err(DeviceError::Refused { command: "UNMAP", sense });
+        }
         for extent in extents {
             self.unit.free(*extent);
         }

@@ -16,6 +16,8 @@ use std::rc::Rc;
 
 /// Most bytes of one WRITE SAME, where the unit takes so many: what VMware's data mover works on at once.
 const ZERO_BYTES: u64 = 32 << 20;
+/// Descriptors of an UNMAP at most: more do not fit the parameter list, whose length has 16 bits (SBC-4 §5.35).
+const UNMAP_DESCRIPTORS: usize = 4095;
 
 /// The data mover of a host. One for all of its devices.
 pub struct DataMover {
@@ -258,6 +260,15 @@ impl DataMover {
 
     /// Tells the array that blocks hold nothing of worth. Returns the bytes it was told of; 0 when it does not support UNMAP.
     pub async fn unmap<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
+        self.unmap_by(device, extents, false).await
+    }
+
+    /// The same as an advice: what the array refuses stays as it is there, and is counted in [`Tally::not_unmapped`].
+    pub async fn unmap_if_taken<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
+        self.unmap_by(device, extents, true).await
+    }
+
+    async fn unmap_by<D: Device>(&self, device: &D, extents: &[Extent], advice: bool) -> Result<u64, DeviceError> {
         let settings = self.settings.get();
         let identity = device.identity();
         let limits = identity.limits;
@@ -272,13 +283,12 @@ impl DataMover {
             })
             .collect();
         // A command takes so many descriptors, and so many blocks in all.
+        let most = (limits.unmap_descriptors as usize).min(UNMAP_DESCRIPTORS);
         let mut commands: Vec<Vec<Extent>> = Vec::new();
         let mut room = 0;
         for piece in pieces {
             match commands.last_mut() {
-                Some(last) if last.len() < limits.unmap_descriptors as usize && piece.blocks <= room => {
-                    last.push(piece)
-                }
+                Some(last) if last.len() < most && piece.blocks <= room => last.push(piece),
                 _ => {
                     commands.push(vec![piece]);
                     room = limits.unmap;
@@ -290,10 +300,17 @@ impl DataMover {
         let work = commands.iter().map(|extents| {
             let told = &told;
             async move {
+                let blocks = extents.iter().map(|extent| extent.blocks).sum::<u64>();
                 match device.unmap(extents).await {
-                    Ok(()) => told.set(told.get() + extents.iter().map(|extent| extent.blocks).sum::<u64>()),
+                    Ok(()) => told.set(told.get() + blocks),
                     Err(DeviceError::NotSupported(_)) => {}
-                    Err(error) => return Err(error),
+                    Err(error) => match Reason::of_advice(&error).filter(|_| advice) {
+                        Some(reason) => {
+                            let mut tally = self.tally.borrow_mut();
+                            *tally.not_unmapped.entry(reason).or_default() += blocks * u64::from(identity.block_bytes);
+                        }
+                        None => return Err(error),
+                    },
                 }
                 Ok(())
             }

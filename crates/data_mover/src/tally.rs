@@ -21,6 +21,8 @@ pub enum Reason {
     Refused(Sense),
     /// Another host had the logical unit reserved.
     ReservationConflict,
+    /// The array had no space, or was busy.
+    NotNow,
     /// The disk is based on another one, and has no place of its own for what is zeroed.
     BasedOnAnother,
 }
@@ -44,6 +46,14 @@ impl Reason {
             | DeviceError::Withdrawn(_) => None,
         }
     }
+
+    /// Why an advice was not taken; `None` when nothing more can be sent.
+    pub(crate) fn of_advice(error: &DeviceError) -> Option<Self> {
+        match error {
+            DeviceError::Full | DeviceError::Status { .. } => Some(Self::NotNow),
+            error => Self::of(error),
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -56,6 +66,7 @@ impl fmt::Display for Reason {
             Self::DifferentBlockLength => f.write_str("logical blocks of different lengths"),
             Self::Refused(sense) => write!(f, "refused with sense {sense}"),
             Self::ReservationConflict => f.write_str("reserved by another host"),
+            Self::NotNow => f.write_str("the array was full or busy"),
             Self::BasedOnAnother => f.write_str("the disk is based on another one"),
         }
     }
@@ -108,6 +119,8 @@ pub struct Tally {
     pub zeroed: Moved,
     /// Bytes given back.
     pub unmapped_bytes: u64,
+    /// Bytes that were to be given back and were not, by reason.
+    pub not_unmapped: BTreeMap<Reason, u64>,
     /// Locks taken and given back by COMPARE AND WRITE.
     pub atomic_updates: u64,
     /// Locks taken and given back under a reservation.

@@ -109,6 +109,23 @@ fn zeros_are_the_array_s_work_and_the_host_s_when_they_cannot_be() {
     }
 }
 
+/// An UNMAP with more descriptors than its list can count was sent, of which the array saw some; and one that was refused kept blocks from being free.
+#[test]
+fn unmap_fits_its_list_and_may_be_an_advice() {
+    let device = unit(1).with(|unit| unit.limits.unmap_descriptors = u16::MAX.into());
+    fill(&device, 0, 10_000);
+    let mover = mover(Settings::default());
+    let scattered: Vec<_> = (0..5000).map(|number| Extent { lba: number * 2, blocks: 1 }).collect();
+    assert_eq!(block_on(mover.unmap(&device, &scattered)), Ok(5000 * BLOCK));
+    assert_eq!(device.unit().allocated(), 5000);
+    device.refuse_unmap(true);
+    let all = [Extent { lba: 0, blocks: 10_000 }];
+    assert!(matches!(block_on(mover.unmap(&device, &all)), Err(DeviceError::Refused { .. })));
+    assert_eq!(block_on(mover.unmap_if_taken(&device, &all)), Ok(0));
+    let refused = Reason::Refused(Sense { key: 5, code: 0x26, qualifier: 0 });
+    assert_eq!(mover.tally().not_unmapped.get(&refused), Some(&(10_000 * BLOCK)));
+}
+
 #[test]
 fn unmap_keeps_to_the_limits_of_the_unit() {
     let device = unit(1).with(|unit| (unit.limits.unmap, unit.limits.unmap_descriptors) = (1000, 2));

@@ -263,7 +263,13 @@ impl<D: Device> Datastore<D> {
             if matches!(record.value.state, state::LIVE | state::PARTIAL) || open {
                 continue;
             }
-            let Some(mut file) = self.lock_free(record.number).await? else { continue };
+            let mut file = match self.lock_free(record.number).await {
+                Ok(Some(file)) => file,
+                Ok(None) => continue,
+                // What an old file has left cannot be given back now; there are other records.
+                Err(error) if error.is_of_one_file() => continue,
+                Err(error) => return Err(error),
+            };
             let now = self.store.mover.clock().unix_seconds();
             let made = self
                 .change(&mut file, |file| {
@@ -308,7 +314,11 @@ impl<D: Device> Datastore<D> {
         let mut file = LockedFile { record: self.record(number).await?, held };
         if matches!(file.record.value.state, state::CREATING | state::DELETING) {
             // With its lock nobody's, or a dead host's.
-            self.remove(&mut file).await?;
+            if let Err(error) = self.remove(&mut file).await {
+                // What could not be finished stays as it was, for the next one.
+                let _released = self.release(file.held).await;
+                return Err(error);
+            }
         }
         if file.record.value.state == state::FREE {
             return Ok(Some(file));

@@ -89,6 +89,16 @@ pub enum DatastoreError {
     Unsuitable(String),
 }
 
+impl DatastoreError {
+    /// True when other files can be worked on all the same: the array refused a command, or a sector is damaged.
+    pub(crate) fn is_of_one_file(&self) -> bool {
+        let refused = |error: &DeviceError| {
+            matches!(error, DeviceError::Refused { .. } | DeviceError::NotSupported(_) | DeviceError::Full)
+        };
+        matches!(self, Self::Damaged { .. }) || matches!(self, Self::Device(error) if refused(error))
+    }
+}
+
 impl From<DeviceError> for DatastoreError {
     fn from(error: DeviceError) -> Self {
         match error {

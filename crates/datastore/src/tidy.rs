@@ -47,8 +47,12 @@ impl<D: Device> Datastore<D> {
             match record.value.state {
                 state::LIVE | state::PARTIAL => self.finish_file(record.number, &record.value.name()).await?,
                 _ => {
-                    if let Some(file) = self.lock_free(record.number).await? {
-                        self.unlock(file).await?;
+                    match self.lock_free(record.number).await {
+                        Ok(Some(file)) => self.unlock(file).await?,
+                        Ok(None) => {}
+                        // The others first; the check names what is damaged.
+                        Err(error) if error.is_of_one_file() => tidied.files = tidied.files.saturating_sub(1),
+                        Err(error) => return Err(error),
                     }
                 }
             }

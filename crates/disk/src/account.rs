@@ -4,6 +4,7 @@ use crate::kit::Kit;
 use data_mover::{Moved, Reason, Tally};
 use iscsi_initiator::Counters;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -30,15 +31,23 @@ pub struct Spent {
     pub received_bytes: u64,
 }
 
-fn since(now: &Moved, then: &Moved) -> Moved {
-    let by_host = now.by_host.iter().map(|(reason, bytes)| {
-        let before = then.by_host.get(reason).copied().unwrap_or(0);
+fn since(now: &BTreeMap<Reason, u64>, then: &BTreeMap<Reason, u64>) -> BTreeMap<Reason, u64> {
+    let bytes = now.iter().map(|(reason, bytes)| {
+        let before = then.get(reason).copied().unwrap_or(0);
         (*reason, bytes.saturating_sub(before))
     });
+    bytes.filter(|(_, bytes)| *bytes > 0).collect()
+}
+
+fn moved_since(now: &Moved, then: &Moved) -> Moved {
     Moved {
         offloaded_bytes: now.offloaded_bytes.saturating_sub(then.offloaded_bytes),
-        by_host: by_host.filter(|(_, bytes)| *bytes > 0).collect(),
+        by_host: since(&now.by_host, &then.by_host),
     }
+}
+
+fn by_reason(bytes: &BTreeMap<Reason, u64>) -> Vec<Value> {
+    bytes.iter().map(|(reason, bytes)| json!({"reason": reason.to_string(), "bytes": bytes})).collect()
 }
 
 impl Account {
@@ -54,9 +63,10 @@ impl Account {
         Spent {
             time: self.started.elapsed(),
             tally: Tally {
-                copied: since(&now.copied, &then.copied),
-                zeroed: since(&now.zeroed, &then.zeroed),
+                copied: moved_since(&now.copied, &then.copied),
+                zeroed: moved_since(&now.zeroed, &then.zeroed),
                 unmapped_bytes: now.unmapped_bytes.saturating_sub(then.unmapped_bytes),
+                not_unmapped: since(&now.not_unmapped, &then.not_unmapped),
                 atomic_updates: now.atomic_updates.saturating_sub(then.atomic_updates),
                 reserved_updates: now.reserved_updates.saturating_sub(then.reserved_updates),
                 miscompares: now.miscompares.saturating_sub(then.miscompares),
@@ -104,6 +114,9 @@ impl Spent {
         if tally.unmapped_bytes > 0 {
             let _ = writeln!(out, "unmapped  {}", size(tally.unmapped_bytes));
         }
+        for (reason, number) in &tally.not_unmapped {
+            let _ = writeln!(out, "unmapped  not {}: {reason}", size(*number));
+        }
         if tally.atomic_updates + tally.reserved_updates > 0 {
             let _ = writeln!(
                 out,
@@ -125,12 +138,10 @@ impl Spent {
     /// For programs.
     pub fn json(&self) -> Value {
         let moved = |moved: &Moved| {
-            let by_host =
-                moved.by_host.iter().map(|(reason, bytes)| json!({"reason": reason.to_string(), "bytes": bytes}));
             json!({
                 "offloaded_bytes": moved.offloaded_bytes,
                 "host_bytes": moved.host_bytes(),
-                "by_host": by_host.collect::<Vec<_>>(),
+                "by_host": by_reason(&moved.by_host),
             })
         };
         let tally = &self.tally;
@@ -139,6 +150,7 @@ impl Spent {
             "copied": moved(&tally.copied),
             "zeroed": moved(&tally.zeroed),
             "unmapped_bytes": tally.unmapped_bytes,
+            "not_unmapped": by_reason(&tally.not_unmapped),
             "atomic_updates": tally.atomic_updates,
             "miscompares": tally.miscompares,
             "reserved_updates": tally.reserved_updates,

@@ -45,6 +45,9 @@ pub enum DiskError {
         /// What `--destroy-data` has to name.
         name: String,
     },
+    /// A disk was moved, and the old one could not be removed.
+    #[error("the old disk is left: {0}")]
+    OldDiskLeft(Box<DiskError>),
     /// A host that is alive has the datastore mounted that would be overwritten.
     #[error("{on} holds the datastore {name}, which {host} has mounted")]
     Mounted {
@@ -116,6 +119,7 @@ impl DiskError {
         const TIMED_OUT: (u8, &str) = (8, "timed-out");
         match self {
             Self::Usage(_) | Self::OtherName { .. } => (2, "usage"),
+            Self::OldDiskLeft(error) => error.class(),
             Self::HoldsData { .. } => EXISTS,
             Self::Mounted { .. } => IN_USE,
             Self::Session(error) => match error {
@@ -181,6 +185,7 @@ impl DiskError {
     pub fn help(&self) -> Option<String> {
         let words: String = match self {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
+            Self::OldDiskLeft(_) => "the disk itself is whole, at its new place: remove the old one with  windlass disk delete  when its array answers".into(),
             Self::HoldsData { name, .. } => {
                 format!("if nothing of it is of worth, say so with  --destroy-data {name}")
             }

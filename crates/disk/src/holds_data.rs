@@ -1,15 +1,17 @@
 //! Whether a logical unit holds something, before all of it is overwritten. Where the unit tells what is mapped (GET LBA STATUS), only that is
-//! looked at; else its beginning and its end. What is too much to read counts as data.
+//! read; else everything. What is too much to read counts as data.
 
 use crate::error::DiskError;
 use crate::kit::Kit;
-use data_mover::{Device, DeviceError, Extent};
+use data_mover::{DataMover, Device, DeviceError, Extent};
 use iscsi_initiator::LogicalUnit;
 
 /// Bytes that are read to find something that is not zero.
 const READ_BYTES: u64 = 16 << 20;
+/// The same of a unit that does not say what is mapped.
+const WHOLE_BYTES: u64 = 1 << 30;
 /// Bytes of one READ.
-const STEP_BYTES: u64 = 256 << 10;
+const STEP_BYTES: u64 = 1 << 20;
 
 /// What `--destroy-data` has to name: the NAA identifier, or the URL of a unit that has none.
 pub fn unit_name(url: &iscsi_initiator::url::Url, unit: &LogicalUnit) -> String {
@@ -35,35 +37,44 @@ pub(crate) async fn check_destroy(
             kit.check_not_mounted(url).await
         }
         Some(given) => Err(DiskError::OtherName { given: given.into(), name }),
-        None => match holds_data(unit).await.map_err(|error| DiskError::device(url, error))? {
+        None => match holds_data_from(kit.mover(), unit, 0).await.map_err(|error| DiskError::device(url, error))? {
             None => Ok(()),
             Some(found) => Err(DiskError::HoldsData { on: url.to_string(), found, name }),
         },
     }
 }
 
-/// What was found, in words; `None` when there is nothing.
-pub async fn holds_data(unit: &LogicalUnit) -> Result<Option<String>, DeviceError> {
-    holds_data_from(unit, 0).await
-}
-
-/// The same of the blocks from `lba` on.
-pub(crate) async fn holds_data_from(unit: &LogicalUnit, lba: u64) -> Result<Option<String>, DeviceError> {
-    let limit = READ_BYTES / u64::from(unit.identity().block_bytes.max(1));
-    let mapped = unit.mapped(lba..unit.identity().blocks, Some(limit)).await?;
+/// What was found in the blocks from `lba` on, in words; `None` when there is nothing.
+pub(crate) async fn holds_data_from(
+    mover: &DataMover,
+    unit: &LogicalUnit,
+    lba: u64,
+) -> Result<Option<String>, DeviceError> {
     let block_bytes = u64::from(unit.identity().block_bytes.max(1));
-    let step = (STEP_BYTES / block_bytes).max(1);
-    let (extents, all) = match mapped {
-        Some((extents, all)) => (extents, all),
+    let blocks = unit.identity().blocks;
+    let (extents, left) = match unit.mapped(lba..blocks, READ_BYTES / block_bytes).await? {
+        Some((extents, all)) => (extents, (!all).then(|| "more than 16 MiB of it are mapped".to_owned())),
+        // Something may lie anywhere.
         None => {
-            let blocks = unit.identity().blocks;
-            let part = (READ_BYTES / 2 / block_bytes).min(blocks.saturating_sub(lba));
-            (vec![Extent { lba, blocks: part }, Extent { lba: blocks - part, blocks: part }], true)
+            let read = (WHOLE_BYTES / block_bytes).min(blocks.saturating_sub(lba));
+            let left = (lba + read < blocks).then(|| {
+                "it does not say what is mapped (GET LBA STATUS), and is too large to be read to the end".to_owned()
+            });
+            (vec![Extent { lba, blocks: read }], left)
         }
     };
+    Ok(data_in(mover, unit, &extents).await?.or(left))
+}
+
+/// The first blocks of these that hold anything but zeros, in words.
+async fn data_in(mover: &DataMover, unit: &LogicalUnit, extents: &[Extent]) -> Result<Option<String>, DeviceError> {
+    let step = (STEP_BYTES / u64::from(unit.identity().block_bytes.max(1))).max(1);
     for extent in extents {
         let mut at = extent.lba;
         while at < extent.lba + extent.blocks {
+            if mover.is_interrupted() {
+                return Err(DeviceError::Interrupted);
+            }
             let blocks = step.min(extent.lba + extent.blocks - at);
             if unit.read(Extent { lba: at, blocks }).await?.iter().any(|byte| *byte != 0) {
                 return Ok(Some(format!("the {blocks} blocks from LBA {at} on are not all zeros")));
@@ -71,5 +82,5 @@ pub(crate) async fn holds_data_from(unit: &LogicalUnit, lba: u64) -> Result<Opti
             at += blocks;
         }
     }
-    Ok((!all).then(|| "more than 16 MiB of it are mapped".to_owned()))
+    Ok(None)
 }

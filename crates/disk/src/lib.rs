@@ -29,7 +29,7 @@ pub mod verbs;
 pub use account::{Account, Spent};
 pub use endpoint::Endpoint;
 pub use error::DiskError;
-pub use holds_data::{holds_data, unit_name};
+pub use holds_data::unit_name;
 pub use kit::{Kit, KitOptions, own_host_name};
 pub use location::{Location, LocationError};
 pub use mirror::{MigrateError, Mirror};

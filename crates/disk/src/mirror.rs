@@ -47,6 +47,9 @@ pub enum MigrateError {
     /// The copy, or a write of the guest to the destination, failed.
     #[error("the disk is where it was: {0}")]
     Failed(DatastoreError),
+    /// Nobody knows whether the destination was published: there may be a disk that looks whole, and is out of date from now on.
+    #[error("the disk is where it was, and the destination may look whole: {0}")]
+    Publishing(DatastoreError),
     /// A write of the guest failed on the source: nobody knows what is there, and the two sides may differ.
     #[error("the disk is where it was: a write of the guest failed on the source: {0}")]
     Guest(String),
@@ -273,7 +276,8 @@ impl<D: Device> Mirror<D> {
                 self.failed()?;
                 let published = async { publish(&*self.side(&self.destination)?).await };
                 if let Err(error) = published.await {
-                    self.fail(MigrateError::Failed(error));
+                    let lost = matches!(&error, DatastoreError::Device(error) if error.is_lost());
+                    self.fail(if lost { MigrateError::Publishing(error) } else { MigrateError::Failed(error) });
                     self.failed()?;
                 }
                 self.state.set(State::Destination);

@@ -19,17 +19,19 @@ use iscsi_initiator::LogicalUnit;
 use serde_json::Value;
 
 /// What came of a verb.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Done {
     /// A sentence.
     pub words: String,
     /// More for programs: fields beside what was spent.
     pub json: Value,
+    /// What could not be done although the rest was.
+    pub failed: Option<DiskError>,
 }
 
 impl Done {
     pub(crate) fn new(words: impl Into<String>, json: Value) -> Self {
-        Self { words: words.into(), json }
+        Self { words: words.into(), json, failed: None }
     }
 }
 

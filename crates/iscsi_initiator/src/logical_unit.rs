@@ -263,11 +263,34 @@ impl LogicalUnit {
         Ok(limits)
     }
 
-    /// What is mapped of some blocks, and whether that is all of it; at most so many blocks when there is a limit. `None` when the unit does not tell.
+    /// What is mapped of some blocks, and whether that is all of it; at most so many blocks. `None` when the unit does not tell.
     ///
     /// Errors: those of the questions after the first one, and a lost connection.
-    pub async fn mapped(&self, of: Range<u64>, limit: Option<u64>) -> Result<Option<(Vec<Extent>, bool)>, DeviceError> {
-        let (mut at, mut found, mut extents) = (of.start, 0, Vec::new());
+    pub async fn mapped(&self, of: Range<u64>, limit: u64) -> Result<Option<(Vec<Extent>, bool)>, DeviceError> {
+        let (mut found, mut extents) = (0, Vec::<Extent>::new());
+        let mut take = |Extent { lba, blocks }| {
+            let taken = blocks.min(limit - found);
+            found += taken;
+            match extents.last_mut() {
+                Some(last) if last.lba + last.blocks == lba => last.blocks += taken,
+                _ if taken > 0 => extents.push(Extent { lba, blocks: taken }),
+                _ => {}
+            }
+            taken == blocks
+        };
+        let all = self.each_mapped(of, &mut take).await?;
+        Ok(all.map(|all| (extents, all)))
+    }
+
+    /// Tells `each` of the runs of mapped blocks, in order, until it wants no more. Returns whether that were all; `None` when the unit does not tell.
+    ///
+    /// Errors: those of the questions after the first one, and a lost connection.
+    pub async fn each_mapped(
+        &self,
+        of: Range<u64>,
+        each: &mut dyn FnMut(Extent) -> bool,
+    ) -> Result<Option<bool>, DeviceError> {
+        let mut at = of.start;
         while at < of.end {
             let runs = match self.provisioning(at).await {
                 Ok(runs) => runs,
@@ -282,18 +305,12 @@ impl LogicalUnit {
                 if status != 0 {
                     continue;
                 }
-                let all = limit.is_none_or(|limit| found + blocks <= limit);
-                let blocks = limit.map_or(blocks, |limit| blocks.min(limit - found));
-                found += blocks;
-                if blocks > 0 {
-                    extents.push(Extent { lba, blocks });
-                }
-                if !all {
-                    return Ok(Some((extents, false)));
+                if !each(Extent { lba, blocks }) {
+                    return Ok(Some(false));
                 }
             }
         }
-        Ok(Some((extents, true)))
+        Ok(Some(true))
     }
 
     /// TEST UNIT READY.
@@ -359,7 +376,7 @@ impl LogicalUnit {
                 _ => false,
             };
             if !again || retries == MAX_RETRIES {
-                return outcome(command, completion);
+                return outcome(command, completion, matches!(transfer, TransferRequest::Out(_)));
             }
             retries += 1;
         }
@@ -374,12 +391,16 @@ fn lost(error: SessionError) -> DeviceError {
     }
 }
 
-/// Data-In of a good command, or what went wrong.
-fn outcome(command: &'static str, completion: Completion) -> Result<Bytes, DeviceError> {
+/// Data-In of a good command, or what went wrong; `sent` when it had Data-Out, all of which the target has to take.
+fn outcome(command: &'static str, completion: Completion, sent: bool) -> Result<Bytes, DeviceError> {
     if completion.response != 0 {
         return Err(DeviceError::Lost(format!("{command}: target failure")));
     }
     match completion.status {
+        // What the command did with the rest nobody knows.
+        GOOD if sent && completion.residual != 0 => {
+            Err(DeviceError::Lost(format!("{command} ended with GOOD, and not with all of its data")))
+        }
         GOOD => Ok(completion.data_in),
         RESERVATION_CONFLICT => Err(DeviceError::ReservationConflict),
         CHECK_CONDITION => match Sense::parse(&completion.sense) {
@@ -498,6 +519,24 @@ mod tests {
         assert_eq!(provisioning(&answer(&[descriptor(7, 5, 1)]), 0, 1000), []);
         assert_eq!(provisioning(&answer(&[descriptor(0, 0, 1)]), 0, 1000), []);
         assert_eq!(provisioning(&[0, 0, 0, 0xff, 0, 0, 0], 0, 1000), []);
+    }
+
+    /// A WRITE of which the target took half counted as done.
+    #[test]
+    fn good_for_a_part_of_the_data_is_no_success() {
+        let completion = |residual| Completion {
+            initiator_task_tag: 1,
+            response: 0,
+            status: GOOD,
+            sense: Bytes::new(),
+            data_in: Bytes::new(),
+            residual,
+        };
+        assert!(outcome("WRITE", completion(0), true).is_ok());
+        assert!(outcome("WRITE", completion(512), true).unwrap_err().is_lost());
+        assert!(outcome("WRITE", completion(-512), true).is_err());
+        // Less than there is room for is fine.
+        assert!(outcome("INQUIRY", completion(4000), false).is_ok());
     }
 
     #[test]

@@ -21,14 +21,12 @@ pub enum LabError {
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
     /// The logical unit holds data, and was not named by `--destroy-data`.
-    #[error(
-        "{url} holds data (LBA {lba} is not zero), and a run overwrites all of it; if that may be:  --destroy-data {name}"
-    )]
+    #[error("{url} holds data ({found}), and a run overwrites all of it; if that may be:  --destroy-data {name}")]
     HoldsData {
         /// URL without secrets.
         url: String,
-        /// First block of the sample that is not zero.
-        lba: u64,
+        /// What was found.
+        found: String,
         /// What `--destroy-data` wants to hear.
         name: String,
     },

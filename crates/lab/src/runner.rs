@@ -269,9 +269,9 @@ async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<re
         let allowed = names.iter().any(|name| options.destroy_data.iter().any(|given| same(name, given)));
         if allowed {
             subject::check_not_mounted(url, unit).await?;
-        } else if let Some(lba) = subject::any_data_at(unit).await? {
+        } else if let Some(found) = subject::any_data(unit).await? {
             let name = names.first().cloned().unwrap_or_default();
-            return Err(LabError::HoldsData { url: url.to_string(), lba, name });
+            return Err(LabError::HoldsData { url: url.to_string(), found, name });
         }
     }
     let identities = first.units.iter().map(|unit| unit.identity().clone()).collect();

@@ -62,13 +62,15 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 /// Bytes that are mapped in a place; `None` when the unit does not say.
 async fn mapped(unit: &LogicalUnit, place: Place) -> Result<Option<u64>, DeviceError> {
     use data_mover::Device;
-    match unit.mapped(place.first..place.first + place.blocks, None).await {
+    let mut blocks = 0;
+    let mut count = |extent: data_mover::Extent| {
+        blocks += extent.blocks;
+        true
+    };
+    match unit.each_mapped(place.first..place.first + place.blocks, &mut count).await {
         Err(error) if error.is_lost() => Err(error),
         Err(_) | Ok(None) => Ok(None),
-        Ok(Some((extents, _))) => {
-            let blocks: u64 = extents.iter().map(|extent| extent.blocks).sum();
-            Ok(Some(blocks * u64::from(unit.identity().block_bytes)))
-        }
+        Ok(Some(_)) => Ok(Some(blocks * u64::from(unit.identity().block_bytes))),
     }
 }
 

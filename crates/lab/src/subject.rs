@@ -97,29 +97,29 @@ pub(crate) async fn check_not_mounted(url: &Url, unit: &Unit) -> Result<(), LabE
     }
 }
 
-/// Bytes of what a unit has mapped that are read to find data; what has more mapped is thought to have some.
-const MAPPED_BYTES: u64 = 1 << 30;
+/// Bytes that are read to find data.
+const READ_AT_MOST: u64 = 1 << 30;
 
-/// A block that holds data, before all of it is overwritten. A unit that tells what is mapped (GET LBA STATUS) is read wherever something is; of
-/// another one, samples are.
-pub(crate) async fn any_data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
-    match unit {
-        Unit::Iscsi(iscsi) => mapped_data_at(unit, iscsi).await,
-        #[cfg(test)]
-        Unit::Memory(_) => data_at(unit).await,
-    }
-}
-
-async fn mapped_data_at(unit: &Unit, iscsi: &LogicalUnit) -> Result<Option<u64>, LabError> {
+/// What a unit holds, in words, before all of it is overwritten; `None` when it is empty. One that tells what is mapped (GET LBA STATUS) is read wherever
+/// something is, another one from its beginning to its end; what is more than can be read counts as data.
+pub(crate) async fn any_data(unit: &Unit) -> Result<Option<String>, LabError> {
     let identity = unit.identity();
-    let limit = MAPPED_BYTES / u64::from(identity.block_bytes.max(1));
-    let (extents, all) = match iscsi.mapped(0..identity.blocks, Some(limit)).await {
-        Ok(Some(mapped)) => mapped,
-        Err(error) if error.is_lost() => return Err(error.into()),
-        Ok(None) | Err(_) => return data_at(unit).await,
+    let limit = READ_AT_MOST / u64::from(identity.block_bytes.max(1));
+    let (extents, left) = match unit {
+        Unit::Iscsi(iscsi) => match iscsi.mapped(0..identity.blocks, limit).await {
+            Ok(Some((extents, all))) => (extents, (!all).then(|| "more than 1 GiB of it are mapped")),
+            Err(error) if error.is_lost() => return Err(error.into()),
+            Ok(None) | Err(_) => {
+                let all = identity.blocks <= limit;
+                let words = "it does not say what is mapped (GET LBA STATUS), and is too large to be read to the end";
+                (vec![Extent { lba: 0, blocks: identity.blocks.min(limit) }], (!all).then_some(words))
+            }
+        },
+        #[cfg(test)]
+        Unit::Memory(_) => (vec![Extent { lba: 0, blocks: identity.blocks.min(limit) }], None),
     };
-    let last = extents.last().map_or(0, |last| last.lba + last.blocks - 1);
-    Ok(first_data(unit, extents).await?.or((!all).then_some(last)))
+    let found = first_data(unit, extents).await?.map(|lba| format!("LBA {lba} is not zero"));
+    Ok(found.or(left.map(str::to_owned)))
 }
 
 /// The first block that is not zero, in extents that are read one after the other.
@@ -185,7 +185,7 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
             }
         }
     }
-    host.mover.unmap(&*slice, &[all]).await?;
+    host.mover.unmap_if_taken(&*slice, &[all]).await?;
     if data_at(whole).await?.is_none() {
         return Ok(Wiped::Clean);
     }

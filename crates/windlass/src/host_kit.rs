@@ -137,17 +137,20 @@ pub(crate) fn run(
     };
     let (result, spent) = ::disk::run(&options, datastores, work);
     match result {
-        Ok(Shown::Done(done)) => crate::print(&match globals.output {
-            Format::Json => {
-                let mut value = done.json;
-                if let Some(fields) = value.as_object_mut() {
-                    fields.insert("spent".into(), spent.json());
+        Ok(Shown::Done(done)) => {
+            let printed = crate::print(&match globals.output {
+                Format::Json => {
+                    let mut value = done.json;
+                    if let Some(fields) = value.as_object_mut() {
+                        fields.insert("spent".into(), spent.json());
+                    }
+                    format!("{value:#}\n")
                 }
-                format!("{value:#}\n")
-            }
-            _ if globals.quiet => String::new(),
-            _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
-        }),
+                _ if globals.quiet && done.failed.is_none() => String::new(),
+                _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
+            });
+            done.failed.as_ref().map_or(printed, fail)
+        }
         Ok(Shown::List(listing)) => {
             let printed = crate::print(&list(globals, &listing));
             match &listing.failed {

@@ -281,11 +281,9 @@ fn fail(error: LabError, options: &Options) -> ExitCode {
         LabError::Unit(error) => DiskError::Unit(error),
         LabError::Device(error) => DiskError::device(units(), error),
         LabError::Datastore(error) => DiskError::datastore(units(), error),
-        LabError::HoldsData { url, lba, name } => DiskError::HoldsData {
-            on: url,
-            found: format!("LBA {lba} is not zero, and a run overwrites all of it"),
-            name,
-        },
+        LabError::HoldsData { url, found, name } => {
+            DiskError::HoldsData { on: url, found: format!("{found}, and a run overwrites all of it"), name }
+        }
         LabError::Mounted { url, datastore, host } => DiskError::Mounted { on: url, name: datastore, host },
         error @ (LabError::WrongName { .. }
         | LabError::NoSuchCase(_)

@@ -128,6 +128,11 @@ fn one(windlass: &Path, name: &'static str, options: &Options, place: &Path, tal
     }
     arguments.extend([url.as_str(), second.as_str(), "--pairs", &pairs, "--size", scale, "--save", kept]);
     arguments.extend(["--answer-timeout", ANSWER_S, "-o", "json"]);
+    // Made a moment ago; not every target can say that nothing is mapped.
+    for unit in [&url, &second] {
+        let name = unit.splitn(4, '/').nth(3).context("a URL without a target")?;
+        arguments.extend(["--destroy-data", name]);
+    }
     let document = spoken(windlass, &arguments, LAB_LIMIT)?;
     for case in document.get("cases").and_then(Value::as_array).context("the laboratory's document has no cases")? {
         let passed = case.get("check_passed") == Some(&json!(true));

@@ -23,6 +23,27 @@ async fn assert_clean_to_others(run: &World, when: &str) {
 
 /// Blocks that a disk was given behind its end were its own for good when it did not grow in the end; nobody freed them, and the check took them for
 /// damage when it grew later.
+/// An array that announces UNMAP and refuses it kept disks half deleted, and nothing could be made any more.
+#[test]
+fn blocks_are_free_whatever_the_array_makes_of_unmap() {
+    let world = World::new(77);
+    let run = world.clone();
+    world.time.run(async move {
+        run.format().await;
+        let (device, one) = run.mount("one").await;
+        let thick = DiskOptions { format: DiskFormat::EagerZeroedThick, size: 1 << 20 };
+        one.create_disk("a", thick, &|_| ()).await.unwrap();
+        let free = one.free_blocks().await.unwrap();
+        device.refuse_unmap(true);
+        one.delete("a").await.unwrap();
+        assert!(one.mover().tally().not_unmapped.values().sum::<u64>() >= 1 << 20);
+        assert_eq!(one.free_blocks().await.unwrap(), free + 16);
+        one.create_disk("b", thick, &|_| ()).await.unwrap();
+        let report = one.check().await.unwrap();
+        assert_eq!((report.files, report.problems, report.leftovers), (1, vec![], vec![]));
+    });
+}
+
 #[test]
 fn a_disk_that_could_not_grow_is_as_it_was() {
     for format in [DiskFormat::ZeroedThick, DiskFormat::EagerZeroedThick] {

@@ -199,6 +199,25 @@ fn a_destination_that_is_full_leaves_the_disk_where_it_is() {
     }
 }
 
+/// The disk was said to be where it was, with a whole-looking one of an older time at the destination.
+#[test]
+fn a_destination_that_is_lost_while_it_is_published_is_told_apart() {
+    for (error, told) in [
+        (DeviceError::Lost("gone".into()), "the disk is where it was, and the destination may look whole: gone"),
+        (DeviceError::Full, "the disk is where it was: the array has no space left"),
+    ] {
+        let world = World::new(1, Settings::default(), |_| ());
+        let time = world.time.clone();
+        time.run(async move {
+            let mirror = Mirror::new(world.unit(&world.source), world.unit(&world.destination));
+            mirror.copy(&|| false, &|_| ()).await.unwrap();
+            let failed = mirror.cut_over(async |_| Err(DatastoreError::Device(error))).await.unwrap_err();
+            assert!(failed.to_string().starts_with(told), "{failed}");
+            assert!(!mirror.is_moved());
+        });
+    }
+}
+
 #[test]
 fn writes_wait_for_the_region_that_is_copied_and_for_each_other() {
     let world = World::new(1, Settings::off(), |_| ());

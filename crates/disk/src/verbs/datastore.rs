@@ -44,7 +44,7 @@ pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Opti
     let options = FormatOptions { force: true, ..options.clone() };
     // What the unit held is of no worth; one without UNMAP keeps it until it is overwritten.
     let whole = Extent { lba: 0, blocks: unit.identity().blocks };
-    kit.mover().unmap(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
+    kit.mover().unmap_if_taken(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
     Datastore::format(&unit, kit.mover(), &options).await.map_err(failed)?;
     let store = kit.view(url).await?;
     let geometry = store.geometry();

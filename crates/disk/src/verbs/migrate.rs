@@ -119,20 +119,35 @@ pub async fn migrate(
         Err(Failure::Migrate(MigrateError::Failed(error))) => {
             return Err(DiskError::datastore(format!("the disk is where it was, at {from}; {to}"), error));
         }
+        Err(Failure::Migrate(MigrateError::Publishing(error))) => {
+            let words = format!(
+                "the disk is where it was, at {from}; what is at {to} may look whole, and is out of date: delete it"
+            );
+            return Err(DiskError::datastore(words, error));
+        }
         Err(Failure::Migrate(error @ MigrateError::Guest(_))) => {
             return Err(DiskError::Wrong(format!("{from}: {error}")));
         }
         Err(Failure::Load(LoadError::Disk(error))) => return Err(DiskError::datastore(here, error)),
         Err(Failure::Load(error)) => return Err(DiskError::Wrong(format!("{here}: {error}"))),
     };
-    closed?;
-    tidied?;
     let pause_ms = migrated.pause.as_secs_f64() * 1e3;
     let format = to.disk.as_ref().map(|_| format_name(options.format));
     let mut words = format!("moved {from} to {to}: {}, cut-over pause {pause_ms:.1} ms", size::format(size));
     if let Some(load) = &load {
         words += &format!("\n{}", load.words);
     }
+    let mut failed = None;
+    if let Err(error) = tidied {
+        words +=
+            &format!("\nthe old disk {from} could not be removed, and is out of date: delete it, or let nobody use it");
+        failed = Some(DiskError::OldDiskLeft(Box::new(error)));
+    }
+    if let Err(error) = closed {
+        words += &format!("\n{to} could not be closed: its lock falls with the heartbeat of this host");
+        failed = Some(error);
+    }
+    let source_left = options.keep_source || from.disk.is_none() || failed.is_some();
     let json = json!({
         "source": from.to_string(),
         "disk": to.to_string(),
@@ -141,8 +156,9 @@ pub async fn migrate(
         "pause_ms": pause_ms,
         "copied_bytes": copied.offloaded_bytes + copied.host_bytes(),
         "load": load.map(|load| load.json),
+        "source_left": source_left,
     });
-    Ok(Done::new(words, json))
+    Ok(Done { failed, ..Done::new(words, json) })
 }
 
 async fn destination(

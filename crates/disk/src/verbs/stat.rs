@@ -5,7 +5,7 @@ use crate::error::DiskError;
 use crate::holds_data::unit_name;
 use crate::kit::Kit;
 use crate::location::Location;
-use data_mover::Device;
+use data_mover::{Device, Extent};
 use serde_json::json;
 
 fn lines(at: &Location, capacity: u64, used: Option<u64>, unshared: Option<u64>, more: &str) -> String {
@@ -49,9 +49,18 @@ pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
             let unit = kit.unit(&at.url).await?;
             let each = u64::from(unit.identity().block_bytes);
             let capacity = unit.identity().blocks.saturating_mul(each);
-            let mapped =
-                unit.mapped(0..unit.identity().blocks, None).await.map_err(|error| DiskError::device(at, error))?;
-            let used = mapped.map(|(extents, _)| extents.iter().map(|extent| extent.blocks).sum::<u64>() * each);
+            let mut blocks = 0_u64;
+            let mut count = |extent: Extent| {
+                blocks += extent.blocks;
+                !kit.mover().is_interrupted()
+            };
+            let told = unit.each_mapped(0..unit.identity().blocks, &mut count).await;
+            let used = match told.map_err(|error| DiskError::device(at, error))? {
+                Some(false) => {
+                    return Err(DiskError::Interrupted(format!("nothing was changed; {at} was asked what is mapped")));
+                }
+                told => told.map(|_| blocks.saturating_mul(each)),
+            };
             let name = unit_name(&at.url, &unit);
             let words = lines(at, capacity, used, None, &format!("\nIdentifier: {name}"));
             let json = json!({

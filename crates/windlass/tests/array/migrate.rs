@@ -1,11 +1,13 @@
 //! A disk moves while a guest that verifies is at work, over the real array: no write is lost, and the guest hardly waits.
 
+use crate::disk::Host;
 use crate::fixture::Fixture;
 use data_mover::{DataMover, Settings};
 use datastore::{Datastore, DiskFormat, DiskOptions, FormatOptions};
 use disk::load::{Load, LoadOptions};
 use disk::{Endpoint, Kit, KitOptions, MigrateError, Mirror};
 use iscsi_initiator::LogicalUnit;
+use std::process::Stdio;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -152,4 +154,34 @@ fn a_destination_without_space_leaves_the_guest_at_the_source() {
             disk.close().await.unwrap();
         }
     });
+}
+
+/// The array of the source died when the guest was at the destination: the command blamed the source and told to repeat it, with no word of the move.
+#[test]
+fn a_source_that_dies_after_the_cut_over_is_told_beside_the_move() {
+    let (mut old, new) = (Fixture::start("512M", &[]), Fixture::start("512M", &[]));
+    let (from, to) = {
+        let (here, there) = (Host::new(&old), Host::new(&new));
+        (here.unit("here", "256M"), there.unit("there", "256M"))
+    };
+    let host = Host::new(&new);
+    for url in [&from, &to] {
+        host.ok(&["datastore", "format", url]);
+    }
+    let (vm, moved) = (format!("{from}#vm"), format!("{to}#vm"));
+    host.ok(&["disk", "create", "-d", "thin", "-c", "16M", &vm]);
+    let words = ["disk", "migrate", "--load", "--settle", "4", &vm, &moved];
+    let child = host.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while host.json(&["datastore", "ls", &to]).as_array().unwrap().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the disk is not moved");
+    }
+    old.array.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(out.starts_with("moved ") && out.contains("every acknowledged write found again at the end"), "{out}");
+    assert!(out.contains("could not be removed, and is out of date"), "{out}");
+    assert!(said.contains("error: the old disk is left:") && said.contains("help: the disk itself is whole"), "{said}");
+    assert_eq!(host.json(&["datastore", "ls", &to])[0]["name"], "vm");
 }

@@ -178,7 +178,7 @@ async fn check_rest(
     let strange = strange(source, destination, region).await.map_err(|error| DiskError::datastore(to, error))?;
     let found = match strange {
         Some(lba) => Some(format!("LBA {lba} is not what the copy that was interrupted can have left there")),
-        None => holds_data_from(unit, behind).await.map_err(|error| DiskError::device(&to.url, error))?,
+        None => holds_data_from(kit.mover(), unit, behind).await.map_err(|error| DiskError::device(&to.url, error))?,
     };
     match found {
         None => Ok(()),
