@@ -200,6 +200,18 @@ pub trait Device {
     /// RELEASE (6).
     async fn release(&self) -> Result<(), DeviceError>;
 
+    /// READ under a reservation of this host. Unlike others it is not sent again after a unit attention, which may say that the reservation fell:
+    /// [`DeviceError::ReservationConflict`] then.
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError>;
+
+    /// WRITE in the same way.
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError>;
+
+    /// LOGICAL UNIT RESET: the reservation of whoever holds it falls, and every host hears of it with a unit attention.
+    ///
+    /// Errors: [`DeviceError::NotSupported`].
+    async fn reset(&self) -> Result<(), DeviceError>;
+
     /// Nothing is sent any more once the gate is closed, not even what waits in a queue: a host that was stopped must not finish what it had begun.
     /// What is asked for afterwards fails with [`DeviceError::Lost`]. Devices without queues have nothing to do.
     fn only_while(&self, gate: Gate) {

@@ -6,6 +6,7 @@ use crate::mover::DataMover;
 use crate::patient;
 use crate::range_lock::RangeGuard;
 use bytes::Bytes;
+use std::time::Duration;
 use thiserror::Error;
 
 /// How a sector is changed.
@@ -28,8 +29,26 @@ pub enum UpdateError {
     Reserved(u32),
 }
 
-/// Most times that a RESERVE is tried.
-const MAX_TRIES: u32 = 1000;
+/// How long RESERVE is tried.
+const RESERVE_TIME: Duration = Duration::from_secs(20);
+/// A host writes nothing under a reservation that it has had for longer.
+const HOLD: Duration = Duration::from_secs(4);
+/// A reservation that stands for longer is that of a host that hangs, and is broken. Others wait for their heartbeats meanwhile.
+const STANDS: Duration = Duration::from_secs(6);
+/// For so long before that it is tried almost without pauses: hosts that take turns leave gaps.
+const WATCH: Duration = Duration::from_secs(2);
+const WATCH_PAUSE: Duration = Duration::from_micros(200);
+/// Conflicts further apart say nothing of the time between them.
+const APART: Duration = Duration::from_millis(500);
+/// A reservation that comes back after so many resets is not that of a host that hangs.
+const MOST_RESETS: u32 = 2;
+
+/// A reservation that others have, as it was met by one try after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    since: Duration,
+    last: Duration,
+}
 
 impl DataMover {
     /// How sectors of this device are changed: as the switches say, and by reservation where the unit has no COMPARE AND WRITE.
@@ -85,12 +104,22 @@ impl DataMover {
             Locking::Reservation => {
                 let turns = self.turns(device);
                 let turn = if urgent { turns.lock_urgently(0..1).await } else { turns.lock(0..1).await };
-                self.reserve(device, &turn).await?;
-                let updated = update_reserved(device, lba, expected, new).await;
-                // The reservation must not stay, whatever happened under it.
-                let released = device.release().await;
-                let updated = updated?;
-                released?;
+                let until = self.clock().now() + RESERVE_TIME;
+                let updated = loop {
+                    let reserved = self.reserve(device, &turn, until).await?;
+                    let updated = self.update_reserved(device, lba, (expected, new), reserved).await;
+                    // The reservation must not stay, whatever happened under it.
+                    let released = device.release().await;
+                    match updated {
+                        // It fell meanwhile: nothing was written, and others may have.
+                        Err(DeviceError::ReservationConflict) if self.clock().now() < until => {}
+                        updated => {
+                            let updated = updated?;
+                            released?;
+                            break updated;
+                        }
+                    }
+                };
                 if updated {
                     self.tally.borrow_mut().reserved_updates += 1;
                 }
@@ -99,26 +128,76 @@ impl DataMover {
         }
     }
 
-    /// Reserves the unit. Between two tries nothing is held, so that what is urgent may go first.
-    async fn reserve<D: Device>(&self, device: &D, turn: &RangeGuard<'_>) -> Result<(), UpdateError> {
-        for tries in 0..MAX_TRIES {
+    /// Reserves the unit, and returns when the command was sent. Between two tries nothing is held, so that what is urgent may go first. The
+    /// reservation of a host that hangs – stopped, or off the network with its connection still there – is broken by LOGICAL UNIT RESET; that host
+    /// hears of it before it can write.
+    async fn reserve<D: Device>(
+        &self,
+        device: &D,
+        turn: &RangeGuard<'_>,
+        until: Duration,
+    ) -> Result<Duration, UpdateError> {
+        let of = device.reserves();
+        let (mut tries, mut resets) = (0, 0);
+        loop {
+            let sent = self.clock().now();
             match device.reserve().await {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.standing.borrow_mut().remove(&of);
+                    return Ok(sent);
+                }
                 Err(DeviceError::ReservationConflict) => self.tally.borrow_mut().reservation_conflicts += 1,
                 Err(error) => return Err(error.into()),
             }
-            self.clock().sleep(patient::pause(tries)).await;
+            tries += 1;
+            let now = self.clock().now();
+            if now >= until {
+                return Err(UpdateError::Reserved(tries));
+            }
+            let stood = self.stood(of, now);
+            if stood >= STANDS && resets < MOST_RESETS {
+                resets += 1;
+                self.standing.borrow_mut().remove(&of);
+                match device.reset().await {
+                    Ok(()) => self.tally.borrow_mut().reservations_broken += 1,
+                    Err(DeviceError::NotSupported(_)) => resets = MOST_RESETS,
+                    Err(error) => return Err(error.into()),
+                }
+                continue;
+            }
+            let watched = stood + WATCH >= STANDS && resets < MOST_RESETS;
+            self.clock().sleep(if watched { WATCH_PAUSE } else { patient::pause(tries) }).await;
             turn.make_way().await;
         }
-        Err(UpdateError::Reserved(MAX_TRIES))
     }
-}
 
-async fn update_reserved<D: Device>(device: &D, lba: u64, expected: &Bytes, new: &Bytes) -> Result<bool, DeviceError> {
-    let blocks = expected.len() as u64 / u64::from(device.identity().block_bytes);
-    if device.read(Extent { lba, blocks }).await? != expected {
-        return Ok(false);
+    /// How long the reservation of another host has stood without a gap.
+    fn stood(&self, of: Option<[u8; 16]>, now: Duration) -> Duration {
+        let mut standing = self.standing.borrow_mut();
+        let met = standing.entry(of).or_insert(Standing { since: now, last: now });
+        if now.saturating_sub(met.last) > APART {
+            met.since = now;
+        }
+        met.last = now;
+        now.saturating_sub(met.since)
     }
-    device.write(lba, new.clone()).await?;
-    Ok(true)
+
+    /// [`DeviceError::ReservationConflict`] when the reservation is not this host's any more, or so old that others may have broken it.
+    async fn update_reserved<D: Device>(
+        &self,
+        device: &D,
+        lba: u64,
+        (expected, new): (&Bytes, &Bytes),
+        reserved: Duration,
+    ) -> Result<bool, DeviceError> {
+        let blocks = expected.len() as u64 / u64::from(device.identity().block_bytes);
+        if device.read_reserved(Extent { lba, blocks }).await? != expected {
+            return Ok(false);
+        }
+        if self.clock().now().saturating_sub(reserved) >= HOLD {
+            return Err(DeviceError::ReservationConflict);
+        }
+        device.write_reserved(lba, new.clone()).await?;
+        Ok(true)
+    }
 }

@@ -24,6 +24,8 @@ pub struct MemoryUnit {
     blocks: RefCell<BTreeMap<u64, Bytes>>,
     /// The host that has the unit reserved.
     reserved_by: Cell<Option<u32>>,
+    /// Counts resets.
+    resets: Cell<u64>,
     commands: Cell<u64>,
 }
 
@@ -102,6 +104,8 @@ pub struct MemoryDevice {
     space: Option<usize>,
     /// Refuses UNMAP while this is set.
     refuses_unmap: Rc<Cell<bool>>,
+    /// Resets of the unit that the host has heard of.
+    resets_heard: Rc<Cell<u64>>,
     /// Sources of EXTENDED COPY by designator.
     sources: Vec<([u8; 16], Rc<MemoryUnit>)>,
 }
@@ -137,6 +141,7 @@ impl MemoryDevice {
             commands_left: Rc::default(),
             space: None,
             refuses_unmap: Rc::default(),
+            resets_heard: Rc::new(Cell::new(unit.resets.get())),
             sources: vec![(naa, unit.clone())],
         }
     }
@@ -201,6 +206,24 @@ impl MemoryDevice {
     }
 
     async fn begin(&self, extents: &[Extent], command: &'static str) -> Result<(), DeviceError> {
+        // After the unit attention it is sent again.
+        match self.begin_once(extents, command).await {
+            Ok(true) => Ok(()),
+            Ok(false) => self.begin_once(extents, command).await.map(drop),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// [`Self::begin`] of a command that is not sent again.
+    async fn begin_reserved(&self, extents: &[Extent], command: &'static str) -> Result<(), DeviceError> {
+        match self.begin_once(extents, command).await? {
+            true => Ok(()),
+            false => Err(DeviceError::ReservationConflict),
+        }
+    }
+
+    /// False for a unit attention.
+    async fn begin_once(&self, extents: &[Extent], command: &'static str) -> Result<bool, DeviceError> {
         if let Some(left) = self.commands_left.get() {
             self.commands_left.set(Some(left.saturating_sub(1)));
             if left == 0 {
@@ -209,6 +232,10 @@ impl MemoryDevice {
         }
         self.wait().await?;
         self.unit.commands.set(self.unit.commands.get() + 1);
+        let resets = self.unit.resets.get();
+        if self.resets_heard.replace(resets) != resets {
+            return Ok(false);
+        }
         if self.unit.reserved_by.get().is_some_and(|host| host != self.host) {
             return Err(DeviceError::ReservationConflict);
         }
@@ -217,7 +244,7 @@ impl MemoryDevice {
             // LOGICAL BLOCK ADDRESS OUT OF RANGE
             return Err(DeviceError::Refused { command, sense: Sense { key: 5, code: 0x21, qualifier: 0 } });
         }
-        Ok(())
+        Ok(true)
     }
 
     fn has_space(&self) -> Result<(), DeviceError> {
@@ -327,6 +354,27 @@ impl Device for MemoryDevice {
     async fn release(&self) -> Result<(), DeviceError> {
         self.wait().await?;
         self.unit.forget_host(self.host);
+        self.wait().await
+    }
+
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.begin_reserved(&[extent], "READ").await?;
+        let data = self.unit.get(extent);
+        self.wait().await?;
+        Ok(data)
+    }
+
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.begin_reserved(&[Extent { lba, blocks: blocks_of(&data) }], "WRITE").await?;
+        self.has_space()?;
+        self.unit.poke(lba, &data);
+        self.wait().await
+    }
+
+    async fn reset(&self) -> Result<(), DeviceError> {
+        self.wait().await?;
+        self.unit.reserved_by.set(None);
+        self.unit.resets.set(self.unit.resets.get() + 1);
         self.wait().await
     }
 }

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::device::{CopyDescriptor, Device, DeviceError, Extent};
 use crate::foreground::{Foreground, Outstanding, Turn};
+use crate::lock::Standing;
 use crate::range_lock::RangeLock;
 use crate::settings::Settings;
 use crate::tally::{Moved, Reason, Tally};
@@ -27,6 +28,8 @@ pub struct DataMover {
     /// A reservation belongs to the host, not to a task of it: one update at a time is under one. For each logical unit, by its designator; those
     /// without one take turns together.
     reserving: RefCell<BTreeMap<Option<[u8; 16]>, Rc<RangeLock>>>,
+    /// Reservations of others, by what they reserve.
+    pub(crate) standing: RefCell<BTreeMap<Option<[u8; 16]>, Standing>>,
     pub(crate) foreground: Foreground,
     /// Copies and zeros end.
     interrupted: Cell<bool>,
@@ -75,6 +78,7 @@ impl DataMover {
             clock,
             tally: RefCell::default(),
             reserving: RefCell::default(),
+            standing: RefCell::default(),
             foreground: Foreground::default(),
             interrupted: Cell::new(false),
         }
@@ -275,33 +279,29 @@ impl DataMover {
         if limits.unmap == 0 || limits.unmap_descriptors == 0 {
             return Ok(0);
         }
-        let pieces: Vec<Extent> = extents
-            .iter()
-            .flat_map(|extent| {
-                let lba = extent.lba;
-                steps(extent.blocks, limits.unmap).map(move |(from, blocks)| Extent { lba: lba + from, blocks })
-            })
-            .collect();
+        let pieces = extents.iter().flat_map(|extent| {
+            let lba = extent.lba;
+            steps(extent.blocks, limits.unmap).map(move |(from, blocks)| Extent { lba: lba + from, blocks })
+        });
         // A command takes so many descriptors, and so many blocks in all.
         let most = (limits.unmap_descriptors as usize).min(UNMAP_DESCRIPTORS);
-        let mut commands: Vec<Vec<Extent>> = Vec::new();
-        let mut room = 0;
-        for piece in pieces {
-            match commands.last_mut() {
-                Some(last) if last.len() < most && piece.blocks <= room => last.push(piece),
-                _ => {
-                    commands.push(vec![piece]);
-                    room = limits.unmap;
-                }
+        let mut pieces = pieces.peekable();
+        // One after the other as they are sent: a large unit may take very many.
+        let commands = std::iter::from_fn(|| {
+            let mut room = u64::from(limits.unmap);
+            let mut command = Vec::new();
+            while let Some(piece) = pieces.next_if(|piece| command.len() < most && piece.blocks <= room) {
+                room -= piece.blocks;
+                command.push(piece);
             }
-            room -= piece.blocks;
-        }
+            (!command.is_empty()).then_some(command)
+        });
         let told = Cell::new(0);
-        let work = commands.iter().map(|extents| {
+        let work = commands.map(|extents| {
             let told = &told;
             async move {
                 let blocks = extents.iter().map(|extent| extent.blocks).sum::<u64>();
-                match device.unmap(extents).await {
+                match device.unmap(&extents).await {
                     Ok(()) => told.set(told.get() + blocks),
                     Err(DeviceError::NotSupported(_)) => {}
                     Err(error) => match Reason::of_advice(&error).filter(|_| advice) {

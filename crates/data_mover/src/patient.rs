@@ -130,6 +130,20 @@ impl<D: Device> Device for Patient<D> {
         self.device.release().await
     }
 
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.device.read_reserved(extent).await
+    }
+
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.permit.as_ref().map_or(Ok(()), |permit| permit())?;
+        self.device.write_reserved(lba, data).await
+    }
+
+    async fn reset(&self) -> Result<(), DeviceError> {
+        self.permit.as_ref().map_or(Ok(()), |permit| permit())?;
+        self.device.reset().await
+    }
+
     fn only_while(&self, gate: Gate) {
         self.device.only_while(gate);
     }

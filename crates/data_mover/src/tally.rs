@@ -129,4 +129,6 @@ pub struct Tally {
     pub miscompares: u64,
     /// RESERVE that met another host's.
     pub reservation_conflicts: u64,
+    /// Reservations of hosts that hang, broken by LOGICAL UNIT RESET.
+    pub reservations_broken: u64,
 }

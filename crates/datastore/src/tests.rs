@@ -5,6 +5,7 @@ mod checks;
 mod cluster;
 mod disks;
 mod first_writes;
+mod hanging;
 mod leftovers;
 mod stopped;
 mod unfinished;

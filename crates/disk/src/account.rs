@@ -71,6 +71,7 @@ impl Account {
                 reserved_updates: now.reserved_updates.saturating_sub(then.reserved_updates),
                 miscompares: now.miscompares.saturating_sub(then.miscompares),
                 reservation_conflicts: now.reservation_conflicts.saturating_sub(then.reservation_conflicts),
+                reservations_broken: now.reservations_broken.saturating_sub(then.reservations_broken),
             },
             commands: counters.commands.saturating_sub(self.counters.commands),
             sent_bytes: counters.sent_bytes.saturating_sub(self.counters.sent_bytes),
@@ -124,6 +125,13 @@ impl Spent {
                 tally.atomic_updates, tally.miscompares, tally.reserved_updates, tally.reservation_conflicts
             );
         }
+        if tally.reservations_broken > 0 {
+            let _ = writeln!(
+                out,
+                "reset     the logical unit, {} times, as a host that hangs had it reserved",
+                tally.reservations_broken
+            );
+        }
         let _ = writeln!(
             out,
             "wire      {} sent, {} received, {} commands, {:.2} s",
@@ -155,6 +163,7 @@ impl Spent {
             "miscompares": tally.miscompares,
             "reserved_updates": tally.reserved_updates,
             "reservation_conflicts": tally.reservation_conflicts,
+            "reservations_broken": tally.reservations_broken,
             "commands": self.commands,
             "sent_bytes": self.sent_bytes,
             "received_bytes": self.received_bytes,

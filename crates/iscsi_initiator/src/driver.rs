@@ -141,7 +141,14 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
                 _ => {}
             },
             // Nobody here sends what these would answer.
-            Some(Event::Pong { .. } | Event::TaskManagement { .. }) => {}
+            Some(Event::Pong { .. }) => {}
+            Some(Event::TaskManagement { initiator_task_tag, response }) => {
+                let sent = inner.task_management.get().map(|(tag, _)| tag);
+                if sent == Some(initiator_task_tag) {
+                    inner.task_management.set(Some((initiator_task_tag, Some(response))));
+                    inner.event.notify_waiters();
+                }
+            }
             Some(
                 answer @ (Event::LoggedIn { .. } | Event::LoginFailed { .. } | Event::Targets(_) | Event::LoggedOut(_)),
             ) => {

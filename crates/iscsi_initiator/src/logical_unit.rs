@@ -6,6 +6,7 @@ use crate::session::{Session, SessionError};
 use bytes::Bytes;
 use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Limits};
 use iscsi::initiator::{Completion, TransferRequest};
+use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
 use std::ops::Range;
 use std::time::Duration;
 use thiserror::Error;
@@ -320,8 +321,12 @@ impl LogicalUnit {
 
     /// READ of so many blocks.
     pub async fn read_blocks(&self, lba: u64, blocks: u32) -> Result<Bytes, DeviceError> {
+        self.read_over(lba, blocks, true).await
+    }
+
+    async fn read_over(&self, lba: u64, blocks: u32, attentions: bool) -> Result<Bytes, DeviceError> {
         let bytes = blocks.saturating_mul(self.identity.block_bytes);
-        let data = self.run("READ", cdb::read16(lba, blocks), TransferRequest::In(bytes)).await?;
+        let data = self.run_over("READ", cdb::read16(lba, blocks), TransferRequest::In(bytes), attentions).await?;
         match data.len() == bytes as usize {
             true => Ok(data),
             false => Err(DeviceError::Lost("READ ended with GOOD and less data than was asked for".into())),
@@ -363,6 +368,17 @@ impl LogicalUnit {
         cdb: [u8; 16],
         transfer: TransferRequest,
     ) -> Result<Bytes, DeviceError> {
+        self.run_over(command, cdb, transfer, true).await
+    }
+
+    /// The same; not sent again after a unit attention, which ends it with [`DeviceError::ReservationConflict`], unless `attentions` are of no interest.
+    async fn run_over(
+        &self,
+        command: &'static str,
+        cdb: [u8; 16],
+        transfer: TransferRequest,
+        attentions: bool,
+    ) -> Result<Bytes, DeviceError> {
         let mut retries = 0;
         loop {
             let sent = self.session.execute(self.lun, cdb, transfer.clone()).await;
@@ -372,11 +388,17 @@ impl LogicalUnit {
                     tokio::time::sleep(RETRY_PAUSE).await;
                     true
                 }
-                CHECK_CONDITION => Sense::parse(&completion.sense).is_some_and(|sense| sense.key == UNIT_ATTENTION),
+                CHECK_CONDITION => {
+                    let told = Sense::parse(&completion.sense).is_some_and(|sense| sense.key == UNIT_ATTENTION);
+                    if told && !attentions {
+                        return Err(DeviceError::ReservationConflict);
+                    }
+                    told
+                }
                 _ => false,
             };
             if !again || retries == MAX_RETRIES {
-                return outcome(command, completion, matches!(transfer, TransferRequest::Out(_)));
+                return outcome(command, completion, is_content(&cdb));
             }
             retries += 1;
         }
@@ -391,7 +413,12 @@ fn lost(error: SessionError) -> DeviceError {
     }
 }
 
-/// Data-In of a good command, or what went wrong; `sent` when it had Data-Out, all of which the target has to take.
+/// WRITE and COMPARE AND WRITE. Targets report residuals of their own for parameter lists (tgt does for UNMAP).
+fn is_content(cdb: &[u8; 16]) -> bool {
+    matches!(cdb, [0x8a | 0x89, ..])
+}
+
+/// Data-In of a good command, or what went wrong; `sent` when it had Data-Out all of which the target has to take.
 fn outcome(command: &'static str, completion: Completion, sent: bool) -> Result<Bytes, DeviceError> {
     if completion.response != 0 {
         return Err(DeviceError::Lost(format!("{command}: target failure")));
@@ -487,6 +514,23 @@ impl Device for LogicalUnit {
 
     async fn release(&self) -> Result<(), DeviceError> {
         self.run("RELEASE", cdb::padded(&[0x17]), TransferRequest::None).await.map(drop)
+    }
+
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.read_over(extent.lba, narrow(extent.blocks), false).await
+    }
+
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        let blocks = narrow(data.len() as u64 / u64::from(self.identity.block_bytes));
+        self.run_over("WRITE", cdb::write16(lba, blocks, false), TransferRequest::Out(data), false).await.map(drop)
+    }
+
+    async fn reset(&self) -> Result<(), DeviceError> {
+        let function = TaskManagementFunction::LOGICAL_UNIT_RESET;
+        match self.session.manage_tasks(function, self.lun).await.map_err(lost)? {
+            TaskManagementResponse::COMPLETE => Ok(()),
+            _ => Err(DeviceError::NotSupported("LOGICAL UNIT RESET")),
+        }
     }
 
     /// All logical units of the session share its fate.

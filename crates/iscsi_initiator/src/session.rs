@@ -7,7 +7,7 @@ use bytes::Bytes;
 use data_mover::Gate;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::initiator::{Chap, Completion, Config, Event, Initiator, Request, TransferRequest};
-use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute};
+use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
 use iscsi::target::{SessionType, TargetRecord};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -128,6 +128,8 @@ pub(crate) struct Inner {
     /// Answers that a command of the session waits for: login, list of targets, logout.
     pub(crate) events: RefCell<VecDeque<Event>>,
     pub(crate) event: Notify,
+    /// The last task management function, and the answer to it.
+    pub(crate) task_management: Cell<Option<(u32, Option<TaskManagementResponse>)>>,
     /// Nothing is written any more once one of them is closed.
     gates: RefCell<Vec<Gate>>,
     lost: RefCell<Option<SessionError>>,
@@ -213,6 +215,7 @@ impl Session {
             driver: Cell::default(),
             events: RefCell::default(),
             event: Notify::new(),
+            task_management: Cell::default(),
             gates: RefCell::default(),
             lost: RefCell::default(),
             counters: Cell::default(),
@@ -272,6 +275,40 @@ impl Session {
         // Not written here: the commands of all tasks that run now go out together.
         inner.schedule();
         Answer::new(inner, tag).await.ok_or_else(|| inner.lost())
+    }
+
+    /// Sends a task management function that concerns a logical unit, and waits for what the target makes of it. One at a time: another one that is sent
+    /// before has no answer.
+    pub async fn manage_tasks(
+        &self,
+        function: TaskManagementFunction,
+        lun: [u8; 8],
+    ) -> Result<TaskManagementResponse, SessionError> {
+        let inner = &self.inner;
+        inner.check()?;
+        let tag = inner.machine.borrow_mut().task_management(function, lun, None);
+        inner.task_management.set(Some((tag, None)));
+        inner.schedule();
+        let found = async {
+            loop {
+                let arrived = inner.event.notified();
+                match inner.task_management.get() {
+                    Some((sent, None)) if sent == tag => {}
+                    Some((sent, Some(response))) if sent == tag => return Ok(response),
+                    // Somebody else's is under way.
+                    _ => return Ok(TaskManagementResponse::REJECTED),
+                }
+                inner.check()?;
+                arrived.await;
+            }
+        };
+        match timeout(inner.timeout, found).await {
+            Ok(found) => found,
+            Err(_) => {
+                inner.lose(SessionError::Timeout { portal: inner.portal.clone(), limit: inner.timeout });
+                Err(inner.lost())
+            }
+        }
     }
 
     /// False when the session is of no use any more.

@@ -9,7 +9,7 @@ use crate::outcome::{Outcome, Way};
 use crate::runner::Watch;
 use crate::scale::Size;
 use crate::space::{self, Space};
-use data_mover::{Clock, DataMover, Extent, Identity, Settings};
+use data_mover::{Clock, DataMover, DeviceError, Extent, Identity, Settings};
 use datastore::{DiskFormat, DiskOptions, FormatOptions};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -106,7 +106,14 @@ impl Bench {
     async fn try_reserve(&self, units: usize) -> Result<(), LabError> {
         let host = self.connection(1).await?;
         for unit in host.units.iter().take(units) {
-            unit.reserve().await?;
+            match unit.reserve().await {
+                // Of a session that is gone: the unit is the laboratory's own. (istgt keeps it.)
+                Err(DeviceError::ReservationConflict) => {
+                    unit.reset().await?;
+                    unit.reserve().await?;
+                }
+                reserved => reserved?,
+            }
             unit.release().await?;
         }
         Ok(())

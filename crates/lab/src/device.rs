@@ -66,6 +66,10 @@ impl Unit {
     pub(crate) async fn release(&self) -> Result<(), DeviceError> {
         each!(self, device => device.release().await)
     }
+
+    pub(crate) async fn reset(&self) -> Result<(), DeviceError> {
+        each!(self, device => device.reset().await)
+    }
 }
 
 /// A part of a logical unit.
@@ -206,6 +210,20 @@ impl Device for Slice {
 
     async fn release(&self) -> Result<(), DeviceError> {
         self.unit.release().await
+    }
+
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        let extent = self.inside(extent, "READ")?;
+        each!(&self.unit, device => device.read_reserved(extent).await)
+    }
+
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        let extent = self.inside(Extent { lba, blocks: self.blocks_of(&data) }, "WRITE")?;
+        each!(&self.unit, device => device.write_reserved(extent.lba, data).await)
+    }
+
+    async fn reset(&self) -> Result<(), DeviceError> {
+        each!(&self.unit, device => device.reset().await)
     }
 
     fn only_while(&self, gate: Gate) {

@@ -139,6 +139,18 @@ impl Device for Multipath {
         }
     }
 
+    async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError> {
+        self.shared.run_until(async |unit| unit.read_reserved(extent).await, || true).await.map(|(data, _)| data)
+    }
+
+    async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
+        self.shared.run_until(async |unit| unit.write_reserved(lba, data.clone()).await, || true).await.map(drop)
+    }
+
+    async fn reset(&self) -> Result<(), DeviceError> {
+        self.shared.run(async |unit| unit.reset().await).await
+    }
+
     fn only_while(&self, gate: Gate) {
         for unit in self.shared.paths.iter().filter_map(Path::up) {
             unit.only_while(gate.clone());
