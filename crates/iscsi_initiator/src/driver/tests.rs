@@ -1,4 +1,4 @@
-//! A session whose gate closes, or whose target is curt, against a target in the same process.
+//! A session whose gate closes, or whose target is curt or talks without end, against a target in the same process.
 
 use super::STOPPED;
 use crate::cdb;
@@ -6,8 +6,9 @@ use crate::session::{Options, Session, SessionError};
 use crate::url::Url;
 use bytes::{Bytes, BytesMut};
 use iscsi::initiator::TransferRequest;
+use iscsi::pdu::{self, Opcode, RESERVED_TAG};
 use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -50,6 +51,9 @@ struct Seen {
     silent: Cell<bool>,
     /// Closes the connection at LOGOUT, without a word.
     curt: Cell<bool>,
+    /// The connection is given to the test, and left here.
+    hand_over: Cell<bool>,
+    handed_over: RefCell<Option<TcpStream>>,
     speak: Notify,
 }
 
@@ -63,6 +67,10 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
                 Ok(read) => seen.bytes.set(seen.bytes.get() + read as u64),
             },
             () = seen.speak.notified() => {}
+        }
+        if seen.hand_over.get() {
+            seen.handed_over.replace(Some(stream));
+            return;
         }
         target.handle_input(Instant::now(), &mut input, &Shelf);
         while let Some(event) = target.poll_event() {
@@ -178,6 +186,62 @@ fn a_target_may_close_the_connection_instead_of_an_answer_to_logout() {
         let (late, end) = futures_util::future::join(write(&session, 512), session.clone().logout()).await;
         assert!(late.is_err() && end.is_err(), "{late:?} {end:?}");
     });
+}
+
+/// The connection of a session that is logged in, without a target.
+async fn taken_over(seen: &Seen) -> TcpStream {
+    seen.hand_over.set(true);
+    seen.speak.notify_one();
+    loop {
+        if let Some(stream) = seen.handed_over.take() {
+            return stream;
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn reason(session: &Session) -> String {
+    let lost = session.inner.check();
+    lost.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+/// A target that pinged and did not read took all memory of the host.
+#[test]
+fn a_target_that_pings_and_does_not_read_loses_the_session() {
+    run(|session, seen| async move {
+        let mut stream = taken_over(&seen).await;
+        let mut ping = pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG);
+        ping[20..24].copy_from_slice(&9_u32.to_be_bytes());
+        // Not too many at once: it is the answers that are too many.
+        let pings = ping.repeat(200);
+        for _ in 0..10_000 {
+            let whole = session.counters().received_bytes + pings.len() as u64;
+            if stream.write_all(&pings).await.is_err() {
+                break;
+            }
+            while session.is_up() && session.counters().received_bytes < whole {
+                tokio::task::yield_now().await;
+            }
+            assert!(session.inner.output.borrow().len() <= super::WRITE_CHUNKS);
+        }
+        assert!(reason(&session).ends_with("pings without end, and the answers are not read"), "{}", reason(&session));
+    });
+}
+
+/// Lists of targets and answers to logouts that nobody asked for were kept for ever.
+#[test]
+fn a_target_that_answers_what_nobody_asked_loses_the_session() {
+    for opcode in [Opcode::TEXT_RESPONSE, Opcode::LOGOUT_RESPONSE] {
+        run(|session, seen| async move {
+            let mut stream = taken_over(&seen).await;
+            let mut header = pdu::blank(opcode.0, pdu::FINAL, 1);
+            header[2] = 2;
+            stream.write_all(&header.repeat(100)).await.unwrap();
+            session.ended().await;
+            assert!(reason(&session).ends_with("that nobody asked for"), "{}", reason(&session));
+            assert!(session.inner.events.borrow().is_empty());
+        });
+    }
 }
 
 #[test]
