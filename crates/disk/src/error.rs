@@ -138,7 +138,10 @@ impl DiskError {
                     ..
                 } => NOT_FOUND,
                 ProbeError::Command { error: DeviceError::Lost(_), .. } => UNREACHABLE,
-                ProbeError::Command { .. } | ProbeError::Malformed { .. } => FAILED,
+                ProbeError::Command { .. }
+                | ProbeError::Malformed { .. }
+                | ProbeError::BlockLength { .. }
+                | ProbeError::Capacity { .. } => FAILED,
             },
             Self::Device { error, .. } => match error {
                 DeviceError::Full => NO_SPACE,
@@ -199,6 +202,9 @@ impl DiskError {
             Self::Unit(_) if self.class().0 == 3 => {
                 "the array shows this initiator nothing at that LUN; was access granted?".into()
             }
+            Self::Unit(ProbeError::BlockLength { .. } | ProbeError::Capacity { .. }) => {
+                "no host can use such a logical unit: look for the mistake where the array defines it".into()
+            }
             Self::Session(_)
             | Self::Device { error: DeviceError::Lost(_) | DeviceError::TimedOut(_), .. }
             | Self::Unit(ProbeError::Session(_) | ProbeError::Command { error: DeviceError::TimedOut(_), .. }) => {
@@ -234,5 +240,22 @@ impl DiskError {
             _ => return None,
         };
         Some(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_of_an_absurd_size_is_a_failure_that_says_where_to_look() {
+        for error in [
+            ProbeError::BlockLength { lun: 0, bytes: 0 },
+            ProbeError::Capacity { lun: 0, last: u64::MAX, block_bytes: 512 },
+        ] {
+            let error = DiskError::from(error);
+            assert_eq!((error.exit_status(), error.code()), (1, "failed"), "{error}");
+            assert!(error.help().is_some_and(|help| help.contains("where the array defines it")), "{error}");
+        }
     }
 }

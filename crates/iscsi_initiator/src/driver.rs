@@ -18,7 +18,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-mod tests;
+pub(crate) mod tests;
 
 /// Room for received bytes that is made at once.
 const ROOM_BYTES: usize = 256 << 10;

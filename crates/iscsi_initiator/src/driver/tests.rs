@@ -9,6 +9,7 @@ use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, RESERVED_TAG};
 use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ impl Directory for Shelf {
 
 /// What the target has seen, and whether it says anything.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     bytes: Cell<u64>,
     commands: Cell<u64>,
     silent: Cell<bool>,
@@ -55,6 +56,8 @@ struct Seen {
     hand_over: Cell<bool>,
     handed_over: RefCell<Option<TcpStream>>,
     speak: Notify,
+    /// Data-In by operation code.
+    pub(crate) answers: RefCell<BTreeMap<u8, Vec<u8>>>,
 }
 
 async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
@@ -78,8 +81,11 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
                 Event::SessionOpening(_) => assert!(target.accept_session(7)),
                 Event::Command(command) => {
                     seen.commands.set(seen.commands.get() + 1);
-                    let transfer_bytes = command.data_out.len() as u64;
-                    target.respond(command.task, Response { transfer_bytes, ..Response::default() });
+                    let answer = seen.answers.borrow().get(&command.cdb[0]).cloned();
+                    let mut data_in = Bytes::from(answer.unwrap_or_default());
+                    data_in.truncate(command.expected_data_in as usize);
+                    let transfer_bytes = (command.data_out.len() + data_in.len()) as u64;
+                    target.respond(command.task, Response { data_in, transfer_bytes, ..Response::default() });
                 }
                 Event::Logout if seen.curt.get() => return,
                 Event::Logout => target.finish_logout(),
@@ -97,7 +103,7 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
 }
 
 /// Runs `test` with a session that is logged in, and what its target has seen.
-fn run<F: Future<Output = ()>>(test: impl FnOnce(Session, Rc<Seen>) -> F) {
+pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce(Session, Rc<Seen>) -> F) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
