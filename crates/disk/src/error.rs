@@ -185,9 +185,9 @@ impl DiskError {
         let words: String = match self {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
             Self::HoldsData { name, .. } => {
-                format!("if nothing of it is of worth, say so with  --destroy-data {name}")
+                format!("if nothing of it is of worth, say so with  --destroy-data {}", terminal::word(name))
             }
-            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {name}"),
+            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", terminal::word(name)),
             Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),
             Self::Session(SessionError::Login { status, .. }) => match *status {
                 LoginStatus::AUTHENTICATION_FAILURE => {
@@ -257,5 +257,16 @@ mod tests {
             assert_eq!((error.exit_status(), error.code()), (1, "failed"), "{error}");
             assert!(error.help().is_some_and(|help| help.contains("where the array defines it")), "{error}");
         }
+    }
+
+    /// The name of a datastore, which another host has written, stood in a command to be pasted.
+    #[test]
+    fn a_name_in_a_command_is_one_word() {
+        let other =
+            |name: &str| DiskError::OtherName { given: "x".into(), name: name.into() }.help().unwrap_or_default();
+        assert!(other("naa.6001405a").ends_with("--destroy-data naa.6001405a"), "{}", other("naa.6001405a"));
+        assert!(other("$(id)").ends_with("--destroy-data '$(id)'"), "{}", other("$(id)"));
+        let holds = DiskError::HoldsData { on: "u".into(), found: "f".into(), name: "a b".into() };
+        assert!(holds.help().is_some_and(|help| help.ends_with("--destroy-data 'a b'")));
     }
 }

@@ -22,7 +22,8 @@ pub enum LabError {
     Datastore(#[from] DatastoreError),
     /// The logical unit holds data, and was not named by `--destroy-data`.
     #[error(
-        "{url} holds data (LBA {lba} is not zero), and a run overwrites all of it; if that may be:  --destroy-data {name}"
+        "{url} holds data (LBA {lba} is not zero), and a run overwrites all of it; if that may be:  --destroy-data {}",
+        terminal::word(.name)
     )]
     HoldsData {
         /// URL without secrets.
