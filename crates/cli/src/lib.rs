@@ -27,7 +27,7 @@ mod tls;
 mod volume;
 
 pub use console::Console;
-pub use output::{Format, harmless};
+pub use output::Format;
 pub use pool::{Verb as PoolVerb, is_path};
 pub use pool_file::{FileVerb, Structure};
 

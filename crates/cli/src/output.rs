@@ -8,6 +8,7 @@ use crate::{Console, Globals};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use terminal::harmless;
 
 /// How a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -93,12 +94,6 @@ fn duration(us: u64) -> String {
         1_000..1_000_000 => format!("{}.{:02}ms", us / 1_000, us % 1_000 / 10),
         _ => format!("{}.{:02}s", us / 1_000_000, us % 1_000_000 / 10_000),
     }
-}
-
-/// Text without control characters: names come from the network, or from a logical unit, and must not drive the terminal.
-pub fn harmless(text: &str) -> String {
-    let character = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(character).collect()
 }
 
 /// One column of a resource.

@@ -20,6 +20,10 @@ use crate::url::{Url, UserSecret};
 
 /// Most bytes taken by one read.
 const READ_BYTES: usize = 256 << 10;
+/// Chunks written by one call.
+const WRITE_CHUNKS: usize = 64;
+/// Most events that wait for somebody; a target sends asynchronous messages by itself.
+const MAX_EVENTS: usize = 1024;
 /// How long a write may block before what arrived meanwhile is read.
 const WRITE_SLICE: Duration = Duration::from_millis(20);
 /// How long a read may block while there is something to write.
@@ -339,9 +343,14 @@ impl Session {
     }
 
     fn write_output(&mut self) -> Result<(), SessionError> {
-        self.output.extend(std::iter::from_fn(|| self.initiator.poll_output()));
-        while !self.output.is_empty() {
-            let slices: Vec<IoSlice<'_>> = self.output.iter().take(64).map(|chunk| IoSlice::new(chunk)).collect();
+        loop {
+            // No more than one call writes: the machine has to know what piles up because the target does not read.
+            let room = WRITE_CHUNKS.saturating_sub(self.output.len());
+            self.output.extend(std::iter::from_fn(|| self.initiator.poll_output()).take(room));
+            if self.output.is_empty() {
+                return Ok(());
+            }
+            let slices: Vec<IoSlice<'_>> = self.output.iter().map(|chunk| IoSlice::new(chunk)).collect();
             let mut written = match self.stream.write_vectored(&slices) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(written) => written,
@@ -359,7 +368,6 @@ impl Session {
                 }
             }
         }
-        Ok(())
     }
 
     fn read_input(&mut self, patience: Duration) -> Result<(), SessionError> {
@@ -385,6 +393,9 @@ impl Session {
                 }
                 Event::ProtocolError(what) => return Err(SessionError::Protocol(what)),
                 Event::Rejected { reason, .. } => return Err(SessionError::Rejected(reason)),
+                Event::Async { .. } if self.events.len() >= MAX_EVENTS => {
+                    return Err(SessionError::Protocol("asynchronous messages without end"));
+                }
                 other => self.events.push_back(other),
             }
         }

@@ -142,7 +142,10 @@ impl DiskError {
                     ..
                 } => NOT_FOUND,
                 ProbeError::Command { error: DeviceError::Lost(_), .. } => UNREACHABLE,
-                ProbeError::Command { .. } | ProbeError::Malformed { .. } => FAILED,
+                ProbeError::Command { .. }
+                | ProbeError::Malformed { .. }
+                | ProbeError::BlockLength { .. }
+                | ProbeError::Capacity { .. } => FAILED,
             },
             Self::Device { error, .. } => match error {
                 DeviceError::Full => NO_SPACE,
@@ -187,9 +190,9 @@ impl DiskError {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
             Self::OldDiskLeft(_) => "the disk itself is whole, at its new place: remove the old one with  windlass disk delete  when its array answers".into(),
             Self::HoldsData { name, .. } => {
-                format!("if nothing of it is of worth, say so with  --destroy-data {name}")
+                format!("if nothing of it is of worth, say so with  --destroy-data {}", terminal::word(name))
             }
-            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {name}"),
+            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", terminal::word(name)),
             Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),
             Self::Session(SessionError::Login { status, .. }) => match *status {
                 LoginStatus::AUTHENTICATION_FAILURE => {
@@ -203,6 +206,9 @@ impl DiskError {
             },
             Self::Unit(_) if self.class().0 == 3 => {
                 "the array shows this initiator nothing at that LUN; was access granted?".into()
+            }
+            Self::Unit(ProbeError::BlockLength { .. } | ProbeError::Capacity { .. }) => {
+                "no host can use such a logical unit: look for the mistake where the array defines it".into()
             }
             Self::Session(_)
             | Self::Device { error: DeviceError::Lost(_) | DeviceError::TimedOut(_), .. }
@@ -239,5 +245,33 @@ impl DiskError {
             _ => return None,
         };
         Some(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_of_an_absurd_size_is_a_failure_that_says_where_to_look() {
+        for error in [
+            ProbeError::BlockLength { lun: 0, bytes: 0 },
+            ProbeError::Capacity { lun: 0, last: u64::MAX, block_bytes: 512 },
+        ] {
+            let error = DiskError::from(error);
+            assert_eq!((error.exit_status(), error.code()), (1, "failed"), "{error}");
+            assert!(error.help().is_some_and(|help| help.contains("where the array defines it")), "{error}");
+        }
+    }
+
+    /// The name of a datastore, which another host has written, stood in a command to be pasted.
+    #[test]
+    fn a_name_in_a_command_is_one_word() {
+        let other =
+            |name: &str| DiskError::OtherName { given: "x".into(), name: name.into() }.help().unwrap_or_default();
+        assert!(other("naa.6001405a").ends_with("--destroy-data naa.6001405a"), "{}", other("naa.6001405a"));
+        assert!(other("$(id)").ends_with("--destroy-data '$(id)'"), "{}", other("$(id)"));
+        let holds = DiskError::HoldsData { on: "u".into(), found: "f".into(), name: "a b".into() };
+        assert!(holds.help().is_some_and(|help| help.ends_with("--destroy-data 'a b'")));
     }
 }

@@ -31,7 +31,7 @@ impl Meter {
     pub fn new(what: impl Into<String>, quiet: bool) -> Self {
         let now = Instant::now();
         Self {
-            what: what.into(),
+            what: terminal::harmless(&what.into()),
             total_bytes: Cell::new(0),
             done_bytes: Cell::new(0),
             before_bytes: Cell::new(0),

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-mod tests;
+pub(crate) mod tests;
 
 /// Room for received bytes that is made at once.
 const ROOM_BYTES: usize = 256 << 10;
@@ -55,10 +55,15 @@ impl Driver {
     fn write(&self, context: &mut Context<'_>) -> io::Result<()> {
         let inner = &self.inner;
         let mut output = inner.output.borrow_mut();
-        output.extend(std::iter::from_fn(|| inner.machine.borrow_mut().poll_output()));
         let mut writer = inner.writer.borrow_mut();
         let Some(writer) = writer.as_mut() else { return Ok(()) };
-        while !output.is_empty() {
+        loop {
+            // No more than one call writes: the machine has to know what piles up because the target does not read.
+            let room = WRITE_CHUNKS.saturating_sub(output.len());
+            output.extend(std::iter::from_fn(|| inner.machine.borrow_mut().poll_output()).take(room));
+            if output.is_empty() {
+                return Ok(());
+            }
             let mut slices = [IoSlice::new(&[]); WRITE_CHUNKS];
             let mut count = 0;
             for (slice, chunk) in slices.iter_mut().zip(output.iter()) {
@@ -84,7 +89,6 @@ impl Driver {
                 }
             }
         }
-        Ok(())
     }
 
     /// Takes what has arrived, until there is nothing more or a turn is over.
@@ -140,7 +144,7 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
                 // Unit attentions come with the next command anyway.
                 _ => {}
             },
-            // Nobody here sends what these would answer.
+            // Nobody here asks for it.
             Some(Event::Pong { .. }) => {}
             Some(Event::TaskManagement { initiator_task_tag, response }) => {
                 let sent = inner.task_management.get().map(|(tag, _)| tag);
@@ -149,6 +153,7 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
                     inner.event.notify_waiters();
                 }
             }
+            // One for each request of the session; the machine takes no others.
             Some(
                 answer @ (Event::LoggedIn { .. } | Event::LoginFailed { .. } | Event::Targets(_) | Event::LoggedOut(_)),
             ) => {

@@ -15,6 +15,7 @@ mod in_flight;
 mod interrupts;
 mod logical_unit;
 mod multipath;
+mod parameter_data;
 pub mod sense;
 mod session;
 pub mod url;

@@ -1,6 +1,7 @@
 //! A logical unit that was found at a LUN of a session.
 
 use crate::cdb::{self, CopySegment};
+use crate::parameter_data::{Capacity, designator, long, naa, narrow, provisioning, text, word};
 use crate::sense::Sense;
 use crate::session::{Session, SessionError};
 use bytes::Bytes;
@@ -44,6 +45,28 @@ pub enum ProbeError {
         /// Byte 0 of INQUIRY.
         found: u8,
     },
+    /// READ CAPACITY tells blocks that nobody can work with.
+    #[error(
+        "LUN {lun}: READ CAPACITY tells logical blocks of {bytes} bytes; they have a power of two, from 512 to 65536"
+    )]
+    BlockLength {
+        /// The LUN.
+        lun: u16,
+        /// What it tells.
+        bytes: u32,
+    },
+    /// READ CAPACITY tells more than any disk has.
+    #[error(
+        "LUN {lun}: READ CAPACITY tells that block {last} is the last one, of {block_bytes} bytes each; a disk has less than 8 EiB"
+    )]
+    Capacity {
+        /// The LUN.
+        lun: u16,
+        /// The last block.
+        last: u64,
+        /// Bytes of a block.
+        block_bytes: u32,
+    },
     /// An answer without the form it should have.
     #[error("LUN {lun}: the answer to {command} is too short")]
     Malformed {
@@ -67,79 +90,6 @@ pub struct LogicalUnit {
 }
 
 const STATUS_BYTES: u32 = 8 + 255 * 16;
-
-/// The runs of an answer to GET LBA STATUS (SBC-3 §5.5), as far as they go on behind each other from `lba` on; the last one ends with the unit.
-fn provisioning(answer: &[u8], lba: u64, end: u64) -> Vec<(Extent, u8)> {
-    let length = word(answer, 0).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-    let told = answer.len().min(length.saturating_add(4));
-    let mut runs: Vec<(Extent, u8)> = Vec::new();
-    let mut at = lba;
-    for descriptor in answer.get(8..told).unwrap_or_default().chunks_exact(16) {
-        let (Some(first), Some(blocks), Some(status)) = (long(descriptor, 0), word(descriptor, 8), descriptor.get(12))
-        else {
-            break;
-        };
-        // The first run may begin before the block that was asked for.
-        let next = first.saturating_add(blocks).min(end);
-        if next <= at || first > at || (first < at && !runs.is_empty()) {
-            break;
-        }
-        runs.push((Extent { lba: at, blocks: next - at }, status & 0x0f));
-        at = next;
-    }
-    runs
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(|bytes| u64::from(u32::from_be_bytes(bytes)))
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
-}
-
-/// Saturates: the limits of 32 bits that are announced in 64.
-fn narrow(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-/// The binary designators of the logical unit itself: type and bytes, as VPD page 83h has them.
-fn designators(page: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
-    let mut rest = page.get(4..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let [code_set, kind, _, length, tail @ ..] = rest else { return None };
-        let (designator, next) = tail.split_at_checked(usize::from(*length))?;
-        rest = next;
-        Some((code_set & 0x0f, kind & 0x3f, designator))
-    })
-    // Association 0 is the logical unit, code set 1 binary.
-    .filter(|(code_set, kind, _)| *code_set == 1 && *kind <= 0x0f)
-    .map(|(_, kind, designator)| (kind, designator))
-}
-
-/// The first NAA designator of the logical unit, padded with zeros.
-fn naa(page: &[u8]) -> Option<[u8; 16]> {
-    let (_, found) = designators(page).find(|(kind, bytes)| *kind == 3 && matches!(bytes.len(), 8 | 16))?;
-    let mut naa = [0; 16];
-    for (to, from) in naa.iter_mut().zip(found) {
-        *to = *from;
-    }
-    Some(naa)
-}
-
-/// What tells this logical unit from all others: `naa.6001…`, or `eui.…` where it has no NAA.
-fn designator(page: &[u8]) -> Option<String> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let of = |wanted, name: &str| {
-        let found = designators(page).find(|(kind, bytes)| *kind == wanted && matches!(bytes.len(), 8 | 12 | 16));
-        found.map(|(_, bytes)| format!("{name}.{}", hex(bytes)))
-    };
-    of(3, "naa").or_else(|| of(2, "eui"))
-}
-
-fn text(bytes: Option<&[u8]>) -> String {
-    String::from_utf8_lossy(bytes.unwrap_or_default()).trim().to_owned()
-}
 
 impl LogicalUnit {
     /// Finds out what is at a LUN.
@@ -169,12 +119,15 @@ impl LogicalUnit {
         unit.identity.array = format!("{} {}", text(inquiry.get(8..16)), text(inquiry.get(16..32)));
         let capacity = unit.run("READ CAPACITY", cdb::read_capacity16(), TransferRequest::In(32)).await;
         let capacity = capacity.map_err(command_error)?;
-        let (Some(last), Some(length), Some(flags)) = (long(&capacity, 0), word(&capacity, 8), capacity.get(14)) else {
-            return Err(malformed("READ CAPACITY"));
-        };
-        unit.identity.blocks = last.saturating_add(1);
-        unit.identity.block_bytes = narrow(length);
-        (unit.thin, unit.reads_zeros) = (flags & 0x80 != 0, flags & 0x40 != 0);
+        let Some(capacity) = Capacity::parse(&capacity) else { return Err(malformed("READ CAPACITY")) };
+        let Capacity { last, block_bytes, thin, reads_zeros } = capacity;
+        // All who work with a unit divide by the one and multiply the other.
+        if !capacity.has_usable_blocks() {
+            return Err(ProbeError::BlockLength { lun, bytes: block_bytes });
+        }
+        let Some(blocks) = capacity.blocks() else { return Err(ProbeError::Capacity { lun, last, block_bytes }) };
+        (unit.identity.blocks, unit.identity.block_bytes) = (blocks, block_bytes);
+        (unit.thin, unit.reads_zeros) = (thin, reads_zeros);
         // Pages that a unit need not have.
         let page = unit.page(0x83).await.map_err(command_error)?.unwrap_or_default();
         unit.identity.naa = naa(&page);
@@ -542,27 +495,43 @@ impl Device for LogicalUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hex_literal::hex;
+    use crate::driver::tests::run;
 
+    /// Blocks of no bytes were divided by, and capacities beyond all numbers added to.
     #[test]
-    fn runs_of_blocks_are_told_as_far_as_they_are_in_order() {
-        let descriptor = |lba: u64, blocks: u32, status: u8| {
-            [&lba.to_be_bytes()[..], &blocks.to_be_bytes(), &[status, 0, 0, 0]].concat()
-        };
-        let answer = |descriptors: &[Vec<u8>]| {
-            let length = 4 + 16 * descriptors.len() as u32;
-            [&length.to_be_bytes()[..], &[0; 4], &descriptors.concat()].concat()
-        };
-        let run = |lba, blocks, status| (Extent { lba, blocks }, status);
-        let good = answer(&[descriptor(90, 20, 0x10), descriptor(110, 5, 1), descriptor(115, u32::MAX, 2)]);
-        assert_eq!(provisioning(&good, 100, 1000), [run(100, 10, 0), run(110, 5, 1), run(115, 885, 2)]);
-        // Cut off; a hole; backwards; nothing; behind what was asked for.
-        assert_eq!(provisioning(&good[..30], 100, 1000), [run(100, 10, 0)]);
-        assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(6, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
-        assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(4, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
-        assert_eq!(provisioning(&answer(&[descriptor(7, 5, 1)]), 0, 1000), []);
-        assert_eq!(provisioning(&answer(&[descriptor(0, 0, 1)]), 0, 1000), []);
-        assert_eq!(provisioning(&[0, 0, 0, 0xff, 0, 0, 0], 0, 1000), []);
+    fn a_unit_of_an_absurd_size_is_not_found() {
+        for (last, block_bytes, told) in [
+            (
+                7_u64,
+                0_u32,
+                "LUN 3: READ CAPACITY tells logical blocks of 0 bytes; they have a power of two, from 512 to 65536",
+            ),
+            (
+                7,
+                520,
+                "LUN 3: READ CAPACITY tells logical blocks of 520 bytes; they have a power of two, from 512 to 65536",
+            ),
+            (
+                u64::MAX,
+                512,
+                "LUN 3: READ CAPACITY tells that block 18446744073709551615 is the last one, of 512 bytes each; a disk has less than 8 EiB",
+            ),
+            (
+                1 << 54,
+                4096,
+                "LUN 3: READ CAPACITY tells that block 18014398509481984 is the last one, of 4096 bytes each; a disk has less than 8 EiB",
+            ),
+            (7, 4096, ""),
+        ] {
+            run(|session, seen| async move {
+                let capacity = [&last.to_be_bytes()[..], &block_bytes.to_be_bytes(), &[0; 20]].concat();
+                seen.answers.replace([(0x12, vec![0; 96]), (0x9e, capacity)].into());
+                match LogicalUnit::find(&session, 3).await {
+                    Ok(unit) => assert_eq!((unit.identity.blocks, unit.identity.block_bytes, told), (8, 4096, "")),
+                    Err(error) => assert_eq!(error.to_string(), told),
+                }
+            });
+        }
     }
 
     /// A WRITE of which the target took half counted as done.
@@ -581,17 +550,5 @@ mod tests {
         assert!(outcome("WRITE", completion(-512), true).is_err());
         // Less than there is room for is fine.
         assert!(outcome("INQUIRY", completion(4000), false).is_ok());
-    }
-
-    #[test]
-    fn a_unit_is_told_by_its_naa_or_its_eui() {
-        // A T10 vendor designator, the target port's, an EUI-64 and an NAA.
-        let page = hex!(
-            "00 83 0034  02 01 00 04 41424344  01 13 00 08 3000000000000001  01 02 00 08 0011223344556677  01 03 00 10 6001405a1b2c3d4e5f60718293a4b5c6"
-        );
-        assert_eq!(designator(&page).as_deref(), Some("naa.6001405a1b2c3d4e5f60718293a4b5c6"));
-        assert_eq!(naa(&page).map(|naa| naa[..2].to_vec()), Some(vec![0x60, 0x01]));
-        assert_eq!(designator(&page[..36]).as_deref(), Some("eui.0011223344556677"));
-        assert_eq!((designator(&page[..24]), naa(&[]), designator(&[0; 6])), (None, None, None));
     }
 }

@@ -188,7 +188,10 @@ fn may_pass(error: &ProbeError) -> bool {
     match error {
         ProbeError::Session(SessionError::Login { .. }) => false,
         ProbeError::Session(_) | ProbeError::Command { .. } => true,
-        ProbeError::NoDisk { .. } | ProbeError::Malformed { .. } => false,
+        ProbeError::NoDisk { .. }
+        | ProbeError::BlockLength { .. }
+        | ProbeError::Capacity { .. }
+        | ProbeError::Malformed { .. } => false,
     }
 }
 

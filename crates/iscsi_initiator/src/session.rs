@@ -141,7 +141,7 @@ pub(crate) struct Inner {
 /// See the module. Clones are the same session; it is closed with the last of them.
 #[derive(Clone)]
 pub struct Session {
-    inner: Rc<Inner>,
+    pub(crate) inner: Rc<Inner>,
     _driver: Rc<DriverTask>,
 }
 

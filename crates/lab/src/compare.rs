@@ -4,6 +4,7 @@ use crate::results::{Better, CaseResult, Run, Side, Verdict};
 use crate::table::{aligned, number};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use terminal::harmless;
 
 /// A difference that the spread of the rounds does not explain has to be at least this large.
 const NOTABLE: f64 = 0.05;
@@ -11,23 +12,26 @@ const NOTABLE: f64 = 0.05;
 /// A table for each case that both runs have: the medians of the on side and the off side, and how much better the second is.
 pub fn compare((first_name, first): (&str, &Run), (second_name, second): (&str, &Run)) -> String {
     let mut out = String::new();
+    let (first_name, second_name) = (&harmless(first_name), &harmless(second_name));
     for (name, run) in [(first_name, first), (second_name, second)] {
         let subject = run.subjects.first();
-        let what = subject.map(|one| format!("{} {} {}", one.vendor, one.product, one.revision)).unwrap_or_default();
+        let what = subject.map(|one| harmless(&format!("{} {} {}", one.vendor, one.product, one.revision)));
+        let what = what.unwrap_or_default();
+        let size = harmless(&run.size);
         // Writing to a string does not fail.
-        let _ = writeln!(out, "{name}: {} · {} · size {} · pairs {}", what.trim(), run.started, run.size, run.pairs);
+        let _ = writeln!(out, "{name}: {} · {} · size {size} · pairs {}", what.trim(), run.started, run.pairs);
     }
     out.push('\n');
     for one in &first.cases {
         match second.cases.iter().find(|case| case.case == one.case) {
             Some(other) => out.push_str(&case(one, other)),
             None => {
-                let _ = writeln!(out, "{}: only in {first_name}", one.case);
+                let _ = writeln!(out, "{}: only in {first_name}", harmless(&one.case));
             }
         }
     }
     for other in second.cases.iter().filter(|case| !first.cases.iter().any(|one| one.case == case.case)) {
-        let _ = writeln!(out, "{}: only in {second_name}", other.case);
+        let _ = writeln!(out, "{}: only in {second_name}", harmless(&other.case));
     }
     out
 }
@@ -38,7 +42,7 @@ fn case(first: &CaseResult, second: &CaseResult) -> String {
         Verdict::Failed => "FAILED",
         Verdict::NotRun => "not run or in part",
     };
-    let mut out = format!("{}  {} → {}\n", first.case, word(first), word(second));
+    let mut out = format!("{}  {} → {}\n", harmless(&first.case), word(first), word(second));
     let mut rows = vec![["MEASURE", "SIDE", "FIRST", "SECOND", "CHANGE", ""].map(str::to_owned).to_vec()];
     for (side, one, other) in [("off", &first.off, &second.off), ("on", &first.on, &second.on)] {
         let names: BTreeSet<&String> = one.measures.keys().filter(|name| other.measures.contains_key(*name)).collect();
@@ -109,5 +113,24 @@ mod tests {
         assert_eq!(verdict(&[1.0, 1.1, 1.2], &[0.5, 0.6, 0.7]), "better");
         assert_eq!(verdict(&[0.5, 0.6], &[1.0, 1.1]), "worse");
         assert_eq!(verdict(&[1.0, 1.1, 1.2], &[0.9, 1.15, 1.3]), "%");
+    }
+
+    #[test]
+    fn names_do_not_drive_the_terminal() {
+        let mut hostile = run(&[1.0]);
+        hostile.size = "\u{1b}c".into();
+        hostile.subjects = vec![crate::results::Subject { vendor: "\u{1b}[2J".into(), ..Default::default() }];
+        for case in &mut hostile.cases {
+            case.case = "a\nb  passed\u{9b}2J".into();
+        }
+        for text in [
+            compare(("\u{1b}1", &hostile), ("\u{1b}2", &hostile)),
+            compare(("1", &run(&[1.0])), ("2", &hostile)),
+            compare(("1", &hostile), ("2", &run(&[1.0]))),
+            crate::table::run(&hostile),
+        ] {
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert!(!text.lines().any(|line| line.starts_with("b  passed")), "{text}");
+        }
     }
 }

@@ -21,7 +21,10 @@ pub enum LabError {
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
     /// The logical unit holds data, and was not named by `--destroy-data`.
-    #[error("{url} holds data ({found}), and a run overwrites all of it; if that may be:  --destroy-data {name}")]
+    #[error(
+        "{url} holds data ({found}), and a run overwrites all of it; if that may be:  --destroy-data {}",
+        terminal::word(.name)
+    )]
     HoldsData {
         /// URL without secrets.
         url: String,

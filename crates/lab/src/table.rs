@@ -3,6 +3,7 @@
 use crate::results::{Better, CaseResult, Measure, Paper, PaperFigure, Run, Side, Unit, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use terminal::harmless;
 
 /// A number in the unit that fits it.
 pub fn number(value: f64, unit: Unit) -> String {
@@ -96,9 +97,11 @@ pub fn case(case: &CaseResult) -> String {
         Verdict::Passed => "passed",
     };
     // Writing to a string does not fail.
-    let _ = writeln!(out, "{}  {state}  {:.1} s\n  {}", case.case, case.seconds, case.title);
+    let _ = writeln!(out, "{}  {state}  {:.1} s\n  {}", harmless(&case.case), case.seconds, harmless(&case.title));
     if !case.paper.test.is_empty() {
-        let _ = writeln!(out, "  {} ({}): {}", case.paper.test, case.paper.system, case.paper.words);
+        let [test, system, words] =
+            [&case.paper.test, &case.paper.system, &case.paper.words].map(|text| harmless(text));
+        let _ = writeln!(out, "  {test} ({system}): {words}");
     }
     let others: Vec<&String> = case.others.keys().collect();
     let mut rows = vec![vec!["MEASURE".to_owned(), "OFF".into(), "ON".into(), "BETTER".into(), "PAPER".into()]];
@@ -120,25 +123,28 @@ pub fn case(case: &CaseResult) -> String {
         out.push_str(&aligned(&rows));
     }
     for (word, side) in [("off", &case.off), ("on", &case.on)] {
-        let moved: Vec<String> =
-            side.moved_bytes.iter().map(|(reason, count)| format!("{} {reason}", bytes(*count as f64))).collect();
+        let moved: Vec<String> = side
+            .moved_bytes
+            .iter()
+            .map(|(reason, count)| format!("{} {}", bytes(*count as f64), harmless(reason)))
+            .collect();
         if !moved.is_empty() {
             let _ = writeln!(out, "  {word}: {}", moved.join(", "));
         }
     }
     for goal in &case.goals {
         let mark = if goal.reached { "reached" } else { "MISSED" };
-        let _ =
-            writeln!(out, "  goal {mark}: {} (measured {:.3}, wanted {:.3})", goal.what, goal.measured, goal.wanted);
+        let what = harmless(&goal.what);
+        let _ = writeln!(out, "  goal {mark}: {what} (measured {:.3}, wanted {:.3})", goal.measured, goal.wanted);
     }
     if let Some(words) = &case.skipped {
-        let _ = writeln!(out, "  not run: {words}");
+        let _ = writeln!(out, "  not run: {}", harmless(words));
     }
     for words in &case.failures {
-        let _ = writeln!(out, "  failed: {words}");
+        let _ = writeln!(out, "  failed: {}", harmless(words));
     }
     for words in &case.notes {
-        let _ = writeln!(out, "  note: {words}");
+        let _ = writeln!(out, "  note: {}", harmless(words));
     }
     out
 }
@@ -147,11 +153,12 @@ pub fn case(case: &CaseResult) -> String {
 pub fn run(run: &Run) -> String {
     let mut out = String::new();
     for subject in &run.subjects {
-        let naa = subject.naa.as_deref().map(|naa| format!(" · naa.{naa}")).unwrap_or_default();
-        let what = [&subject.vendor, &subject.product, &subject.revision].map(String::as_str).join(" ");
-        let _ = writeln!(out, "{} · {}{naa} · {}", subject.url, what.trim(), bytes(subject.size_bytes as f64));
+        let naa = subject.naa.as_deref().map(|naa| format!(" · naa.{}", harmless(naa))).unwrap_or_default();
+        let what = [&subject.vendor, &subject.product, &subject.revision].map(|text| harmless(text)).join(" ");
+        let (url, size) = (harmless(&subject.url), bytes(subject.size_bytes as f64));
+        let _ = writeln!(out, "{url} · {}{naa} · {size}", what.trim());
     }
-    let _ = writeln!(out, "size {} · pairs {} · {}\n", run.size, run.pairs, run.windlass);
+    let _ = writeln!(out, "size {} · pairs {} · {}\n", harmless(&run.size), run.pairs, harmless(&run.windlass));
     for result in &run.cases {
         out.push_str(&case(result));
         out.push('\n');
@@ -166,18 +173,19 @@ pub fn run(run: &Run) -> String {
         run.cases.len()
     );
     if let Some(words) = &run.ended_early {
-        let _ = writeln!(out, "ended early: {words}");
+        let _ = writeln!(out, "ended early: {}", harmless(words));
     }
     out
 }
 
-/// Columns of equal width, numbers to the right.
+/// Columns of equal width, numbers to the right. Cells are made harmless.
 pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::from(" ");
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let _ = match column {

@@ -9,11 +9,7 @@ const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// A text of others without what controls a terminal or the direction of reading.
 pub(crate) fn harmless(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
-    };
-    text.chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if terminal::is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// A text as an identifier of an element: letters, digits and hyphens.

@@ -130,15 +130,17 @@ impl Verdict {
 /// Commands timed.
 const REPEATS: u32 = 9;
 
-/// Runs a command some times. Returns the median time, and the bytes on the wire of one.
-pub(crate) async fn timed(
-    subject: &Subject,
-    mut command: impl AsyncFnMut(u32) -> Result<(), DeviceError>,
-) -> Result<(Duration, u64), DeviceError> {
-    let wire = || {
-        let counters = subject.unit.session().counters();
-        counters.sent_bytes + counters.received_bytes
-    };
+/// TCP payload of the first session so far, both ways.
+pub(crate) fn wire_bytes(subject: &Subject) -> u64 {
+    let counters = subject.unit.session().counters();
+    counters.sent_bytes + counters.received_bytes
+}
+
+/// Runs a command some times. Returns the median time, and the bytes on the wire of one, which `wire` counts.
+pub(crate) async fn timed<E>(
+    wire: impl Fn() -> u64,
+    mut command: impl AsyncFnMut(u32) -> Result<(), E>,
+) -> Result<(Duration, u64), E> {
     let before = wire();
     let mut times = Vec::new();
     for round in 0..REPEATS {

@@ -5,6 +5,7 @@ use crate::{ProbeError, Subject};
 use data_mover::{Device, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use terminal::{harmless, quoted};
 
 /// Everything about a logical unit.
 #[derive(Debug)]
@@ -82,11 +83,12 @@ impl Report {
             && shown.clone().all(|v| v.status == Status::Supported)
     }
 
-    /// How to bind VMware's plug-in to units like this.
+    /// How to bind VMware's plug-in to units like this; to be pasted into a shell.
     pub fn claim_rule(&self) -> String {
         format!(
-            "esxcli storage core claimrule add --claimrule-class=VAAI -t vendor -V {} -M \"{}\" -P VMW_VAAIP_T10 -a",
-            self.vendor, self.product
+            "esxcli storage core claimrule add --claimrule-class=VAAI -t vendor -V {} -M {} -P VMW_VAAIP_T10 -a",
+            quoted(&self.vendor),
+            quoted(&self.product)
         )
     }
 
@@ -98,9 +100,9 @@ impl Report {
         let _ = writeln!(
             out,
             "Vendor {} · Product {} · Revision {} · {naa} · {} MiB · {} · blocks of {}",
-            self.vendor,
-            self.product,
-            self.revision,
+            harmless(&self.vendor),
+            harmless(&self.product),
+            harmless(&self.revision),
             self.size >> 20,
             if self.thin { "thin" } else { "thick" },
             self.block_bytes
@@ -112,10 +114,10 @@ impl Report {
                 None => "–".into(),
             };
             let name = verdict.primitive.name().to_uppercase();
-            let _ = writeln!(out, "{name:10}  {:13}  {latency:>9}  {}", verdict.status, verdict.reason);
+            let _ = writeln!(out, "{name:10}  {:13}  {latency:>9}  {}", verdict.status, harmless(&verdict.reason));
         }
         for problem in &self.problems {
-            let _ = writeln!(out, "problem     {problem}");
+            let _ = writeln!(out, "problem     {}", harmless(problem));
         }
         let view: Vec<String> = self
             .verdicts
@@ -125,7 +127,7 @@ impl Report {
             })
             .collect();
         let _ = writeln!(out, "ESXi view   {}", view.join(" · "));
-        let _ = writeln!(out, "claim rule  {}", self.claim_rule());
+        let _ = writeln!(out, "claim rule  {}", harmless(&self.claim_rule()));
         out
     }
 
@@ -190,5 +192,46 @@ fn word(status: Status) -> &'static str {
         Status::Supported => "supported",
         Status::NotSupported => "unsupported",
         Status::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+    use crate::Primitive;
+
+    fn report(vendor: &str, product: &str) -> Report {
+        Report {
+            vendor: vendor.into(),
+            product: product.into(),
+            revision: "\u{1b}[0m".into(),
+            naa: None,
+            size: 1 << 30,
+            block_bytes: 512,
+            thin: true,
+            limits: Limits::default(),
+            write_test: false,
+            problems: vec!["\u{1b}[1m".into()],
+            verdicts: vec![Verdict::new(Primitive::Ats, Status::Supported, "\u{1b}[2m")],
+            failed: None,
+        }
+    }
+
+    /// What a unit said of itself went to the terminal, and with the claim rule into a shell.
+    #[test]
+    fn names_of_a_unit_drive_neither_the_terminal_nor_a_shell() {
+        let hostile = report("`reboot`", "$(id)'\u{1b}]0;x\u{7}\nESXi view   ATS");
+        let table = hostile.table();
+        assert!(table.chars().all(|c| c == '\n' || !c.is_control()), "{table:?}");
+        assert_eq!(table.lines().filter(|line| line.starts_with("ESXi view")).count(), 1, "{table}");
+        let rule = "-t vendor -V '`reboot`' -M '$(id)'\\''\\u{1b}]0;x\\u{7}\\nESXi view   ATS' -P VMW_VAAIP_T10 -a";
+        assert!(table.contains(rule), "{table}");
+        let plain = report("WINDLASS", "VOLUME").claim_rule();
+        assert!(plain.ends_with("-t vendor -V 'WINDLASS' -M 'VOLUME' -P VMW_VAAIP_T10 -a"), "{plain}");
+        // Programs get what the unit says.
+        let json: Value = serde_json::from_str(&hostile.json()).unwrap();
+        assert_eq!((json["product"].as_str(), json["vendor"].as_str()), (Some(&*hostile.product), Some("`reboot`")));
     }
 }

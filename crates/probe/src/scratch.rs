@@ -109,7 +109,11 @@ impl Scratch {
     }
 
     /// Keeps what is at `lba`.
-    async fn keep(unit: &impl Device, (lba, unmapped): (u64, bool), reads_zeros: bool) -> Result<Self, DeviceError> {
+    pub(crate) async fn keep(
+        unit: &impl Device,
+        (lba, unmapped): (u64, bool),
+        reads_zeros: bool,
+    ) -> Result<Self, DeviceError> {
         let block_bytes = u64::from(unit.identity().block_bytes.max(1));
         let part = PART_BYTES / block_bytes;
         let mut scratch = Self {
@@ -284,6 +288,10 @@ impl Scratch {
             let block = |data: &Bytes| data.slice(at..data.len().min(at + self.block_bytes));
             match unit.compare_and_write(lba, block(found), block(&kept)).await {
                 Ok(Compared::Written) => {}
+                // Nobody has written: it is the command that does not look.
+                Ok(Compared::Miscompare) if unit.read(Extent { lba, blocks: 1 }).await? == block(found) => {
+                    unit.write(lba, block(&kept)).await?;
+                }
                 Ok(Compared::Miscompare) => foreign = foreign.or(Some(Extent { lba, blocks: 1 })),
                 // It announces what it does not have.
                 Err(DeviceError::NotSupported(_) | DeviceError::Refused { .. }) => {

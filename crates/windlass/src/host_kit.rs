@@ -5,13 +5,14 @@ use ::disk::settings;
 use ::disk::verbs::Done;
 use ::disk::verbs::datastore::Listing;
 use ::disk::{DiskError, Kit, KitOptions, Location, Url};
-use cli::{Format, Globals, harmless};
+use cli::{Format, Globals};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
+use terminal::{harmless, harmless_lines};
 
 /// Longest secret that is read.
 const MAX_SECRET_BYTES: usize = 4096;
@@ -147,7 +148,7 @@ pub(crate) fn run(
                     format!("{value:#}\n")
                 }
                 _ if globals.quiet && done.failed.is_none() => String::new(),
-                _ => format!("{}\n{}", done.words, spent.table(globals.bytes)),
+                _ => harmless_lines(&format!("{}\n{}", done.words, spent.table(globals.bytes))),
             });
             done.failed.as_ref().map_or(printed, fail)
         }
@@ -161,7 +162,7 @@ pub(crate) fn run(
         Ok(Shown::Text(words, value, status)) => {
             let printed = crate::print(&match globals.output {
                 Format::Json => format!("{value:#}\n"),
-                _ => format!("{words}\n"),
+                _ => harmless_lines(&format!("{words}\n")),
             });
             if status == 0 { printed } else { ExitCode::from(status) }
         }
@@ -210,9 +211,8 @@ pub(crate) fn fail(error: &DiskError) -> ExitCode {
 
 /// Says what went wrong, with the word and the exit status of it, and what to do if something can be done.
 pub(crate) fn failed(words: &str, code: &str, status: u8, help: Option<&str>) -> ExitCode {
+    let help = help.map(|help| format!("\nhelp: {}", harmless(help))).unwrap_or_default();
     // What is in the way may have a name that drives the terminal.
-    let lines = words.lines().map(harmless).collect::<Vec<_>>().join("\n");
-    let help = help.map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-    let _closed = writeln!(io::stderr(), "error: {lines} (code: {code}){help}");
+    let _closed = writeln!(io::stderr(), "error: {} (code: {code}){help}", harmless_lines(words));
     ExitCode::from(status)
 }

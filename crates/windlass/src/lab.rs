@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use terminal::{harmless, harmless_lines};
 
 /// A check failed: data, locks or space were not as they should be.
 const CHECK_FAILED: u8 = 9;
@@ -225,7 +226,7 @@ fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     let Ended { run, cancelled, left } = ended;
     let text = match format {
         Format::Json => serde_json::to_string_pretty(run).map(|text| text + "\n"),
-        _ => Ok(table::run(run)),
+        _ => Ok(harmless_lines(&table::run(run))),
     };
     let printed = match text {
         Ok(text) => crate::print(&text),
@@ -252,7 +253,7 @@ fn compared(first: &Path, second: &Path) -> ExitCode {
     match both {
         Ok((one, other)) => {
             let names = (first.display().to_string(), second.display().to_string());
-            crate::print(&compare::compare((&names.0, &one), (&names.1, &other)))
+            crate::print(&harmless_lines(&compare::compare((&names.0, &one), (&names.1, &other))))
         }
         Err(error @ LabError::Load { .. }) => {
             let missing = [first, second].iter().any(|file| !file.exists());
@@ -265,7 +266,7 @@ fn compared(first: &Path, second: &Path) -> ExitCode {
 
 /// A line on standard error, if that is still open.
 fn say(words: &str) {
-    let _closed = writeln!(io::stderr(), "{words}");
+    let _closed = writeln!(io::stderr(), "{}", harmless_lines(words));
 }
 
 /// The command line makes no sense.
@@ -346,7 +347,7 @@ impl Watch for Progress {
     }
 
     fn step(&self, words: &str) {
-        self.step.replace(words.to_owned());
+        self.step.replace(harmless(words));
         self.begun.set(Instant::now());
         self.draw("");
     }

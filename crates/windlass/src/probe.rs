@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     };
     let printed = crate::print(&match format {
         Format::Json => report.json(),
-        Format::Esxcli => report.esxcli(),
-        _ => report.table(),
+        Format::Esxcli => terminal::harmless_lines(&report.esxcli()),
+        _ => terminal::harmless_lines(&report.table()),
     });
     let complete = report.is_complete();
     match report.failed {

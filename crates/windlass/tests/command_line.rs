@@ -51,3 +51,57 @@ fn completion_scripts_know_the_nouns() {
         assert!(String::from_utf8_lossy(&output.stdout).contains("snapshot"), "{shell}");
     }
 }
+
+/// Puts a sequence that clears the screen before every text, and every name, that a file of results may have as it likes.
+fn hostile(value: &mut serde_json::Value) {
+    const CLEAR: &str = "\u{1b}[2J\n";
+    match value {
+        serde_json::Value::String(text) => text.insert_str(0, CLEAR),
+        serde_json::Value::Array(values) => values.iter_mut().for_each(hostile),
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                let fixed = matches!(name.as_str(), "started" | "ended" | "unit" | "better");
+                if let ("measures" | "others" | "moved_bytes" | "series", Some(named)) =
+                    (name.as_str(), value.as_object_mut())
+                {
+                    let old = std::mem::take(named);
+                    named.extend(old.into_iter().map(|(name, value)| (format!("{CLEAR}{name}"), value)));
+                }
+                if !fixed {
+                    hostile(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `lab compare` printed the names of arrays and cases as they were.
+#[test]
+fn a_file_of_results_does_not_drive_the_terminal() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab/windlass-2026-11-22.json");
+    let mut run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(kept).unwrap()).unwrap();
+    hostile(&mut run);
+    run["ended_early"] = "\u{1b}[2J".into();
+    run["cases"][0]["failures"] = ["\u{1b}[2J"].as_slice().into();
+    run["cases"][1]["skipped"] = "\u{1b}[2J".into();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("hostile.json");
+    std::fs::write(&file, run.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    for words in [
+        &["lab", "compare", file, file][..],
+        &["lab", "compare", file, kept],
+        &["lab", "compare", kept, file],
+        &["lab", "report", "--markdown", file],
+        &["lab", "report", "--markdown", file, kept],
+        &["lab", "report", file],
+    ] {
+        let output = windlass(words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {output:?}");
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(text.contains("[2J") && !text.contains('\u{1b}'), "{words:?}: {text}");
+    }
+    let compared = String::from_utf8(windlass(&["lab", "compare", file, file]).stdout).unwrap();
+    assert!(!compared.lines().any(|line| line.starts_with("eager-zero  ")), "a line that a name forged: {compared}");
+}

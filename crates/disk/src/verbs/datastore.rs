@@ -252,8 +252,8 @@ impl Checked {
                 tidied.hosts, tidied.locks, tidied.files, tidied.blocks
             ));
         }
-        lines.extend(report.leftovers.iter().map(|left| format!("left over  {left}")));
-        lines.extend(report.problems.iter().map(|problem| format!("problem    {problem}")));
+        lines.extend(report.leftovers.iter().map(|left| format!("left over  {}", terminal::harmless(left))));
+        lines.extend(report.problems.iter().map(|problem| format!("problem    {}", terminal::harmless(problem))));
         let verdict = match (report.problems.len(), report.leftovers.len()) {
             (0, 0) => "clean".to_owned(),
             (0, left) => {
@@ -320,4 +320,26 @@ pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
         format!("unmapped {} of free blocks of {url}", size::format(told)),
         json!({ "url": url.to_string(), "unmapped_bytes": told }),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+
+    /// Names of disks that another host has written reached the terminal through what was found.
+    #[test]
+    fn what_a_check_finds_does_not_drive_the_terminal() {
+        let url: Url = "iscsi://h/iqn.x:t/0".parse().unwrap();
+        let report = ::datastore::check::Report {
+            problems: vec!["\u{1b}]0;x\u{7}\nclean".into()],
+            leftovers: vec!["\u{1b}[2J".into()],
+            ..Default::default()
+        };
+        let checked = Checked { report, tidied: None };
+        let words = checked.words(&url);
+        assert!(words.lines().count() == 3 && words.chars().all(|c| c == '\n' || !c.is_control()), "{words:?}");
+        assert_eq!(checked.json(&url)["leftovers"][0], "\u{1b}[2J");
+    }
 }

@@ -2,9 +2,11 @@
 //! immediate, unsolicited and solicited data, task management, NOP, logout; and a way to send any bytes, for tests.
 //!
 //! The shell writes [`Initiator::poll_output`], gives what it receives to [`Initiator::handle_input`] and takes [`Event`]s.
-//! Commands beyond the CmdSN window wait here.
+//! Commands beyond the CmdSN window wait here. What waits here is what the shell has asked for, and what one piece of input brought: a target cannot
+//! make it more, so the shell should take events after each piece, and output no faster than it is written.
 
 mod login;
+mod requests;
 mod transfer;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,21 +17,13 @@ use crate::chap::{Algorithm, Credentials};
 use crate::framing::{self, Digests, FramingError, Output, Pdu};
 use crate::parameters::Parameters;
 use crate::pdu::{
-    self, AsyncEvent, AsyncMessage, BasicHeader, LoginStatus, LogoutReason, LogoutRequest, LogoutResponse,
-    LogoutResponseCode, NopIn, NopOut, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason, TaskAttribute,
-    TaskManagementFunction, TaskManagementRequest, TaskManagementResponse, TaskManagementResponseHeader, TextRequest,
-    TextResponse,
+    self, AsyncEvent, AsyncMessage, BasicHeader, LoginStatus, LogoutResponseCode, NopIn, Opcode, RESERVED_TAG,
+    RawHeader, Reject, RejectReason, TaskAttribute, TaskManagementResponse,
 };
 use crate::target::{SessionType, TargetRecord};
-use crate::text;
 use login::Login;
+use requests::Asked;
 use transfer::Transfer;
-
-/// Most text of one SendTargets answer taken, in bytes.
-const MAX_TARGETS_TEXT_BYTES: usize = 4 << 20;
-
-/// Most Text Responses of one SendTargets answer taken: the text above in pieces of the least MaxRecvDataSegmentLength, twice.
-const MAX_TARGETS_RESPONSES: u32 = 16_384;
 
 /// CHAP as the initiator does it.
 #[derive(Clone, Debug)]
@@ -231,6 +225,11 @@ pub struct Initiator {
     next_tag: u32,
     transfers: BTreeMap<u32, Transfer>,
     waiting: VecDeque<Waiting>,
+    /// What was sent, is no SCSI command and is not answered: how often, by tag.
+    asked: BTreeMap<(u32, Asked), u32>,
+    /// Where in the output the answers to the target's pings end.
+    pings: VecDeque<u64>,
+    handed_out_bytes: u64,
     targets_text: Vec<u8>,
     targets_responses: u32,
 }
@@ -250,6 +249,9 @@ impl Initiator {
             next_tag: 1,
             transfers: BTreeMap::new(),
             waiting: VecDeque::new(),
+            asked: BTreeMap::new(),
+            pings: VecDeque::new(),
+            handed_out_bytes: 0,
             targets_text: Vec::new(),
             targets_responses: 0,
             config,
@@ -312,67 +314,15 @@ impl Initiator {
         tag
     }
 
-    /// Sends a task management function as an immediate command. `referenced` is the tag of the task for ABORT TASK.
-    pub fn task_management(&mut self, function: TaskManagementFunction, lun: [u8; 8], referenced: Option<u32>) -> u32 {
-        let tag = self.new_tag();
-        let opcode = Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE;
-        let mut header = TaskManagementRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | function.0, tag));
-        header.lun = lun;
-        header.referenced_task_tag = referenced.unwrap_or(RESERVED_TAG).into();
-        header.ref_cmd_sn = referenced.and_then(|tag| self.cmd_sn_of(tag)).unwrap_or(0).into();
-        header.cmd_sn = self.cmd_sn.into();
-        header.exp_stat_sn = self.exp_stat_sn.into();
-        self.output.push_header(header.to_wire(), self.digests);
-        tag
-    }
-
     /// Forgets a command, as after its ABORT TASK succeeded.
     pub fn forget(&mut self, initiator_task_tag: u32) -> bool {
         self.waiting.retain(|waiting| !matches!(waiting, Waiting::Command(tag) if *tag == initiator_task_tag));
         self.transfers.remove(&initiator_task_tag).is_some()
     }
 
-    /// Sends a ping as an immediate command.
-    pub fn nop_out(&mut self, data: Bytes) -> u32 {
-        let tag = self.new_tag();
-        let opcode = Opcode::NOP_OUT.0 | pdu::IMMEDIATE;
-        let mut header = NopOut::from_wire(&pdu::blank(opcode, pdu::FINAL, tag));
-        header.target_transfer_tag = RESERVED_TAG.into();
-        header.cmd_sn = self.cmd_sn.into();
-        header.exp_stat_sn = self.exp_stat_sn.into();
-        self.output.push_bytes(header.to_wire(), data, self.digests);
-        tag
-    }
-
-    /// Asks for targets: `All`, a name, or nothing. The answer is [`Event::Targets`].
-    pub fn send_targets(&mut self, value: &str) {
-        let tag = self.new_tag();
-        let mut request = Vec::new();
-        text::push(&mut request, "SendTargets", value);
-        self.targets_text.clear();
-        self.targets_responses = 0;
-        self.waiting.push_back(Waiting::Text {
-            initiator_task_tag: tag,
-            target_transfer_tag: RESERVED_TAG,
-            text: request,
-        });
-        self.send_waiting();
-    }
-
-    /// Sends a Logout Request as an immediate command.
-    pub fn logout(&mut self, reason: LogoutReason) {
-        let tag = self.new_tag();
-        let opcode = Opcode::LOGOUT_REQUEST.0 | pdu::IMMEDIATE;
-        let mut header = LogoutRequest::from_wire(&pdu::blank(opcode, pdu::FINAL | reason.0, tag));
-        header.cid = login::CID.into();
-        header.cmd_sn = self.cmd_sn.into();
-        header.exp_stat_sn = self.exp_stat_sn.into();
-        self.output.push_header(header.to_wire(), self.digests);
-    }
-
     /// Sends a PDU made by hand: lengths and digests are filled in, all else goes as it is.
     pub fn send_pdu(&mut self, header: RawHeader, data: Bytes) {
-        self.output.push_bytes(header, data, self.digests);
+        self.send(header, data);
     }
 
     /// Sends bytes as they are.
@@ -416,7 +366,12 @@ impl Initiator {
 
     /// The next chunk to write.
     pub fn poll_output(&mut self) -> Option<Bytes> {
-        self.output.next_chunk()
+        let chunk = self.output.next_chunk()?;
+        self.handed_out_bytes = self.handed_out_bytes.saturating_add(chunk.len() as u64);
+        while self.pings.front().is_some_and(|end| *end <= self.handed_out_bytes) {
+            self.pings.pop_front();
+        }
+        Some(chunk)
     }
 
     // Below: private.
@@ -466,29 +421,16 @@ impl Initiator {
             Opcode::SCSI_RESPONSE => self.handle_scsi_response(pdu),
             Opcode::DATA_IN => self.handle_data_in(pdu),
             Opcode::R2T => self.handle_r2t(pdu),
-            Opcode::TASK_MANAGEMENT_RESPONSE => {
-                self.take_numbers(&pdu.header, true);
-                let header = TaskManagementResponseHeader::from_wire(&pdu.header);
-                self.events.push_back(Event::TaskManagement {
-                    initiator_task_tag: header.initiator_task_tag.get(),
-                    response: TaskManagementResponse(header.response),
-                });
-            }
+            Opcode::TASK_MANAGEMENT_RESPONSE => self.handle_task_management(pdu),
             Opcode::NOP_IN => self.handle_nop_in(pdu),
             Opcode::TEXT_RESPONSE => self.handle_text(pdu),
-            Opcode::LOGOUT_RESPONSE => {
-                self.take_numbers(&pdu.header, true);
-                let response = LogoutResponseCode(LogoutResponse::from_wire(&pdu.header).response);
-                self.events.push_back(Event::LoggedOut(response));
-                if response == LogoutResponseCode::CLOSED {
-                    self.phase = Phase::Closed;
-                }
-            }
+            Opcode::LOGOUT_RESPONSE => self.handle_logout(pdu),
             Opcode::REJECT => {
                 self.take_numbers(&pdu.header, true);
                 let mut header = [0; pdu::HEADER_BYTES];
                 if let Some(bad) = pdu.data.get(..pdu::HEADER_BYTES) {
                     header.copy_from_slice(bad);
+                    self.forget_rejected(&header);
                 }
                 let reason = RejectReason(Reject::from_wire(&pdu.header).reason);
                 self.events.push_back(Event::Rejected { reason, header });
@@ -526,80 +468,15 @@ impl Initiator {
         }
     }
 
-    fn handle_nop_in(&mut self, pdu: &Pdu) {
-        let header = NopIn::from_wire(&pdu.header);
-        let tag = header.initiator_task_tag.get();
-        self.take_numbers(&pdu.header, tag != RESERVED_TAG);
-        if tag != RESERVED_TAG {
-            self.events.push_back(Event::Pong { initiator_task_tag: tag, data: pdu.data.clone() });
-        }
-        if header.target_transfer_tag.get() != RESERVED_TAG {
-            let opcode = Opcode::NOP_OUT.0 | pdu::IMMEDIATE;
-            let mut answer = NopOut::from_wire(&pdu::blank(opcode, pdu::FINAL, RESERVED_TAG));
-            answer.lun = header.lun;
-            answer.target_transfer_tag = header.target_transfer_tag;
-            answer.cmd_sn = self.cmd_sn.into();
-            answer.exp_stat_sn = self.exp_stat_sn.into();
-            self.output.push_header(answer.to_wire(), self.digests);
-        }
-    }
-
     fn send_waiting(&mut self) {
         while self.is_full_feature() && self.window_is_open() {
             match self.waiting.pop_front() {
                 None => return,
                 Some(Waiting::Command(tag)) => self.start_transfer(tag),
                 Some(Waiting::Text { initiator_task_tag, target_transfer_tag, text }) => {
-                    let mut header =
-                        TextRequest::from_wire(&pdu::blank(Opcode::TEXT_REQUEST.0, pdu::FINAL, initiator_task_tag));
-                    header.target_transfer_tag = target_transfer_tag.into();
-                    header.cmd_sn = self.take_cmd_sn().into();
-                    header.exp_stat_sn = self.exp_stat_sn.into();
-                    self.output.push_slice(header.to_wire(), &text, self.digests);
+                    self.send_text(initiator_task_tag, target_transfer_tag, text);
                 }
             }
         }
     }
-
-    fn handle_text(&mut self, pdu: &Pdu) {
-        self.take_numbers(&pdu.header, true);
-        let header = TextResponse::from_wire(&pdu.header);
-        self.targets_responses += 1;
-        if self.targets_text.len() + pdu.data.len() > MAX_TARGETS_TEXT_BYTES
-            || self.targets_responses > MAX_TARGETS_RESPONSES
-        {
-            return self.protocol_error("the list of targets is too long");
-        }
-        self.targets_text.extend_from_slice(&pdu.data);
-        if header.flags & pdu::FINAL == 0 {
-            let target_transfer_tag = header.target_transfer_tag.get();
-            if target_transfer_tag == RESERVED_TAG {
-                return self.protocol_error("a text response that is neither final nor to be continued");
-            }
-            self.waiting.push_back(Waiting::Text {
-                initiator_task_tag: header.initiator_task_tag.get(),
-                target_transfer_tag,
-                text: Vec::new(),
-            });
-            return;
-        }
-        match parse_targets(&std::mem::take(&mut self.targets_text)) {
-            Some(targets) => self.events.push_back(Event::Targets(targets)),
-            None => self.protocol_error("malformed list of targets"),
-        }
-    }
-}
-
-/// The list may be longer than other text, so it is not read with [`text::parse`].
-fn parse_targets(list: &[u8]) -> Option<Vec<TargetRecord>> {
-    let mut targets: Vec<TargetRecord> = Vec::new();
-    for pair in list.split(|&byte| byte == 0).filter(|pair| !pair.is_empty()) {
-        let (key, value) = str::from_utf8(pair).ok()?.split_once('=')?;
-        match key {
-            "TargetName" => targets.push(TargetRecord { name: value.to_owned(), addresses: Vec::new() }),
-            "TargetAddress" => targets.last_mut()?.addresses.push(value.to_owned()),
-            _ => {}
-        }
-    }
-    Some(targets)
 }

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use super::pair::{INITIATOR, Pair, TARGET, pattern, write10};
 use crate::framing::{Digests, Output};
 use crate::initiator::{Config, Event, Initiator, TransferRequest};
-use crate::pdu::{self, Opcode};
+use crate::pdu::{self, LogoutReason, Opcode, RESERVED_TAG};
 use crate::target;
 
 fn say(initiator: &mut Initiator, header: pdu::RawHeader, text: &[u8]) -> usize {
@@ -47,12 +47,119 @@ fn data_that_was_asked_for_once_is_sent_once() {
 fn a_list_of_targets_without_end_is_given_up() {
     let mut pair = Pair::logged_in();
     pair.initiator.send_targets("");
-    let mut header = pdu::blank(Opcode::TEXT_RESPONSE.0, 0, 5);
-    header[20..24].copy_from_slice(&9_u32.to_be_bytes());
     for stat_sn in 0..20_000_u32 {
-        header[24..28].copy_from_slice(&stat_sn.to_be_bytes());
-        header[32..36].copy_from_slice(&(pair.initiator.cmd_sn() + 8).to_be_bytes());
-        say(&mut pair.initiator, header, &[]);
+        continued(&mut pair.initiator, stat_sn, 8, &[]);
     }
     assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("the list of targets is too long")));
+    // The same with as much text as there may be in one.
+    let mut pair = Pair::logged_in();
+    pair.initiator.send_targets("");
+    for stat_sn in 0..17_u32 {
+        continued(&mut pair.initiator, stat_sn, 8, &[b'x'; 262_144]);
+    }
+    assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("the list of targets is too long")));
+}
+
+/// A Text Response that is not final, to the first request; the window is so many commands.
+fn continued(initiator: &mut Initiator, stat_sn: u32, window: u32, text: &[u8]) -> usize {
+    let mut header = pdu::blank(Opcode::TEXT_RESPONSE.0, 0, 1);
+    header[20..24].copy_from_slice(&9_u32.to_be_bytes());
+    header[24..28].copy_from_slice(&stat_sn.to_be_bytes());
+    header[32..36].copy_from_slice(&initiator.cmd_sn().wrapping_add(window).wrapping_sub(1).to_be_bytes());
+    say(initiator, header, text)
+}
+
+/// Each was a list of targets of its own, and all of them were kept.
+#[test]
+fn text_that_nobody_asked_for_ends_the_connection() {
+    let header = pdu::blank(Opcode::TEXT_RESPONSE.0, pdu::FINAL, 1);
+    let expected = Some(Event::ProtocolError("a text response that nobody asked for"));
+    let mut pair = Pair::logged_in();
+    say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
+    assert_eq!(pair.initiator.poll_event(), expected);
+    assert!(!pair.initiator.is_full_feature());
+    // One answer to one request; with another tag, none.
+    let mut pair = Pair::logged_in();
+    pair.initiator.send_targets("");
+    say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
+    assert!(matches!(pair.initiator.poll_event(), Some(Event::Targets(targets)) if targets.len() == 1));
+    say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
+    assert_eq!(pair.initiator.poll_event(), expected);
+    let mut pair = Pair::logged_in();
+    pair.initiator.send_targets("");
+    say(&mut pair.initiator, pdu::blank(Opcode::TEXT_RESPONSE.0, pdu::FINAL, 2), b"");
+    assert_eq!(pair.initiator.poll_event(), expected);
+}
+
+/// The requests for the rest waited for a window that never came.
+#[test]
+fn a_list_of_targets_goes_on_when_it_was_asked_for_the_rest() {
+    let mut pair = Pair::logged_in();
+    pair.initiator.send_targets("");
+    let first: usize = std::iter::from_fn(|| pair.initiator.poll_output()).map(|chunk| chunk.len()).sum();
+    assert!(first > 48);
+    pair.initiator.take_cmd_sn();
+    while pair.initiator.cmd_sn() <= pair.initiator.max_cmd_sn() {
+        pair.initiator.take_cmd_sn();
+    }
+    assert_eq!(continued(&mut pair.initiator, 1, 0, b"x"), 0);
+    assert_eq!(pair.initiator.poll_event(), None);
+    assert_eq!(continued(&mut pair.initiator, 2, 0, b"x"), 0);
+    assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("a text response that nobody asked for")));
+}
+
+#[test]
+fn a_logout_that_nobody_asked_for_ends_the_connection() {
+    let mut header = pdu::blank(Opcode::LOGOUT_RESPONSE.0, pdu::FINAL, 1);
+    // Recovery is not supported: the connection stays.
+    header[2] = 2;
+    let expected = Some(Event::ProtocolError("a logout response that nobody asked for"));
+    let mut pair = Pair::logged_in();
+    say(&mut pair.initiator, header, &[]);
+    assert_eq!(pair.initiator.poll_event(), expected);
+    let mut pair = Pair::logged_in();
+    pair.initiator.logout(LogoutReason::REMOVE_FOR_RECOVERY);
+    say(&mut pair.initiator, header, &[]);
+    assert!(matches!(pair.initiator.poll_event(), Some(Event::LoggedOut(_))));
+    say(&mut pair.initiator, header, &[]);
+    assert_eq!(pair.initiator.poll_event(), expected);
+}
+
+/// A target that pinged and did not read had the answers pile up.
+#[test]
+fn pings_without_end_are_given_up_when_the_answers_are_not_read() {
+    let mut header = pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG);
+    header[20..24].copy_from_slice(&9_u32.to_be_bytes());
+    // Those that are read are answered, each with 48 bytes, whatever else is on its way.
+    let mut pair = Pair::logged_in();
+    pair.command(&write10(0, 64), TransferRequest::Out(pattern(32_768)));
+    assert!(say(&mut pair.initiator, header, &[]) > 32_768);
+    for _ in 0..10_000 {
+        assert_eq!(say(&mut pair.initiator, header, &[]), 48);
+    }
+    assert_eq!(pair.initiator.poll_event(), None);
+    let mut output = Output::default();
+    output.push_header(header, Digests::default());
+    let ping = output.next_chunk().unwrap();
+    let mut input = BytesMut::from(&ping.repeat(10_000)[..]);
+    pair.initiator.handle_input(&mut input);
+    let expected = Event::ProtocolError("pings without end, and the answers are not read");
+    assert_eq!(pair.initiator.poll_event(), Some(expected));
+    assert!(std::iter::from_fn(|| pair.initiator.poll_output()).map(|chunk| chunk.len()).sum::<usize>() < 16 << 10);
+}
+
+/// Answers to commands that were given up may come late; nothing is kept of them.
+#[test]
+fn what_answers_nothing_is_passed_over() {
+    let mut pair = Pair::logged_in();
+    for opcode in [Opcode::NOP_IN, Opcode::TASK_MANAGEMENT_RESPONSE, Opcode::SCSI_RESPONSE, Opcode::DATA_IN] {
+        let mut header = pdu::blank(opcode.0, pdu::FINAL, 77);
+        header[20..24].copy_from_slice(&RESERVED_TAG.to_be_bytes());
+        say(&mut pair.initiator, header, &[]);
+    }
+    assert_eq!(pair.initiator.poll_event(), None);
+    assert!(pair.initiator.is_full_feature());
+    let tag = pair.initiator.nop_out(pattern(8));
+    pair.drive();
+    assert_eq!(pair.events, [Event::Pong { initiator_task_tag: tag, data: pattern(8) }]);
 }

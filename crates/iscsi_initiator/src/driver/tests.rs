@@ -1,4 +1,4 @@
-//! A session whose gate closes, or whose target is curt, against a target in the same process.
+//! A session whose gate closes, or whose target is curt or talks without end, against a target in the same process.
 
 use super::STOPPED;
 use crate::cdb;
@@ -6,8 +6,10 @@ use crate::session::{Options, Session, SessionError};
 use crate::url::Url;
 use bytes::{Bytes, BytesMut};
 use iscsi::initiator::TransferRequest;
+use iscsi::pdu::{self, Opcode, RESERVED_TAG};
 use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -44,13 +46,18 @@ impl Directory for Shelf {
 
 /// What the target has seen, and whether it says anything.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     bytes: Cell<u64>,
     commands: Cell<u64>,
     silent: Cell<bool>,
     /// Closes the connection at LOGOUT, without a word.
     curt: Cell<bool>,
+    /// The connection is given to the test, and left here.
+    hand_over: Cell<bool>,
+    handed_over: RefCell<Option<TcpStream>>,
     speak: Notify,
+    /// Data-In by operation code.
+    pub(crate) answers: RefCell<BTreeMap<u8, Vec<u8>>>,
 }
 
 async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
@@ -64,14 +71,21 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
             },
             () = seen.speak.notified() => {}
         }
+        if seen.hand_over.get() {
+            seen.handed_over.replace(Some(stream));
+            return;
+        }
         target.handle_input(Instant::now(), &mut input, &Shelf);
         while let Some(event) = target.poll_event() {
             match event {
                 Event::SessionOpening(_) => assert!(target.accept_session(7)),
                 Event::Command(command) => {
                     seen.commands.set(seen.commands.get() + 1);
-                    let transfer_bytes = command.data_out.len() as u64;
-                    target.respond(command.task, Response { transfer_bytes, ..Response::default() });
+                    let answer = seen.answers.borrow().get(&command.cdb[0]).cloned();
+                    let mut data_in = Bytes::from(answer.unwrap_or_default());
+                    data_in.truncate(command.expected_data_in as usize);
+                    let transfer_bytes = (command.data_out.len() + data_in.len()) as u64;
+                    target.respond(command.task, Response { data_in, transfer_bytes, ..Response::default() });
                 }
                 Event::Logout if seen.curt.get() => return,
                 Event::Logout => target.finish_logout(),
@@ -89,7 +103,7 @@ async fn serve(mut stream: TcpStream, seen: Rc<Seen>) {
 }
 
 /// Runs `test` with a session that is logged in, and what its target has seen.
-fn run<F: Future<Output = ()>>(test: impl FnOnce(Session, Rc<Seen>) -> F) {
+pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce(Session, Rc<Seen>) -> F) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -178,6 +192,62 @@ fn a_target_may_close_the_connection_instead_of_an_answer_to_logout() {
         let (late, end) = futures_util::future::join(write(&session, 512), session.clone().logout()).await;
         assert!(late.is_err() && end.is_err(), "{late:?} {end:?}");
     });
+}
+
+/// The connection of a session that is logged in, without a target.
+async fn taken_over(seen: &Seen) -> TcpStream {
+    seen.hand_over.set(true);
+    seen.speak.notify_one();
+    loop {
+        if let Some(stream) = seen.handed_over.take() {
+            return stream;
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn reason(session: &Session) -> String {
+    let lost = session.inner.check();
+    lost.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+/// A target that pinged and did not read took all memory of the host.
+#[test]
+fn a_target_that_pings_and_does_not_read_loses_the_session() {
+    run(|session, seen| async move {
+        let mut stream = taken_over(&seen).await;
+        let mut ping = pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG);
+        ping[20..24].copy_from_slice(&9_u32.to_be_bytes());
+        // Not too many at once: it is the answers that are too many.
+        let pings = ping.repeat(200);
+        for _ in 0..10_000 {
+            let whole = session.counters().received_bytes + pings.len() as u64;
+            if stream.write_all(&pings).await.is_err() {
+                break;
+            }
+            while session.is_up() && session.counters().received_bytes < whole {
+                tokio::task::yield_now().await;
+            }
+            assert!(session.inner.output.borrow().len() <= super::WRITE_CHUNKS);
+        }
+        assert!(reason(&session).ends_with("pings without end, and the answers are not read"), "{}", reason(&session));
+    });
+}
+
+/// Lists of targets and answers to logouts that nobody asked for were kept for ever.
+#[test]
+fn a_target_that_answers_what_nobody_asked_loses_the_session() {
+    for opcode in [Opcode::TEXT_RESPONSE, Opcode::LOGOUT_RESPONSE] {
+        run(|session, seen| async move {
+            let mut stream = taken_over(&seen).await;
+            let mut header = pdu::blank(opcode.0, pdu::FINAL, 1);
+            header[2] = 2;
+            stream.write_all(&header.repeat(100)).await.unwrap();
+            session.ended().await;
+            assert!(reason(&session).ends_with("that nobody asked for"), "{}", reason(&session));
+            assert!(session.inner.events.borrow().is_empty());
+        });
+    }
 }
 
 #[test]

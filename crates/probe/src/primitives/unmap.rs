@@ -1,6 +1,6 @@
 //! UNMAP: the blocks are free, as GET LBA STATUS says, and read as zeros if LBPRZ says so.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict, pattern, timed, wire_bytes};
 use crate::Subject;
 use crate::scratch::{Scratch, is_unmapped};
 use data_mover::{Device, DeviceError};
@@ -17,7 +17,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     let unmapped = async {
         scratch.write(unit, scratch.at(0), pattern(11, bytes)).await?;
         scratch.note_unmap(scratch.extent(0));
-        let cost = timed(subject, async |_| unit.unmap(&[scratch.extent(0)]).await).await?;
+        let cost = timed(|| wire_bytes(subject), async |_| unit.unmap(&[scratch.extent(0)]).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
     };
     let ((latency, wire_bytes), found) = match unmapped.await {
@@ -36,12 +36,27 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
         Some(false) => "GET LBA STATUS still says mapped",
         None => "the unit has no GET LBA STATUS",
     };
-    let grain = u64::from(limits.unmap_granularity) * u64::from(identity.block_bytes);
-    let grain = if grain == 0 { "no grain told".to_owned() } else { format!("grain {} KiB", grain >> 10) };
+    let grain = grain(u64::from(limits.unmap_granularity) * u64::from(identity.block_bytes));
     let reason = format!("UNMAP, {grain}, LBPRZ={}; {told}", u8::from(unit.reads_zeros()));
     Ok(Verdict {
         latency: Some(latency),
         wire_bytes: Some(wire_bytes),
         ..Verdict::new(Primitive::Unmap, Status::Supported, reason)
     })
+}
+
+/// What the unit frees at once.
+fn grain(bytes: u64) -> String {
+    if bytes == 0 { "no grain told".to_owned() } else { format!("grain {}", size::format(bytes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grain;
+
+    #[test]
+    fn a_grain_of_one_block_is_not_nothing() {
+        let all = [0, 512, 4096, 1 << 20].map(grain);
+        assert_eq!(all, ["no grain told", "grain 512 B", "grain 4 KiB", "grain 1 MiB"]);
+    }
 }

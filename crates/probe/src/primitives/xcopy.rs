@@ -1,6 +1,6 @@
 //! EXTENDED COPY: the destination holds what the source held, and the data was not on the wire.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict, pattern, timed, wire_bytes};
 use crate::Subject;
 use crate::scratch::Scratch;
 use data_mover::{CopyDescriptor, Device, DeviceError};
@@ -21,7 +21,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
         scratch.write(unit, scratch.at(0), data.clone()).await?;
         scratch.write(unit, scratch.at(1), pattern(8, data.len())).await?;
         scratch.note(scratch.at(1), &data);
-        let cost = timed(subject, async |_| unit.extended_copy(&naa, &[segment]).await).await?;
+        let cost = timed(|| wire_bytes(subject), async |_| unit.extended_copy(&naa, &[segment]).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(1)).await?))
     };
     let ((latency, wire_bytes), found) = match copied.await {

@@ -1,6 +1,6 @@
 //! WRITE SAME of zeros: reads back as zeros.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict, pattern, timed, wire_bytes};
 use crate::Subject;
 use crate::scratch::Scratch;
 use data_mover::{Device, DeviceError};
@@ -11,7 +11,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
     let zeroed = async {
         scratch.write(unit, scratch.at(0), pattern(9, bytes)).await?;
         scratch.note(scratch.at(0), &vec![0; bytes].into());
-        let cost = timed(subject, async |_| unit.write_zeros(scratch.extent(0), true).await).await?;
+        let cost = timed(|| wire_bytes(subject), async |_| unit.write_zeros(scratch.extent(0), true).await).await?;
         Ok::<_, DeviceError>((cost, unit.read(scratch.extent(0)).await?))
     };
     let ((latency, wire_bytes), found) = match zeroed.await {
