@@ -314,3 +314,25 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     let no_lun = fixture.try_run(&["probe", &url.replace("/0", "/77")]);
     assert_eq!(no_lun.status.code(), Some(3), "{no_lun:?}");
 }
+
+/// Nobody ever broke the reservation of a host that hangs.
+#[test]
+fn a_reservation_that_stands_is_broken_and_its_owner_hears_of_it_before_it_writes() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    run(async {
+        let (hangs, lives) = (unit(&fixture, "v1", "one").await, unit(&fixture, "v1", "two").await);
+        let (old, new) = (bytes::Bytes::from(vec![0; 512]), pattern(1, 512));
+        hangs.reserve().await.unwrap();
+        assert_eq!(hangs.read_reserved(data_mover::Extent { lba: 9, blocks: 1 }).await.unwrap(), old);
+        let mover = mover(Settings::off());
+        let began = std::time::Instant::now();
+        assert!(mover.update(&*lives, 9, &old, &new).await.unwrap());
+        assert!((5..15).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+        assert_eq!(mover.tally().reservations_broken, 1);
+        // It wakes up. Without the unit attention it would write what it made of the old content.
+        let late = hangs.write_reserved(9, pattern(2, 512)).await;
+        assert_eq!(late, Err(data_mover::DeviceError::ReservationConflict));
+        assert_eq!(hangs.read(data_mover::Extent { lba: 9, blocks: 1 }).await.unwrap(), new);
+    });
+}
