@@ -253,9 +253,11 @@ impl<C: Catalog + 'static> Control<C> {
     ) -> Result<(), ControlError> {
         self.catalog.commit(catalog_changes).await.map_err(|error| self.pool_error(error))?;
         apply(&mut self.directory.borrow_mut());
-        let directory = self.directory();
         for change in published {
-            self.live.publish(change, &directory);
+            self.live.publish(change, &self.directory());
+        }
+        if !published.is_empty() {
+            self.live.settled().await;
         }
         Ok(())
     }

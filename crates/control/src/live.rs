@@ -4,6 +4,7 @@
 //! volume does not touch the data path.
 
 use crate::Directory;
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,11 @@ use uuid::Uuid;
 pub trait Live {
     /// Something changed and is durable. `directory` is the state after the change; it is the same for all changes of one commit.
     fn publish(&self, change: &Change, directory: &Directory);
+    /// Clears what hosts have under way on a volume, whose content is about to become another at once. Ready when none of it has an effect any more.
+    fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()>;
+    /// Ready when nothing has an effect any more that hosts may not do since the changes which were published: what they had under way on volumes that were
+    /// taken from them, or rolled back.
+    fn settled(&self) -> LocalBoxFuture<'static, ()>;
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> Vec<SessionInfo>;
     /// Drops a session and its connections. False when there is none of that number.

@@ -362,6 +362,14 @@ impl Live for MemoryLive {
         self.published.borrow_mut().push(change.clone());
     }
 
+    fn clear(&self, _volume: ObjectId) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn settled(&self) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     fn sessions(&self) -> Vec<SessionInfo> {
         self.sessions.borrow().clone()
     }

@@ -47,6 +47,8 @@ impl<C: Catalog + 'static> Control<C> {
         changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
         let apply = |directory: &mut Directory| directory.snapshots.extend(kept.map(|record| (record.id, record)));
         let published = [Change::VolumeRolledBack { object: volume.object, size_bytes }];
+        // Steps of a copy that began before would land after it.
+        self.live.clear(volume.object).await;
         self.commit(changes, apply, &published).await?;
         self.volume_reply(volume, false).await
     }

@@ -113,7 +113,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// Recomputes what a nexus sees. Unit attentions that wait on what it goes on seeing are kept.
+    /// Recomputes what a nexus sees. Unit attentions that wait on a logical unit are kept: at another LUN too, and until the nexus sees it again.
     pub(crate) fn refresh_view(&self, nexus: &Nexus<D>, announce: bool) {
         let luns = self.luns_of(&nexus.initiator);
         let old = nexus.view();
@@ -126,7 +126,12 @@ impl<D: BlockDevice> ScsiTarget<D> {
             let same_lun = old.binary_search_by_key(&lun, |path| path.lun).ok().and_then(|index| old.get(index));
             let kept = same_lun.filter(|path| Rc::ptr_eq(&path.unit, unit));
             changed |= kept.is_none();
-            view.push(kept.cloned().unwrap_or_else(|| Rc::new(ItlNexus::new(lun, Rc::clone(unit)))));
+            let path = kept.cloned().unwrap_or_else(|| {
+                let elsewhere = old.iter().find(|path| Rc::ptr_eq(&path.unit, unit));
+                let attentions = elsewhere.map_or_else(|| nexus.take_aside(unit), |path| path.take_attentions());
+                Rc::new(ItlNexus::new(lun, Rc::clone(unit), attentions))
+            });
+            view.push(path);
         }
         changed |= view.len() != old.len();
         if !changed {
@@ -136,6 +141,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         for path in &old {
             if !visible.contains(&path.unit.volume) {
                 path.unit.forget(nexus.id);
+                nexus.put_aside(path);
             }
         }
         if announce {

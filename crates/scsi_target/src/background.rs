@@ -2,6 +2,7 @@
 //!
 //! The target has no runtime: whoever owns it polls [`ScsiTarget::run_background`] beside the commands.
 
+use crate::abort::AbortFlag;
 use crate::command::Command;
 use crate::commands::{extended_copy, populate_token, write_using_token};
 use crate::copies::Running;
@@ -22,7 +23,7 @@ use std::task::{Poll, Waker};
 
 /// What is to be done.
 pub(crate) enum Work<D> {
-    ExtendedCopy(extended_copy::ParameterList),
+    ExtendedCopy(extended_copy::Request<D>),
     PopulateToken(populate_token::Request),
     WriteUsingToken(write_using_token::Request<D>),
 }
@@ -33,6 +34,8 @@ struct Job<D> {
     unit: Rc<LogicalUnit<D>>,
     command: &'static Command,
     cdb: Cdb,
+    abort: AbortFlag,
+    renewals: u64,
     running: Running,
     work: Work<D>,
 }
@@ -64,9 +67,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
             return Err(Fault::InsufficientResources);
         }
         let nexus = self.nexuses.borrow().get(call.nexus.id).ok_or(Fault::LogicalUnitNotSupported)?;
-        let unit = self.unit(call.unit.volume).ok_or(Fault::LogicalUnitNotSupported)?;
+        let path = nexus.find(|unit| std::ptr::eq(unit, call.unit)).ok_or(Fault::LogicalUnitNotSupported)?;
+        let unit = Rc::clone(&path.unit);
         running.goes_to_background();
-        let job = Job { nexus, unit, command: call.command, cdb: call.cdb, running, work };
+        let (command, cdb, abort) = (call.command, call.cdb, call.request.abort.clone());
+        let job = Job { nexus, unit, command, cdb, abort, renewals: call.renewals, running, work };
         self.background.count.set(self.background.count.get() + 1);
         self.background.queue.borrow_mut().push_back(job);
         if let Some(waker) = self.background.waker.take() {
@@ -95,20 +100,22 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     async fn work(&self, job: Job<D>) {
-        let Job { nexus, unit, command, cdb, running, work } = job;
+        let Job { nexus, unit, command, cdb, abort, renewals, running, work } = job;
         let request = Request {
             cdb: cdb.0,
             data_out: Default::default(),
             expected_data_in: 0,
             expected_data_out: 0,
             attribute: TaskAttribute::Simple,
+            abort,
         };
         // The command has been answered: it is no longer in the task set.
         let place = RefCell::new(None);
-        let aborts_before = nexus.aborts.count();
-        let call = Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, aborts_before, place };
+        let call = Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, renewals, place };
         let (keep, result) = match work {
-            Work::ExtendedCopy(list) => (list.keeps_results(), extended_copy::copy(&call, &list, Some(&running)).await),
+            Work::ExtendedCopy(request) => {
+                (request.keeps_results(), extended_copy::copy(&call, &request, Some(&running)).await)
+            }
             Work::PopulateToken(request) => (true, populate_token::populate(&call, request, &running).await),
             Work::WriteUsingToken(request) => (true, write_using_token::write(&call, &request, &running).await),
         };
@@ -119,19 +126,20 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Ends what an I_T nexus has running in the background, and waits until it can have no effect any more. To be called before
     /// [`Self::detach_nexus`] and when the tasks of the nexus are aborted.
     pub async fn stop_background_of(&self, nexus: NexusId) {
-        let nexus = self.nexuses.borrow().get(nexus);
-        if let Some(nexus) = nexus {
-            nexus.copies.stop_background().await;
+        let ending = self.nexuses.borrow().get(nexus).map(|nexus| nexus.copies.abort_background(None));
+        if let Some(ending) = ending {
+            ending.ended().await;
         }
     }
 
-    /// The same for every nexus that sees a volume: a reset.
-    pub async fn stop_background_on(&self, volume: VolumeId) {
+    /// The same for what was received on one logical unit, from these nexuses or (a reset) from all. Copies that only read or write there are others'
+    /// business.
+    pub async fn stop_background_on(&self, volume: VolumeId, of: Option<&[NexusId]>) {
         let nexuses = self.nexuses.borrow().all();
-        for nexus in nexuses {
-            if nexus.find(|unit| unit.volume == volume).is_some() {
-                nexus.copies.stop_background().await;
-            }
+        let concerned = nexuses.iter().filter(|nexus| of.is_none_or(|of| of.contains(&nexus.id)));
+        let ending: Vec<_> = concerned.map(|nexus| nexus.copies.abort_background(Some(volume))).collect();
+        for ending in ending {
+            ending.ended().await;
         }
     }
 

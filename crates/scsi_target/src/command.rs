@@ -214,6 +214,14 @@ impl Command {
         if harmless { Access::Condition } else { self.access }
     }
 
+    /// Whether a reservation waits for the whole of the command. A sanitize operation waits for those before it, so its own command is not one of
+    /// them; copies ask anew at each step, and are waited for step by step.
+    pub const fn is_write_in_flight(&self) -> bool {
+        let by_itself =
+            matches!(self.operation, Operation::Sanitize | Operation::ExtendedCopy | Operation::WriteUsingToken);
+        matches!(self.access, Access::Write) && !by_itself
+    }
+
     /// Whether the command is executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): those that tell about the device server
     /// itself, and SANITIZE, which decides for itself.
     pub const fn works_while_sanitizing(&self) -> bool {

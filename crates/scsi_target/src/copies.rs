@@ -1,7 +1,9 @@
 //! Third-party copy operations of an I_T nexus: which list identifiers are in use, how far each operation is, how it ended, and what is kept
 //! of it for RECEIVE COPY RESULTS (SPC-4 §5.16.4). List identifiers of one byte and of four name the same operations.
 
+use crate::abort::AbortFlag;
 use crate::sense::{self, Fault};
+use block::VolumeId;
 use scsi::rod_token::TOKEN_BYTES;
 use scsi::third_party_copy::{CopyStatus, OperationInformation, OperationStatus, TransferCountUnits};
 use std::cell::{Cell, RefCell};
@@ -31,12 +33,22 @@ struct Held {
     discarded: bool,
 }
 
-/// One operation.
+/// What an operation is.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    /// Service action of its command.
+    pub service_action: u8,
+    pub units: TransferCountUnits,
+    /// The logical unit that received the command: whose reset ends the operation.
+    pub received_on: VolumeId,
+    /// Its command's: who aborts the one aborts the other.
+    pub abort: AbortFlag,
+}
+
+/// One operation, and how far it is.
 #[derive(Debug)]
 pub(crate) struct CopyRecord {
-    /// Service action of its command.
-    service_action: u8,
-    units: TransferCountUnits,
+    operation: Operation,
     state: Cell<State>,
     segments: Cell<u16>,
     transferred: Cell<u64>,
@@ -45,7 +57,6 @@ pub(crate) struct CopyRecord {
     failure: RefCell<Option<(u8, Vec<u8>)>>,
     held: RefCell<Held>,
     token: RefCell<Option<Box<[u8; TOKEN_BYTES]>>>,
-    abort: Cell<bool>,
     waiting: RefCell<Vec<Waker>>,
 }
 
@@ -61,7 +72,7 @@ impl CopyRecord {
             State::Completed => CopyStatus::Completed,
             State::Failed | State::Terminated => CopyStatus::Failed,
         };
-        let blocks = self.units == TransferCountUnits::LogicalBlocks;
+        let blocks = self.operation.units == TransferCountUnits::LogicalBlocks;
         let bytes = self.transferred.get().saturating_mul(if blocks { crate::invocation::BLOCK } else { 1 });
         scsi::third_party_copy::copy_status(status, self.held.borrow().discarded, self.segments.get(), bytes)
     }
@@ -71,7 +82,7 @@ impl CopyRecord {
         let failure = self.failure.borrow();
         let (completion_status, sense) = failure.as_ref().map_or((0, &[][..]), |(status, sense)| (*status, sense));
         let information = OperationInformation {
-            service_action: self.service_action,
+            service_action: self.operation.service_action,
             status: match self.state.get() {
                 State::Running { background: false } => OperationStatus::InForeground,
                 State::Running { background: true } => OperationStatus::InBackground,
@@ -83,7 +94,7 @@ impl CopyRecord {
             operations: self.operations.get(),
             completion_status,
             sense,
-            units: self.units,
+            units: self.operation.units,
             transfer_count: self.transferred.get(),
             segments: self.segments.get(),
         };
@@ -101,12 +112,17 @@ impl CopyRecord {
         token.as_deref().copied().filter(|_| self.state.get() == State::Completed)
     }
 
-    /// Takes the held data of an operation that has ended; `None` while it runs. Once taken it is gone.
-    pub fn take_held(&self) -> Option<Vec<u8>> {
+    /// The held data of an operation that has ended; `None` while it runs.
+    pub fn held(&self) -> Option<Vec<u8>> {
         if self.is_running() {
             return None;
         }
-        Some(std::mem::take(&mut self.held.borrow_mut().data))
+        Some(self.held.borrow().data.clone())
+    }
+
+    /// Forgets the held data: it was returned.
+    pub fn discard_held(&self) {
+        self.held.borrow_mut().data = Vec::new();
     }
 
     /// Waits until the operation has ended.
@@ -164,13 +180,7 @@ pub(crate) struct Running {
 
 impl Copies {
     /// Starts an operation; at most `limit` run at once.
-    pub fn start(
-        &self,
-        list_id: u32,
-        service_action: u8,
-        units: TransferCountUnits,
-        limit: usize,
-    ) -> Result<Running, Fault> {
+    pub fn start(&self, list_id: u32, operation: Operation, limit: usize) -> Result<Running, Fault> {
         let mut records = self.0.borrow_mut();
         if records.by_id.get(&list_id).is_some_and(|record| record.is_running()) {
             return Err(Fault::ListIdInUse { list_id });
@@ -180,8 +190,7 @@ impl Copies {
         }
         records.remove(list_id);
         let record = Rc::new(CopyRecord {
-            service_action,
-            units,
+            operation,
             state: Cell::new(State::Running { background: false }),
             segments: Cell::new(0),
             transferred: Cell::new(0),
@@ -189,7 +198,6 @@ impl Copies {
             failure: RefCell::new(None),
             held: RefCell::default(),
             token: RefCell::new(None),
-            abort: Cell::new(false),
             waiting: RefCell::default(),
         });
         records.by_id.insert(list_id, Rc::clone(&record));
@@ -220,29 +228,34 @@ impl Copies {
     /// Ends an operation that runs and waits until it has; false when there is none.
     pub async fn abort(&self, list_id: u32) -> bool {
         let Some(record) = self.get(list_id).filter(|record| record.is_running()) else { return false };
-        record.abort.set(true);
+        record.operation.abort.abort();
         record.ended().await;
         true
     }
 
-    /// Tells the operations in the background to end; they do so at their next step.
-    pub fn abort_background(&self) {
-        for record in self.in_background() {
-            record.abort.set(true);
+    /// Tells the operations in the background to end, those that one logical unit has received or all; they do so at their next step.
+    pub fn abort_background(&self, received_on: Option<VolumeId>) -> Ending {
+        let concerned = |record: &&Rc<CopyRecord>| {
+            record.state.get() == State::Running { background: true }
+                && received_on.is_none_or(|volume| volume == record.operation.received_on)
+        };
+        let records: Vec<_> = self.0.borrow().by_id.values().filter(concerned).cloned().collect();
+        for record in &records {
+            record.operation.abort.abort();
         }
+        Ending(records)
     }
+}
 
-    /// Ends the operations in the background and waits until they have.
-    pub async fn stop_background(&self) {
-        self.abort_background();
-        for record in self.in_background() {
+/// Operations that were told to end.
+pub(crate) struct Ending(Vec<Rc<CopyRecord>>);
+
+impl Ending {
+    /// Waits until they have ended: they have no effect any more.
+    pub async fn ended(self) {
+        for record in self.0 {
             record.ended().await;
         }
-    }
-
-    fn in_background(&self) -> Vec<Rc<CopyRecord>> {
-        let background = |record: &&Rc<CopyRecord>| record.state.get() == State::Running { background: true };
-        self.0.borrow().by_id.values().filter(background).cloned().collect()
     }
 }
 
@@ -250,11 +263,6 @@ impl Running {
     /// The command that started the operation has its answer.
     pub fn goes_to_background(&self) {
         self.record.state.set(State::Running { background: true });
-    }
-
-    /// `Fault::TaskAborted` when the operation has to end.
-    pub fn check_abort(&self) -> Result<(), Fault> {
-        if self.record.abort.get() { Err(Fault::TaskAborted) } else { Ok(()) }
     }
 
     /// Counts what was transferred, in the operation's units.
@@ -332,8 +340,18 @@ impl Drop for Running {
 mod tests {
     use super::*;
 
+    fn begin(copies: &Copies, list_id: u32, limit: usize) -> Result<Running, Fault> {
+        let operation = Operation {
+            service_action: 0,
+            units: TransferCountUnits::Bytes,
+            received_on: VolumeId(1),
+            abort: AbortFlag::default(),
+        };
+        copies.start(list_id, operation, limit)
+    }
+
     fn start(copies: &Copies, list_id: u32) -> Running {
-        copies.start(list_id, 0, TransferCountUnits::Bytes, 10).expect("there is room")
+        begin(copies, list_id, 10).expect("there is room")
     }
 
     #[test]
@@ -345,13 +363,12 @@ mod tests {
             running.finish(true, Ok(()));
         }
         assert!(copies.get(35).is_none() && copies.get(36).is_some());
-        let held: Vec<_> =
-            (36..100).filter_map(|id| copies.get(id)?.take_held()).filter(|data| data.len() == 10).collect();
+        let held: Vec<_> = (36..100).filter_map(|id| copies.get(id)?.held()).filter(|data| data.len() == 10).collect();
         assert_eq!(held.len(), HOLDING);
         assert!(copies.get(36).is_some_and(|record| record.held.borrow().discarded));
         let running: Vec<_> = (0..10).map(|list_id| start(&copies, list_id)).collect();
-        assert!(matches!(copies.start(50, 0, TransferCountUnits::Bytes, 10), Err(Fault::InsufficientResources)));
-        assert!(matches!(copies.start(5, 0, TransferCountUnits::Bytes, 99), Err(Fault::ListIdInUse { list_id: 5 })));
+        assert!(matches!(begin(&copies, 50, 10), Err(Fault::InsufficientResources)));
+        assert!(matches!(begin(&copies, 5, 99), Err(Fault::ListIdInUse { list_id: 5 })));
         drop(running);
         assert!(copies.get(5).is_none());
     }

@@ -1,6 +1,8 @@
 //! A command on its way through the device server: what comes in, what goes out, and what a command's code can reach.
 
+use crate::abort::AbortFlag;
 use crate::command::Command;
+use crate::copies::{self, Running};
 use crate::logical_unit::{BlockRange, LogicalUnit};
 use crate::nexus::Nexus;
 use crate::offload::OffloadWork;
@@ -9,6 +11,7 @@ use crate::target::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard};
 use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
 use bytes::Bytes;
+use scsi::third_party_copy::TransferCountUnits;
 use scsi::{Cdb, FieldPointer, FixedSense};
 use std::cell::RefCell;
 
@@ -28,6 +31,8 @@ pub struct Request {
     pub expected_data_out: u32,
     /// Task attribute.
     pub attribute: TaskAttribute,
+    /// Set when the command is aborted.
+    pub abort: AbortFlag,
 }
 
 /// What stood at a LUN when a command came for it: the command is for that, although it is executed when its Data-Out is there.
@@ -102,8 +107,8 @@ pub(crate) struct Invocation<'a, D> {
     pub command: &'static Command,
     pub cdb: Cdb,
     pub request: Request,
-    /// [`Nexus::aborts`] when the command began.
-    pub aborts_before: u64,
+    /// [`LogicalUnit::renewals`] when the command began.
+    pub renewals: u64,
     /// Its place in the order of the logical unit's commands.
     pub place: RefCell<Option<TaskGuard>>,
 }
@@ -121,6 +126,36 @@ impl<D> Invocation<'_, D> {
 
     pub fn volume(&self) -> VolumeId {
         self.unit.volume
+    }
+
+    /// To be asked before each step of a command that has several, with nothing awaited between this and the step: the time since the command was admitted
+    /// may be long.
+    ///
+    /// * `TaskAborted`: the command was aborted.
+    /// * `LogicalUnitNotSupported`: the nexus does not see the logical unit any more.
+    /// * `SanitizeInProgress`, `SanitizeFailed`: it is being sanitized.
+    /// * COMMANDS CLEARED BY DEVICE SERVER: its content is another one since, by a roll-back or a sanitize operation.
+    pub fn check_step(&self) -> Result<(), Fault> {
+        if self.request.abort.is_set() {
+            return Err(Fault::TaskAborted);
+        }
+        if !self.nexus.sees(self.unit) {
+            return Err(Fault::LogicalUnitNotSupported);
+        }
+        self.unit.sanitize.check()?;
+        self.unit.check_renewals(self.renewals)
+    }
+
+    /// Begins a third-party copy operation, which this command may leave to the background.
+    pub fn start_copy(&self, list_id: u32, units: TransferCountUnits) -> Result<Running, Fault> {
+        let operation = copies::Operation {
+            service_action: self.command.service_action.unwrap_or_default(),
+            units,
+            received_on: self.unit.volume,
+            abort: self.request.abort.clone(),
+        };
+        let limit = usize::from(self.target.limits.copy.maximum_concurrent_copies);
+        self.nexus.copies.start(list_id, operation, limit)
     }
 
     /// FUA of a READ, WRITE or COMPARE AND WRITE (bit 3 of byte 1; 6-byte CDBs have none).

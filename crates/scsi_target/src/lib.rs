@@ -10,7 +10,7 @@
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
-mod aborts;
+mod abort;
 mod access;
 mod background;
 mod command;
@@ -35,6 +35,7 @@ mod tests;
 mod thresholds;
 mod tokens;
 
+pub use abort::AbortFlag;
 pub use access::{AccessError, Grant};
 pub use invocation::{Arrival, Request, Response};
 pub use limits::{Limits, TokenLimits};

@@ -12,7 +12,7 @@ use crate::task_set::{ExtentLocks, TaskSet};
 use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
-use scsi::{Cdb, FieldPointer};
+use scsi::{AdditionalSense, Cdb, FieldPointer};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -139,6 +139,16 @@ pub(crate) struct LogicalUnit<D> {
     /// Commands of any kind at work.
     pub in_flight: Cell<u64>,
     offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
+}
+
+impl<D> LogicalUnit<D> {
+    /// COMMANDS CLEARED BY DEVICE SERVER for a command that began when the content had been renewed so often, if it was since.
+    pub fn check_renewals(&self, then: u64) -> Result<(), Fault> {
+        if self.renewals.get() == then {
+            return Ok(());
+        }
+        Err(Fault::UnitAttention(AdditionalSense::COMMANDS_CLEARED_BY_DEVICE_SERVER))
+    }
 }
 
 impl<D: BlockDevice> LogicalUnit<D> {

@@ -1,7 +1,6 @@
 //! I_T nexuses: an initiator port that is logged in through a target port, with the logical units it sees and the unit attentions
 //! that wait for it on each (the I_T_L nexus, SAM-5 §4.8).
 
-use crate::aborts::Aborts;
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
 use crate::persistent_reservations::NexusName;
@@ -10,7 +9,7 @@ use scsi::target_port_groups::AccessState;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 /// Names an attached I_T nexus. Never reused while the target lives.
@@ -42,8 +41,14 @@ pub(crate) struct ItlNexus<D> {
 }
 
 impl<D> ItlNexus<D> {
-    pub fn new(lun: LogicalUnitNumber, unit: Rc<LogicalUnit<D>>) -> Self {
-        Self { lun, unit, attentions: RefCell::default() }
+    /// `attentions` wait already.
+    pub fn new(lun: LogicalUnitNumber, unit: Rc<LogicalUnit<D>>, attentions: VecDeque<AdditionalSense>) -> Self {
+        Self { lun, unit, attentions: RefCell::new(attentions) }
+    }
+
+    /// Takes every unit attention.
+    pub fn take_attentions(&self) -> VecDeque<AdditionalSense> {
+        self.attentions.take()
     }
 
     /// Queues a unit attention, unless the same one waits already. A reset goes first.
@@ -80,6 +85,9 @@ impl<D> ItlNexus<D> {
     }
 }
 
+/// Unit attentions of a logical unit that is out of sight.
+type PutAside<D> = (Weak<LogicalUnit<D>>, VecDeque<AdditionalSense>);
+
 /// An attached I_T nexus.
 #[derive(Debug)]
 pub(crate) struct Nexus<D> {
@@ -89,10 +97,11 @@ pub(crate) struct Nexus<D> {
     pub relative_target_port: u16,
     /// By LUN, ascending.
     view: RefCell<Vec<Rc<ItlNexus<D>>>>,
+    /// Unit attentions of logical units that it does not see now: they wait until it does again.
+    put_aside: RefCell<Vec<PutAside<D>>>,
     pub copies: Copies,
     /// What a registration of this nexus belongs to; `None` when the initiator port has no name by which it could be found again.
     pub name: Option<NexusName>,
-    pub aborts: Aborts,
     /// State of the port's group, where every command looks.
     pub access_state: Cell<AccessState>,
     /// The transport can carry QUERY TASK and its kin.
@@ -117,9 +126,31 @@ impl<D> Nexus<D> {
         self.view.borrow().iter().find(|path| wanted(&path.unit)).cloned()
     }
 
+    /// Whether the nexus sees this very logical unit, at whatever LUN.
+    pub fn sees(&self, unit: &LogicalUnit<D>) -> bool {
+        self.view.borrow().iter().any(|path| std::ptr::eq(&*path.unit, unit))
+    }
+
     /// Puts a new view in place; `view` is ascending by LUN.
     pub fn set_view(&self, view: Vec<Rc<ItlNexus<D>>>) {
         self.view.replace(view);
+    }
+
+    /// Keeps the unit attentions of a logical unit that the nexus does not see any more.
+    pub fn put_aside(&self, path: &ItlNexus<D>) {
+        let mut put_aside = self.put_aside.borrow_mut();
+        put_aside.retain(|(unit, _)| unit.strong_count() > 0);
+        let attentions = path.take_attentions();
+        if !attentions.is_empty() {
+            put_aside.push((Rc::downgrade(&path.unit), attentions));
+        }
+    }
+
+    /// Gives back what was put aside of a logical unit.
+    pub fn take_aside(&self, unit: &Rc<LogicalUnit<D>>) -> VecDeque<AdditionalSense> {
+        let mut put_aside = self.put_aside.borrow_mut();
+        let at = put_aside.iter().position(|(other, _)| std::ptr::eq(other.as_ptr(), Rc::as_ptr(unit)));
+        at.map(|at| put_aside.swap_remove(at).1).unwrap_or_default()
     }
 
     pub fn info(&self) -> NexusInfo {
@@ -162,9 +193,9 @@ impl<D> NexusTable<D> {
                 initiator: Arc::from(initiator),
                 relative_target_port,
                 view: RefCell::default(),
+                put_aside: RefCell::default(),
                 copies: Copies::default(),
                 name,
-                aborts: Aborts::default(),
                 access_state: Cell::default(),
                 query_functions: Cell::new(false),
             })

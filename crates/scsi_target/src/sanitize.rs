@@ -10,18 +10,16 @@
 //! the pattern: a thin volume stays thin. Neither reaches what belongs to others: snapshots and clones keep what they share with the volume.
 //! There is no cryptographic erase, because content is not encrypted.
 
+use crate::abort::AbortFlag;
 use crate::logical_unit::LogicalUnit;
-use crate::nexus::NexusId;
 use crate::persistent_reservations::StoreError;
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
 use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent, VolumeId};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use scsi::LogicalUnitNumber;
 use scsi::sanitize::Overwrite;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -101,8 +99,6 @@ struct Running {
     progress: Cell<u16>,
     /// Set at the end: whether it succeeded.
     ended: Cell<Option<bool>>,
-    /// I_T nexuses whose SANITIZE command does not wait any more.
-    aborted: RefCell<BTreeSet<NexusId>>,
     waiting: RefCell<Vec<Waker>>,
 }
 
@@ -115,7 +111,6 @@ impl Running {
             next: Cell::new(0),
             progress: Cell::new(0),
             ended: Cell::new(None),
-            aborted: RefCell::default(),
             waiting: RefCell::default(),
         }
     }
@@ -172,26 +167,18 @@ impl Sanitize {
             running.end(false);
         }
     }
-
-    /// The SANITIZE command of a nexus, if there is one, does not wait any more.
-    fn stop_waiting(&self, nexus: NexusId) {
-        if let Some(running) = self.running() {
-            running.aborted.borrow_mut().insert(nexus);
-            running.wake();
-        }
-    }
 }
 
 /// An operation that has begun: for the command that wants to know how it ends.
 pub(crate) struct Begun(Rc<Running>);
 
 impl Begun {
-    /// Waits for the end, or until the tasks of the nexus were aborted, which the operation does not care about.
-    pub async fn ended(&self, nexus: NexusId) -> Result<(), Fault> {
+    /// Waits for the end, or until the command was aborted, which the operation does not care about.
+    pub async fn ended(&self, abort: &AbortFlag) -> Result<(), Fault> {
         poll_fn(|context| match self.0.ended.get() {
             Some(true) => Poll::Ready(Ok(())),
             Some(false) => Poll::Ready(Err(Fault::SanitizeFailed)),
-            None if self.0.aborted.borrow().contains(&nexus) => {
+            None if abort.is_set_or_wakes(context.waker()) => {
                 Poll::Ready(Err(Fault::SanitizeInProgress { progress: self.0.progress.get() }))
             }
             None => {
@@ -224,18 +211,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
         };
         unit.sanitize.0.replace(state);
         true
-    }
-
-    /// Tells the SANITIZE command that a nexus has at this LUN, if any, that it was aborted: it ends without waiting for its operation, which goes on. The
-    /// transport calls this before it waits for tasks to end.
-    pub fn sanitize_command_aborted(&self, nexus: NexusId, lun: [u8; 8]) {
-        let lun = LogicalUnitNumber::decode(lun);
-        let nexus = self.nexuses.borrow().get(nexus);
-        if let (Some(nexus), Some(lun)) = (nexus, lun)
-            && let Some(path) = nexus.at(lun)
-        {
-            path.unit.sanitize.stop_waiting(nexus.id);
-        }
     }
 
     /// Begins an operation: nothing but the answers about it is executed from now on. When it cannot be kept, nothing has happened.

@@ -2,7 +2,7 @@
 
 use crate::access::Access as AccessEntry;
 use crate::background::Background;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::commands;
 use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
 use crate::limits::Limits;
@@ -24,6 +24,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::task::Poll;
 
 /// Time, for latencies and the refusal log.
 pub trait Clock {
@@ -57,17 +58,6 @@ pub struct TargetOptions {
     pub refusal_log_entries: usize,
     /// Random bytes that no other run has, with which ROD tokens are authenticated.
     pub token_key: [u8; 32],
-}
-
-/// What has become of the logical unit of a command since it came.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SinceArrival {
-    /// Nothing.
-    Same,
-    /// All of its content is other content.
-    Renewed,
-    /// It does not stand there any more.
-    Moved,
 }
 
 /// A SCSI target device over block devices of type `D`. Used from one thread.
@@ -255,7 +245,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub fn detach_nexus(&self, nexus: NexusId) {
         let removed = self.nexuses.borrow_mut().remove(nexus);
         if let Some(removed) = removed {
-            removed.copies.abort_background();
+            let _they_end_at_their_next_step = removed.copies.abort_background(None);
             for unit in self.units.borrow().values() {
                 unit.forget(nexus);
             }
@@ -318,28 +308,12 @@ impl<D: BlockDevice> ScsiTarget<D> {
     ///
     /// * LOGICAL UNIT NOT SUPPORTED, when something else stands there by now.
     /// * COMMANDS CLEARED BY DEVICE SERVER for Data-Out that was sent before a sanitize operation began, or a roll-back.
+    #[expect(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
     pub fn execute_arrived(
         &self,
         nexus: NexusId,
         lun: [u8; 8],
         arrival: Arrival,
-        request: Request,
-    ) -> impl Future<Output = Response> {
-        let now = self.arrival(nexus, lun);
-        let since = match () {
-            () if now.volume != arrival.volume => SinceArrival::Moved,
-            () if now.renewals != arrival.renewals => SinceArrival::Renewed,
-            () => SinceArrival::Same,
-        };
-        self.perform(nexus, lun, since, request)
-    }
-
-    #[expect(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
-    fn perform(
-        &self,
-        nexus: NexusId,
-        lun: [u8; 8],
-        since: SinceArrival,
         request: Request,
     ) -> impl Future<Output = Response> {
         async move {
@@ -348,7 +322,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             let Some(nexus) = nexus else { return Self::failure(&Fault::LogicalUnitNotSupported, 0) };
             let lun = LogicalUnitNumber::decode(lun);
             let path = lun.and_then(|lun| nexus.at(lun));
-            if since == SinceArrival::Moved {
+            if path.as_ref().map(|path| path.unit.volume) != arrival.volume {
                 return Self::failure(&Fault::LogicalUnitNotSupported, 0);
             }
             let Some(path) = path else {
@@ -363,7 +337,17 @@ impl<D: BlockDevice> ScsiTarget<D> {
             // Before anything that awaits: places are taken in the order in which commands come.
             let (place, turn) = path.unit.task_set.enter(request.attribute);
             if !matches!(turn, Wait::Now) {
-                Box::pin(poll_fn(move |context| turn.poll(context))).await;
+                let abort = request.abort.clone();
+                Box::pin(poll_fn(move |context| {
+                    if abort.is_set_or_wakes(context.waker()) { Poll::Ready(()) } else { turn.poll(context) }
+                }))
+                .await;
+                if request.abort.is_set() {
+                    return Self::failure(&Fault::TaskAborted, 0);
+                }
+                if !nexus.sees(&path.unit) {
+                    return Self::failure(&Fault::LogicalUnitNotSupported, 0);
+                }
             }
             let command = Command::find(&cdb);
             let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
@@ -380,9 +364,10 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 Ok(command) => command,
                 Err(fault) => return Self::failure(&fault, 0),
             };
-            if since == SinceArrival::Renewed && command.data == DataDirection::Out {
-                let cleared = AdditionalSense::COMMANDS_CLEARED_BY_DEVICE_SERVER;
-                return Self::failure(&Fault::UnitAttention(cleared), 0);
+            if command.data == DataDirection::Out
+                && let Err(fault) = path.unit.check_renewals(arrival.renewals)
+            {
+                return Self::failure(&fault, 0);
             }
             let _in_flight = path.unit.enter();
             let direction = match command.operation {
@@ -441,12 +426,10 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
-        // A sanitize operation waits for those before it, so its own command is not one of them.
-        let writes = command.access == Access::Write && command.operation != Operation::Sanitize;
-        let _in_flight = writes.then(|| unit.writes.enter());
-        let aborts_before = nexus.aborts.count();
+        let _in_flight = command.is_write_in_flight().then(|| unit.writes.enter());
+        let renewals = unit.renewals.get();
         let place = RefCell::new(Some(place));
-        let call = Invocation { target: self, nexus, unit, command, cdb, request, aborts_before, place };
+        let call = Invocation { target: self, nexus, unit, command, cdb, request, renewals, place };
         commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 

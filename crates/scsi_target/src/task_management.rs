@@ -1,10 +1,11 @@
 //! The part of task management that is state (SAM-5 §7): what a reset or a cleared task set leaves behind. The transport owns the
 //! tasks; it lets their futures finish before it calls here and answers after.
 
-use crate::nexus::NexusId;
+use crate::nexus::{Nexus, NexusId};
 use crate::target::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};
+use std::rc::Rc;
 use thiserror::Error;
 
 /// Why a task management function was not executed.
@@ -64,10 +65,35 @@ impl<D: BlockDevice> ScsiTarget<D> {
         for volume in &volumes {
             self.reset_volume(*volume);
         }
-        for nexus in self.nexuses.borrow().all() {
-            if nexus.view().iter().any(|path| volumes.contains(&path.unit.volume)) {
-                nexus.copies.clear();
-            }
+        for nexus in self.nexuses_that_see(&volumes) {
+            nexus.copies.clear();
+        }
+    }
+
+    /// The nexuses that a target reset from a nexus reaches: itself, and all that see a logical unit which it sees.
+    pub fn reached_by_reset(&self, nexus: NexusId) -> Vec<NexusId> {
+        let others = self.nexuses_that_see(&self.volumes_of(nexus)).into_iter().map(|other| other.id);
+        std::iter::once(nexus).chain(others.filter(|other| *other != nexus)).collect()
+    }
+
+    fn nexuses_that_see(&self, volumes: &[VolumeId]) -> Vec<Rc<Nexus<D>>> {
+        let sees = |nexus: &Rc<Nexus<D>>| nexus.find(|unit| volumes.contains(&unit.volume)).is_some();
+        self.nexuses.borrow().all().into_iter().filter(sees).collect()
+    }
+
+    /// Ends what writes to a volume in several steps, or still waits for its Data-Out, with COMMANDS CLEARED BY DEVICE SERVER, and waits for the other
+    /// writes: its content is about to become another.
+    pub async fn clear_commands(&self, volume: VolumeId) {
+        if let Some(unit) = self.unit(volume) {
+            unit.renew();
+            unit.writes.drained().await;
+        }
+    }
+
+    /// Waits until no write is in flight on a volume that was admitted before this was first polled: what was forbidden before this has no effect after it.
+    pub async fn writes_done(&self, volume: VolumeId) {
+        if let Some(unit) = self.unit(volume) {
+            unit.writes.drained().await;
         }
     }
 

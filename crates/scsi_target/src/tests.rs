@@ -18,6 +18,7 @@ mod port_groups;
 mod race;
 mod reservations;
 mod sanitize;
+mod steps;
 mod thresholds;
 mod tokens;
 mod unconfirmed;
@@ -27,8 +28,8 @@ mod writes;
 
 use self::memory::MemoryDevice;
 use crate::{
-    Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
-    TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
+    AbortFlag, Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget,
+    TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
 };
 use block::VolumeId;
 use bytes::Bytes;
@@ -212,14 +213,26 @@ impl<'a> Path<'a> {
         expected_data_in: u32,
         expected_data_out: u32,
     ) -> impl Future<Output = Response> + use<'a> {
+        self.abortable(bytes, data, expected_data_in, expected_data_out).1
+    }
+
+    /// The same with what aborts it.
+    pub fn abortable(
+        &self,
+        bytes: &[u8],
+        data: Bytes,
+        expected_data_in: u32,
+        expected_data_out: u32,
+    ) -> (AbortFlag, impl Future<Output = Response> + use<'a>) {
         let cdb = cdb(bytes);
         let target = &self.array.target;
         let wanted = target.data_out_bytes(self.nexus, self.lun, &cdb, expected_data_out);
         assert!(wanted <= expected_data_out);
         let data_out = data.slice(..usize::try_from(wanted).unwrap().min(data.len()));
         let attribute = TaskAttribute::Simple;
-        let request = Request { cdb, data_out, expected_data_in, expected_data_out, attribute };
-        target.execute(self.nexus, self.lun, request)
+        let abort = AbortFlag::default();
+        let request = Request { cdb, data_out, expected_data_in, expected_data_out, attribute, abort: abort.clone() };
+        (abort, target.execute(self.nexus, self.lun, request))
     }
 
     pub fn read(&self, lba: u64, count: u32) -> Vec<u8> {

@@ -7,7 +7,7 @@
 //! * It belongs to the initiator (by its iSCSI name) that made it: with multipath the commands of a host come through several I_T nexuses,
 //!   so a nexus would be too narrow. For any other initiator it does not exist.
 //! * The initiator has to see the source still when it uses the token, and the source has to exist.
-//! * It expires when it was not used for its inactivity timeout, and at the end of its lifetime.
+//! * It expires when no command has used it for its inactivity timeout, and at the end of its lifetime.
 //! * All tokens together hold no more than what the pool has free: the oldest give way.
 
 use crate::limits::TokenLimits;
@@ -18,6 +18,7 @@ use scsi::rod_token::{RodToken, RodType, TOKEN_BYTES, TOKEN_LENGTH};
 use sha2::Sha256;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -50,6 +51,32 @@ pub(crate) struct Token<D> {
     timeout_ns: u64,
     ends_ns: u64,
     used_ns: Cell<u64>,
+    /// Commands that use it now.
+    users: Cell<usize>,
+}
+
+/// A token that a command uses: it is not inactive meanwhile.
+pub(crate) struct InUse<D>(Rc<Token<D>>);
+
+impl<D> InUse<D> {
+    fn new(token: Rc<Token<D>>) -> Self {
+        token.users.set(token.users.get() + 1);
+        Self(token)
+    }
+}
+
+impl<D> Deref for InUse<D> {
+    type Target = Token<D>;
+
+    fn deref(&self) -> &Token<D> {
+        &self.0
+    }
+}
+
+impl<D> Drop for InUse<D> {
+    fn drop(&mut self) {
+        self.0.users.set(self.0.users.get().saturating_sub(1));
+    }
 }
 
 impl<D> Token<D> {
@@ -77,7 +104,8 @@ impl<D> Token<D> {
     }
 
     fn is_expired(&self, now_ns: u64) -> bool {
-        now_ns >= self.ends_ns || now_ns.saturating_sub(self.used_ns.get()) >= self.timeout_ns
+        let inactive = self.users.get() == 0 && now_ns.saturating_sub(self.used_ns.get()) >= self.timeout_ns;
+        inactive || now_ns >= self.ends_ns
     }
 }
 
@@ -124,7 +152,7 @@ impl<D> Tokens<D> {
     }
 
     /// Finds the token in a parameter list that an initiator has sent, and notes that it is used.
-    pub fn find(&self, bytes: &[u8; TOKEN_BYTES], initiator: &str, now_ns: u64) -> Result<Rc<Token<D>>, TokenFault> {
+    pub fn find(&self, bytes: &[u8; TOKEN_BYTES], initiator: &str, now_ns: u64) -> Result<InUse<D>, TokenFault> {
         let token = RodToken::decode(bytes);
         if token.rod_type.get() != RodType::POINT_IN_TIME.0 {
             return Err(TokenFault::UnsupportedType);
@@ -152,7 +180,7 @@ impl<D> Tokens<D> {
             return Err(TokenFault::Expired);
         }
         found.used_ns.set(now_ns);
-        Ok(found)
+        Ok(InUse::new(found))
     }
 
     /// Notes that a token is used.
@@ -236,6 +264,7 @@ impl<D: BlockDevice> Tokens<D> {
             timeout_ns: u64::from(new.timeout_s) * NS_PER_S,
             ends_ns: now_ns.saturating_add(u64::from(limits.lifetime_s) * NS_PER_S),
             used_ns: Cell::new(now_ns),
+            users: Cell::new(0),
         });
         self.live.borrow_mut().insert(serial, Rc::clone(&token));
         Ok(token)

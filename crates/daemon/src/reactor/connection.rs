@@ -19,7 +19,7 @@ use iscsi::target::{
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use scsi_target::{Arrival, NexusId, Request, TaskAttribute};
+use scsi_target::{AbortFlag, Arrival, NexusId, Request, TaskAttribute};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice};
@@ -58,11 +58,11 @@ struct Waiter {
 
 /// A command in flight.
 struct Running {
-    lun: [u8; 8],
     /// The volume that it is for.
     volume: Option<VolumeId>,
     /// Bytes of `data_in` that it holds.
     held: usize,
+    abort: AbortFlag,
 }
 
 struct ConnectionTask {
@@ -95,6 +95,8 @@ struct ConnectionTask {
     functions: FuturesUnordered<Boxed<(TaskManagementHandle, Managed)>>,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
+    /// To be closed when the output is written.
+    ending: bool,
     closed: Option<CloseReason>,
     /// When the rest of the output of a connection that has ended is given up.
     linger_until: Option<Instant>,
@@ -154,6 +156,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
         functions: FuturesUnordered::new(),
         opening: None,
         logging_out: false,
+        ending: false,
         closed: None,
         timer: Box::pin(tokio::time::sleep_until(now.into())),
         timer_at: None,
@@ -169,11 +172,8 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
     task.core.close();
     task.waiting.clear();
     task.data_in.withdraw();
-    if let Some(nexus) = member.nexus.get() {
-        reactor.target.tasks_aborted(nexus);
-        for running in task.running.values() {
-            reactor.target.sanitize_command_aborted(nexus, running.lun);
-        }
+    for running in task.running.values() {
+        running.abort.abort();
     }
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
     while let Some((handle, _response)) = task.commands.next().await {
@@ -240,6 +240,10 @@ impl ConnectionTask {
                 Err(_peer_gone) => return Poll::Ready(()),
             }
             let written = self.output.is_empty() && self.core.output_bytes() == 0;
+            if self.ending && written && self.closed.is_none() {
+                self.core.close();
+                continue;
+            }
             if let Some(reason) = &self.closed
                 && (written || !waits_for_output(reason))
             {
@@ -288,19 +292,16 @@ impl ConnectionTask {
         for task in &concerned {
             self.core.discard(*task);
         }
-        if let Some(nexus) = self.directory.nexus {
-            self.directory.reactor.target.tasks_aborted(nexus);
-            self.sanitize_commands_aborted(nexus, &concerned);
-        }
+        self.abort_tasks(&concerned);
         self.waiting.retain(|command| !concerned.contains(&command.task));
         let any = receiving || !concerned.is_empty();
         self.wait_for(concerned, any, done);
     }
 
-    /// A SANITIZE command may wait for hours for its operation, which goes on without it.
-    fn sanitize_commands_aborted(&self, nexus: NexusId, tasks: &[TaskHandle]) {
+    /// Tells commands that nobody wants them any more: a copy ends after its next step, SANITIZE does not wait for its operation.
+    fn abort_tasks(&self, tasks: &[TaskHandle]) {
         for running in tasks.iter().filter_map(|task| self.running.get(task)) {
-            self.directory.reactor.target.sanitize_command_aborted(nexus, running.lun);
+            running.abort.abort();
         }
     }
 
@@ -358,9 +359,21 @@ impl ConnectionTask {
         let mut progress = false;
         while let Poll::Ready(Some((handle, response))) = self.functions.poll_next_unpin(context) {
             self.core.respond_task_management_with(handle, response.response, response.additional);
+            self.end_sessions(&response.ended);
             progress = true;
         }
         progress
+    }
+
+    /// Ends sessions: this one when its output is written.
+    fn end_sessions(&mut self, nexuses: &[NexusId]) {
+        let concerned = |nexus: Option<NexusId>| nexus.is_some_and(|nexus| nexuses.contains(&nexus));
+        self.ending |= concerned(self.directory.nexus);
+        for member in self.directory.reactor.registry.members() {
+            if member.id != self.member.id && concerned(member.nexus.get()) {
+                member.order(Order::Close);
+            }
+        }
     }
 
     fn open_session(&mut self, context: &mut Context<'_>) -> bool {
@@ -442,6 +455,9 @@ impl ConnectionTask {
                 Event::TaskManagement(request) => self.task_management(request),
                 Event::Logout => {
                     self.waiting.clear();
+                    for running in self.running.values() {
+                        running.abort.abort();
+                    }
                     if self.running.is_empty() {
                         self.core.finish_logout();
                     } else {
@@ -562,6 +578,7 @@ impl ConnectionTask {
         let reactor = self.directory.reactor.clone();
         let task = command.task;
         let lun = command.lun;
+        let abort = AbortFlag::default();
         let arrival = Arrival { volume: volume_of(&command), renewals: command.arrival.moment };
         let request = Request {
             cdb: command.cdb,
@@ -569,8 +586,9 @@ impl ConnectionTask {
             expected_data_in: command.expected_data_in,
             attribute: attribute(command.attribute),
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
+            abort: abort.clone(),
         };
-        self.running.insert(task, Running { lun, volume: arrival.volume, held });
+        self.running.insert(task, Running { volume: arrival.volume, held, abort });
         self.commands.push(Box::pin(async move {
             let response = reactor.target.execute_arrived(nexus, lun, arrival, request).await;
             (task, response)
@@ -580,7 +598,7 @@ impl ConnectionTask {
     fn task_management(&mut self, request: TaskManagement) {
         let Some(nexus) = self.directory.nexus else { return };
         let reactor = self.directory.reactor.clone();
-        self.sanitize_commands_aborted(nexus, &request.tasks);
+        self.abort_tasks(&request.tasks);
         let (done, own) = oneshot::channel();
         self.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
         let member = self.member.id;
@@ -641,7 +659,7 @@ impl ConnectionTask {
     }
 
     fn time(&mut self, context: &mut Context<'_>) -> bool {
-        if self.closed.is_some() && self.linger_until.is_none() {
+        if (self.closed.is_some() || self.ending) && self.linger_until.is_none() {
             self.linger_until = Instant::now().checked_add(LINGER);
         }
         let due = self.core.poll_timeout().into_iter().chain(self.linger_until).chain(self.give_way_at).min();

@@ -7,6 +7,7 @@ use control::{
     Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
     Registration, Reservations, SessionInfo, VolumeCounters,
 };
+use futures_util::future::LocalBoxFuture;
 use iscsi::target::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
@@ -14,7 +15,8 @@ use scsi_target::{
     Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile, Reason, ReasonCounts, RegistrationInfo,
     ReservationType,
 };
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The reactor's side of [`Live`].
@@ -22,11 +24,13 @@ pub(crate) struct LiveArray {
     reactor: Rc<Reactor>,
     /// How every logical unit presents itself.
     profile: Profile,
+    /// Volumes with writes that are not to be any more.
+    unsettled: RefCell<BTreeSet<VolumeId>>,
 }
 
 impl LiveArray {
     pub fn new(reactor: Rc<Reactor>, profile: Profile) -> Self {
-        Self { reactor, profile }
+        Self { reactor, profile, unsettled: RefCell::default() }
     }
 
     /// Everything in the directory, at the start.
@@ -75,6 +79,7 @@ impl LiveArray {
                 let kept = wanted.get(&volume).and_then(|w| w.get(&grant.initiator)) == Some(&grant.lun);
                 if !kept {
                     target.revoke(volume, grant.initiator.as_deref());
+                    self.unsettled.borrow_mut().insert(volume);
                 }
             }
         }
@@ -120,6 +125,7 @@ impl Live for LiveArray {
             // Whoever sees it learns that its capacity may have changed; that the content did, no unit attention says.
             Change::VolumeRolledBack { object, .. } => {
                 target.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
+                self.unsettled.borrow_mut().insert(VolumeId(object.0));
             }
             Change::ThresholdReached { object, .. } => {
                 target.soft_threshold_reached(object.map(|object| VolumeId(object.0)));
@@ -138,6 +144,20 @@ impl Live for LiveArray {
         }
         *self.reactor.directory.borrow_mut() = Some(directory.clone());
         self.end_unproven(directory);
+    }
+
+    fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()> {
+        let reactor = Rc::clone(&self.reactor);
+        Box::pin(async move { reactor.target.clear_commands(VolumeId(volume.0)).await })
+    }
+
+    fn settled(&self) -> LocalBoxFuture<'static, ()> {
+        let (reactor, volumes) = (Rc::clone(&self.reactor), self.unsettled.take());
+        Box::pin(async move {
+            for volume in volumes {
+                reactor.target.writes_done(volume).await;
+            }
+        })
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {

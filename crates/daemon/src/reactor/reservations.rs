@@ -88,10 +88,8 @@ impl TaskAborter for Aborter {
                 let _any = answer.await;
             }
             // What they have begun and was answered at once must not write any more either.
-            for nexus in nexuses {
-                if let Some(reactor) = &reactor {
-                    reactor.target.stop_background_of(nexus).await;
-                }
+            if let Some(reactor) = &reactor {
+                reactor.target.stop_background_on(volume, Some(&nexuses)).await;
             }
         })
     }

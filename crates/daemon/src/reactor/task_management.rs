@@ -12,11 +12,13 @@ pub(super) struct Managed {
     pub(super) response: TaskManagementResponse,
     /// Additional response information (RFC 7144 §6.3).
     pub(super) additional: [u8; 3],
+    /// Nexuses whose connections end after the answer.
+    pub(super) ended: Vec<NexusId>,
 }
 
 impl From<TaskManagementResponse> for Managed {
     fn from(response: TaskManagementResponse) -> Self {
-        Self { response, additional: [0; 3] }
+        Self { response, additional: [0; 3], ended: Vec::new() }
     }
 }
 
@@ -38,7 +40,10 @@ pub(super) async fn manage(
             None => missing,
         },
         TaskManagementFunction::QUERY_ASYNCHRONOUS_EVENT => match target.query_asynchronous_event(nexus, lun) {
-            Ok(Some(additional)) => return Managed { response: TaskManagementResponse::SUCCEEDED, additional },
+            Ok(Some(additional)) => {
+                let ended = Vec::new();
+                return Managed { response: TaskManagementResponse::SUCCEEDED, additional, ended };
+            }
             Ok(None) => TaskManagementResponse::COMPLETE,
             Err(_) => missing,
         },
@@ -63,7 +68,7 @@ pub(super) async fn manage(
         TaskManagementFunction::LOGICAL_UNIT_RESET => {
             let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
             abort_others(reactor, member, volume).await;
-            target.stop_background_on(volume).await;
+            target.stop_background_on(volume, None).await;
             match target.logical_unit_reset(nexus, lun) {
                 Ok(_) => TaskManagementResponse::COMPLETE,
                 Err(_) => missing,
@@ -73,9 +78,14 @@ pub(super) async fn manage(
             // What the initiator may not see it does not reset.
             for volume in target.volumes_of(nexus) {
                 abort_others(reactor, member, volume).await;
-                target.stop_background_on(volume).await;
+                target.stop_background_on(volume, None).await;
             }
             target.target_reset(nexus);
+            if function == TaskManagementFunction::TARGET_COLD_RESET {
+                // A power-on event besides (RFC 7143 §11.5.1), for those whom the reset reaches.
+                let ended = target.reached_by_reset(nexus);
+                return Managed { ended, ..TaskManagementResponse::COMPLETE.into() };
+            }
             TaskManagementResponse::COMPLETE
         }
         _ => TaskManagementResponse::NOT_SUPPORTED,

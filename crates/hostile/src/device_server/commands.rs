@@ -8,7 +8,7 @@ use bytes::Bytes;
 use scsi::LogicalUnitNumber;
 use scsi::persistent_reservation::TransportId;
 use scsi::third_party_copy::{BlockToBlockSegment, IdentificationCscd, ParameterListHeader};
-use scsi_target::{NexusId, Request, Response, TaskAttribute};
+use scsi_target::{AbortFlag, NexusId, Request, Response, TaskAttribute};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -19,7 +19,8 @@ const STEPS: usize = 200;
 /// A command that brings no data.
 fn data_in(cdb: [u8; 16], expected_data_in: u32) -> Request {
     let attribute = TaskAttribute::Simple;
-    Request { cdb, data_out: Bytes::new(), expected_data_in, expected_data_out: 0, attribute }
+    let abort = AbortFlag::default();
+    Request { cdb, data_out: Bytes::new(), expected_data_in, expected_data_out: 0, attribute, abort }
 }
 
 type Execution = Pin<Box<dyn Future<Output = Response>>>;
@@ -86,6 +87,7 @@ impl Rig {
             expected_data_in: expected_in,
             expected_data_out: expected_out.min(length),
             attribute: if path & 0x20 != 0 { TaskAttribute::Ordered } else { TaskAttribute::Simple },
+            abort: AbortFlag::default(),
         };
         let mut execution = self.execute(nexus, lun, request);
         match poll(&mut execution) {

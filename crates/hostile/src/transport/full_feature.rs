@@ -14,7 +14,7 @@ use iscsi::target::{
     TaskHandle, TaskManagement,
 };
 use iscsi::text;
-use scsi_target::{NexusId, Request, ScsiTarget, TaskAttribute};
+use scsi_target::{AbortFlag, NexusId, Request, ScsiTarget, TaskAttribute};
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
@@ -187,6 +187,7 @@ impl Rig {
             data_out: command.data_out,
             expected_data_in: command.expected_data_in,
             expected_data_out,
+            abort: AbortFlag::default(),
             attribute: match command.attribute {
                 iscsi::pdu::TaskAttribute::ORDERED => TaskAttribute::Ordered,
                 iscsi::pdu::TaskAttribute::HEAD_OF_QUEUE => TaskAttribute::HeadOfQueue,

@@ -448,7 +448,11 @@ impl Connection {
             return;
         }
         if self.login_deadline.is_some_and(|deadline| now >= deadline) {
-            return self.end(CloseReason::LoginTimeout);
+            return match self.phase {
+                // It is not the initiator that is late: the session before this one has not ended yet.
+                Phase::Opening(_) => self.reject_login(LoginStatus::SERVICE_UNAVAILABLE),
+                _ => self.end(CloseReason::LoginTimeout),
+            };
         }
         if self.logout_deadline.is_some_and(|deadline| now >= deadline) {
             return self.end(CloseReason::LogoutTimeout);

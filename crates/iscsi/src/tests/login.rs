@@ -245,6 +245,20 @@ fn login_has_a_deadline() {
     assert_eq!(raw.target.poll_timeout(), None);
 }
 
+/// The session before it had not ended, and the initiator heard nothing but the end of the connection.
+#[test]
+fn a_login_that_waits_too_long_for_the_session_before_it_is_refused() {
+    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());
+    pair.accept = false;
+    pair.drive();
+    let due = pair.target.poll_timeout().unwrap();
+    pair.target.handle_timeout(due);
+    pair.drive();
+    let expected = Event::LoginFailed { status: LoginStatus::SERVICE_UNAVAILABLE, target_address: None };
+    assert_eq!(pair.events, [expected]);
+    assert!(!pair.target.accept_session(1), "too late");
+}
+
 #[test]
 fn the_shell_may_refuse_the_session() {
     let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());

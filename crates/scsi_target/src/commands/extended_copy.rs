@@ -16,7 +16,7 @@ use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::Limits;
 use crate::logical_unit::LogicalUnit;
-use crate::nexus::ItlNexus;
+use crate::nexus::Nexus;
 use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault};
 use crate::task_set::{AccessClass, ExtentGuard};
@@ -47,6 +47,49 @@ pub(super) const LID4: Command = Command {
     ..LID1
 };
 
+/// What is to be copied.
+pub(crate) struct Request<D> {
+    list: ParameterList,
+    /// What the CSCD descriptors named when the copy began, each with its renewals.
+    units: Vec<Option<(Rc<LogicalUnit<D>>, u64)>>,
+}
+
+impl<D: BlockDevice> Request<D> {
+    fn new(call: &Invocation<'_, D>, list: ParameterList) -> Self {
+        let find = |Endpoint { code_set, kind, .. }: &Endpoint, designator: &[u8]| {
+            let path = call.nexus.find(|unit| unit.has_designator(*code_set, *kind, designator))?;
+            Some((Rc::clone(&path.unit), path.unit.renewals.get()))
+        };
+        let units = list.endpoints.iter().map(|endpoint| find(endpoint, endpoint.designator())).collect();
+        Self { list, units }
+    }
+
+    pub fn keeps_results(&self) -> bool {
+        self.list.keeps_results()
+    }
+}
+
+/// The copy source or destination of a segment.
+struct End<'a, D> {
+    unit: &'a LogicalUnit<D>,
+    renewals: u64,
+    index: u16,
+    /// Where the index stands in the segment.
+    at: FieldPointer,
+}
+
+impl<D: BlockDevice> End<'_, D> {
+    /// The nexus still sees it.
+    fn check_visible(&self, nexus: &Nexus<D>) -> Result<(), CopyCause> {
+        if nexus.sees(self.unit) { Ok(()) } else { Err(CopyCause::NotVisible { index: self.index, at: self.at }) }
+    }
+
+    /// Its content is not another one since the copy began.
+    fn check_renewals(&self) -> Result<(), Fault> {
+        self.unit.check_renewals(self.renewals)
+    }
+}
+
 fn is_lid4(command: &Command) -> bool {
     command.service_action == Some(service_action::EXTENDED_COPY_LID4)
 }
@@ -73,24 +116,20 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         true => ParameterList::parse_lid4(&bytes, &limits.copy)?,
         false => ParameterList::parse_lid1(&bytes, &limits.copy)?,
     };
-    let start = |list_id| {
-        let service_action = call.command.service_action.unwrap_or_default();
-        let limit = usize::from(limits.copy.maximum_concurrent_copies);
-        call.nexus.copies.start(list_id, service_action, TransferCountUnits::Bytes, limit)
-    };
-    let running = list.list_id.map(start).transpose()?;
-    if list.immediate
+    let running = list.list_id.map(|list_id| call.start_copy(list_id, TransferCountUnits::Bytes)).transpose()?;
+    let request = Request::new(call, list);
+    if request.list.immediate
         && let Some(running) = running
     {
-        call.target.leave_to_background(call, running, Work::ExtendedCopy(list))?;
+        call.target.leave_to_background(call, running, Work::ExtendedCopy(request))?;
         return Ok(Reply::took(length));
     }
-    let result = copy(call, &list, running.as_ref()).await;
+    let result = copy(call, &request, running.as_ref()).await;
     if let Some(running) = running {
-        running.finish(list.keeps_results(), result.as_ref().map(|_| ()));
+        running.finish(request.keeps_results(), result.as_ref().map(|_| ()));
     }
     let mut reply = Reply::took(length).offloaded(result?);
-    if list.good_with_sense {
+    if request.list.good_with_sense {
         reply.sense = Some(FixedSense::new(SenseKey::COMPLETED, AdditionalSense::EXTENDED_COPY_INFORMATION_AVAILABLE));
     }
     Ok(reply)
@@ -99,20 +138,24 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 /// Carries out the segments of a list.
 pub(crate) async fn copy<D: BlockDevice>(
     call: &Invocation<'_, D>,
-    list: &ParameterList,
+    request: &Request<D>,
     running: Option<&Running>,
 ) -> Result<OffloadWork, Fault> {
     let mut work = OffloadWork::default();
-    for (index, segment) in list.segments.iter().enumerate() {
-        running.map_or(Ok(()), Running::check_abort)?;
-        let done = match segment {
+    for (index, segment) in request.list.segments.iter().enumerate() {
+        call.check_step()?;
+        let index = u16::try_from(index).unwrap_or(u16::MAX);
+        let bytes = match segment {
             Segment::Copy { copy, hold } => {
-                let hold = running.filter(|_| *hold && list.keeps_results());
-                copy_segment(call, list, copy, hold, &mut work).await.map(|()| copy.block_count * BLOCK)
+                let hold = running.filter(|_| *hold && request.keeps_results());
+                copy_segment(call, request, (index, copy), hold, &mut work).await?;
+                copy.block_count * BLOCK
             }
-            Segment::Verify { source, ready } => verify_segment(call, list, *source, *ready).map(|()| 0),
+            Segment::Verify { source, ready } => {
+                verify_segment(call, request, *source, *ready).map_err(|cause| copy_fault(index, cause))?;
+                0
+            }
         };
-        let bytes = done.map_err(|cause| copy_fault(u16::try_from(index).unwrap_or(u16::MAX), cause))?;
         if let Some(running) = running {
             running.transferred(bytes);
             running.segment_done();
@@ -144,39 +187,47 @@ fn copy_fault(segment: u16, cause: CopyCause) -> Fault {
 
 async fn copy_segment<D: BlockDevice>(
     call: &Invocation<'_, D>,
-    list: &ParameterList,
-    segment: &CopySegment,
+    request: &Request<D>,
+    (index, segment): (u16, &CopySegment),
     hold: Option<&Running>,
     work: &mut OffloadWork,
-) -> Result<(), CopyCause> {
+) -> Result<(), Fault> {
     if segment.block_count == 0 {
         return Ok(());
     }
-    let source_path = resolve(call, list, segment.source, 4)?;
-    let destination_path = resolve(call, list, segment.destination, 6)?;
-    let source = source_path.as_ref().map_or(call.unit, |path| &*path.unit);
-    let destination = destination_path.as_ref().map_or(call.unit, |path| &*path.unit);
-    let at_source = |fault| CopyCause::Source(Box::new(fault));
-    let at_destination = |fault| CopyCause::Destination(Box::new(fault));
-
-    source.check_access(call.nexus, Access::Read).map_err(at_source)?;
-    source.check_present().map_err(at_source)?;
-    let extent = source.checked_range(segment.source_lba, segment.block_count).map_err(at_source)?;
-    destination.check_access(call.nexus, Access::Write).map_err(at_destination)?;
-    destination.check_writable().map_err(at_destination)?;
-    destination.checked_range(segment.destination_lba, segment.block_count).map_err(at_destination)?;
+    let stop = |cause| copy_fault(index, cause);
+    let at_source = |fault| stop(CopyCause::Source(Box::new(fault)));
+    let at_destination = |fault| stop(CopyCause::Destination(Box::new(fault)));
+    let source_end = resolve(call, request, segment.source, 4).map_err(stop)?;
+    let destination_end = resolve(call, request, segment.destination, 6).map_err(stop)?;
+    let (source, destination) = (source_end.unit, destination_end.unit);
+    let check = || -> Result<Extent, Fault> {
+        call.check_step()?;
+        source_end.check_visible(call.nexus).and_then(|()| destination_end.check_visible(call.nexus)).map_err(stop)?;
+        source.check_access(call.nexus, Access::Read).map_err(at_source)?;
+        source.check_present().map_err(at_source)?;
+        let extent = source.checked_range(segment.source_lba, segment.block_count).map_err(at_source)?;
+        destination.check_access(call.nexus, Access::Write).map_err(at_destination)?;
+        destination.check_writable().map_err(at_destination)?;
+        destination.checked_range(segment.destination_lba, segment.block_count).map_err(at_destination)?;
+        source_end.check_renewals().and_then(|()| destination_end.check_renewals())?;
+        Ok(extent)
+    };
 
     // A RESERVE on the destination waits for this segment, as for a write.
     let _in_flight = destination.writes.enter();
-    let held_blocks = hold.map_or(0, |running| room_to_hold(call, running)).min(extent.count);
+    let held_blocks = hold.map_or(0, |running| room_to_hold(call, running)).min(segment.block_count);
+    let read = Extent::new(segment.source_lba, segment.block_count);
     let written = Extent::new(segment.destination_lba, segment.block_count);
-    let _blocks = lock_both(source, extent, destination, written, held_blocks == 0).await;
+    let _blocks = lock_both(source, read, destination, written, held_blocks == 0).await;
+    let extent = check()?;
     let from = source.device();
     let to = destination.device();
     let held = match held_blocks {
         0 => None,
         count => Some(from.read(Extent { count, ..extent }).await.map_err(|error| at_source(Fault::from(error)))?),
     };
+    check()?;
     let rest = Extent::new(extent.lba.0 + held_blocks, extent.count - held_blocks);
     let copied = to.copy_from(&from, rest, Lba(segment.destination_lba + held_blocks)).await;
     let CopyOutcome { cloned_bytes, mut copied_bytes } = copied.map_err(|error| match error {
@@ -185,6 +236,7 @@ async fn copy_segment<D: BlockDevice>(
     })?;
     if let (Some(held), Some(running)) = (held, hold) {
         // What is held is what was written. The rest came first: where the ranges overlap, this could have changed its source.
+        check()?;
         let head = Extent::new(segment.destination_lba, held_blocks);
         let written = to.write(head, held.clone(), Durability::AsConfigured).await;
         written.map_err(|error| at_destination(Fault::from(error)))?;
@@ -235,37 +287,36 @@ fn room_to_hold<D>(call: &Invocation<'_, D>, running: &Running) -> u64 {
 /// of another nexus.
 fn verify_segment<D: BlockDevice>(
     call: &Invocation<'_, D>,
-    list: &ParameterList,
+    request: &Request<D>,
     source: u16,
     ready: bool,
 ) -> Result<(), CopyCause> {
-    let path = resolve(call, list, source, 4)?;
+    let end = resolve(call, request, source, 4)?;
+    end.check_visible(call.nexus)?;
     if ready {
-        let unit: &LogicalUnit<D> = path.as_ref().map_or(call.unit, |path| &path.unit);
         let at_source = |fault| CopyCause::Source(Box::new(fault));
-        unit.check_access(call.nexus, Access::Condition).map_err(at_source)?;
-        unit.check_present().map_err(at_source)?;
+        end.unit.check_access(call.nexus, Access::Condition).map_err(at_source)?;
+        end.unit.check_present().map_err(at_source)?;
     }
     Ok(())
 }
 
-/// The logical unit of a CSCD index: `None` for the one that received the command. `at` is where the index stands in the segment.
-fn resolve<D: BlockDevice>(
-    call: &Invocation<'_, D>,
-    list: &ParameterList,
+/// The logical unit of a CSCD index. `at` is where the index stands in the segment.
+fn resolve<'a, D: BlockDevice>(
+    call: &'a Invocation<'_, D>,
+    request: &'a Request<D>,
     index: u16,
     at: u16,
-) -> Result<Option<Rc<ItlNexus<D>>>, CopyCause> {
-    if index == CSCD_RECEIVING_LOGICAL_UNIT {
-        return Ok(None);
-    }
+) -> Result<End<'a, D>, CopyCause> {
     let at = FieldPointer::segment(at);
-    let endpoint = list.endpoints.get(usize::from(index)).ok_or(CopyCause::NoSuchCscd { index, at })?;
-    let Endpoint { code_set, kind, .. } = *endpoint;
-    let found = call.nexus.find(|unit| unit.has_designator(code_set, kind, endpoint.designator()));
-    let path = found.ok_or(CopyCause::NotVisible { index, at })?;
+    if index == CSCD_RECEIVING_LOGICAL_UNIT {
+        return Ok(End { unit: call.unit, renewals: call.renewals, index, at });
+    }
+    let endpoint = request.list.endpoints.get(usize::from(index)).ok_or(CopyCause::NoSuchCscd { index, at })?;
+    let found = request.units.get(usize::from(index)).and_then(Option::as_ref);
+    let (unit, renewals) = found.ok_or(CopyCause::NotVisible { index, at })?;
     if !endpoint.is_block_device {
         return Err(CopyCause::WrongDeviceType { index });
     }
-    Ok(Some(path))
+    Ok(End { unit, renewals: *renewals, index, at })
 }

@@ -57,6 +57,7 @@ async fn combine<D: BlockDevice>(
     let device = call.unit.device();
     loop {
         let medium = device.read(extent).await?;
+        call.check_step()?;
         let combined: Bytes = medium.iter().zip(given).map(|(medium, given)| medium | given).collect();
         match device.compare_and_write(extent, medium, combined, durability).await? {
             CompareOutcome::Written => return Ok(()),

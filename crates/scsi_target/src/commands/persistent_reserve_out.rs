@@ -191,7 +191,7 @@ async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: &[NexusName]
     let Some(aborter) = call.target.task_aborter().filter(|_| !nexuses.is_empty()) else { return };
     let mut aborted = aborter.abort(call.volume(), nexuses);
     poll_fn(|context| {
-        if call.nexus.aborts.is_after(call.aborts_before, context.waker()) {
+        if call.request.abort.is_set_or_wakes(context.waker()) {
             return Poll::Ready(());
         }
         aborted.as_mut().poll(context)

@@ -58,10 +58,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
     call.target.tokens.check_room(&call.nexus.initiator, &call.target.limits.tokens)?;
-    let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);
-    let list_id = call.cdb.be32::<6>();
-    let units = TransferCountUnits::LogicalBlocks;
-    let running = call.nexus.copies.start(list_id, service_action::POPULATE_TOKEN, units, limit)?;
+    let running = call.start_copy(call.cdb.be32::<6>(), TransferCountUnits::LogicalBlocks)?;
     if immediate {
         call.target.leave_to_background(call, running, Work::PopulateToken(request))?;
         return Ok(Reply::took(length));
@@ -103,10 +100,10 @@ pub(crate) async fn populate<D: BlockDevice>(
     request: Request,
     running: &Running,
 ) -> Result<OffloadWork, Fault> {
-    running.check_abort()?;
+    let _blocks = call.unit.extents.lock(AccessClass::Read, &request.ranges).await;
+    call.check_step()?;
     call.unit.check_access(call.nexus, Access::Read)?;
     call.unit.check_present()?;
-    let _blocks = call.unit.extents.lock(AccessClass::Read, &request.ranges).await;
     let source = call.unit.device();
     let device = source.capture(&request.ranges).await.map_err(|error| match error {
         BlockError::PoolFull => Fault::NoResourcesForRod,
@@ -123,12 +120,10 @@ pub(crate) async fn populate<D: BlockDevice>(
     };
     let target = call.target;
     let token = target.tokens.make(new, &target.limits.tokens, target.now_ns())?;
-    // The volume may have been deleted meanwhile.
-    let exists = target.unit(call.unit.volume).is_some();
-    if !exists || running.check_abort().is_err() {
+    // The volume may have been deleted meanwhile, for one.
+    if let Err(fault) = call.check_step() {
         target.tokens.cancel(&token);
-        running.check_abort()?;
-        return Err(Fault::LogicalUnitNotSupported);
+        return Err(fault);
     }
     running.transferred(token.blocks);
     for _ in 0..segments {

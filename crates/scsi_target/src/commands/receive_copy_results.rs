@@ -87,15 +87,24 @@ pub(super) fn status_lid4<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Re
     Ok(Reply::parameter_data(record(call)?.1.information(&[]), call.cdb.be32::<10>()))
 }
 
+/// Whether all of this goes to the initiator: what does is discarded, what is cut can be asked for again.
+fn is_returned<D>(call: &Invocation<'_, D>, data: &[u8]) -> bool {
+    let room = call.cdb.be32::<10>().min(call.request.expected_data_in);
+    data.len() as u64 <= u64::from(room)
+}
+
 /// What segments of the ended copy were told to hold; once returned it is gone.
 pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (_, record) = record(call)?;
-    let held = record.take_held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
+    let held = record.held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
     let data = third_party_copy::copy_data(&held);
     let data = match call.command.operation {
         Operation::ReceiveCopyDataLid4 => record.information(&data),
         _ => data,
     };
+    if is_returned(call, &data) {
+        record.discard_held();
+    }
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }
 
@@ -108,7 +117,9 @@ pub(super) fn operating_parameters<D: BlockDevice>(call: &Invocation<'_, D>) -> 
 pub(super) fn failure_details<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (list_id, record) = record(call)?;
     let (status, sense) = record.failure().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
-    call.nexus.copies.discard(list_id);
     let data = third_party_copy::failure_details(status, &sense);
+    if is_returned(call, &data) {
+        call.nexus.copies.discard(list_id);
+    }
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }

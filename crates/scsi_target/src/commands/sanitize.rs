@@ -74,7 +74,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let operation = PersistedSanitize { method, unrestricted_exit, failed: None };
     let begun = call.target.begin_sanitize(call.unit, operation).await?;
     if !call.cdb.bit::<1>(IMMED) {
-        begun.ended(call.nexus.id).await?;
+        begun.ended(&call.request.abort).await?;
     }
     Ok(Reply::took(length))
 }

@@ -69,6 +69,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         if zeros || count <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Write } else { AccessClass::Update };
     let _blocks = call.unit.extents.lock(class, &[extent]).await;
     if zeros {
+        call.check_step()?;
         call.unit.device().zero(extent, Durability::AsConfigured).await?;
     } else {
         write_pattern(call, extent, &payload).await?;
@@ -81,13 +82,14 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }))
 }
 
-/// Writes `block` over the extent, at most 1 MiB a call.
+/// Writes `block` over the extent, at most 1 MiB a call. What was written before a step is refused stays.
 async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent, block: &Bytes) -> Result<(), Fault> {
     let chunk_blocks = extent.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
     let repeated = Bytes::from(block.repeat(usize::try_from(chunk_blocks).unwrap_or(1)));
     let device = call.unit.device();
     let mut done = 0;
     while done < extent.count {
+        call.check_step()?;
         let count = (extent.count - done).min(chunk_blocks);
         let bytes = usize::try_from(count * BLOCK).unwrap_or(usize::MAX).min(repeated.len());
         let part = Extent::new(extent.lba.0 + done, count);

@@ -9,14 +9,13 @@ use crate::limits::{Limits, MAPPING_UNIT_BLOCKS};
 use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::task_set::AccessClass;
-use crate::tokens::Token;
+use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
 use scsi::third_party_copy::TransferCountUnits;
-use std::rc::Rc;
 use zerocopy::FromBytes;
 
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
@@ -45,7 +44,7 @@ enum Rod<D> {
     /// The well-known block device zero token.
     Zeros,
     /// A token of this copy manager.
-    Token(Rc<Token<D>>),
+    Token(InUse<D>),
 }
 
 /// A checked parameter list.
@@ -69,10 +68,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
     let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
-    let limit = usize::from(call.target.limits.copy.maximum_concurrent_copies);
-    let list_id = call.cdb.be32::<6>();
-    let units = TransferCountUnits::LogicalBlocks;
-    let running = call.nexus.copies.start(list_id, service_action::WRITE_USING_TOKEN, units, limit)?;
+    let running = call.start_copy(call.cdb.be32::<6>(), TransferCountUnits::LogicalBlocks)?;
     if immediate {
         call.target.leave_to_background(call, running, Work::WriteUsingToken(request))?;
         return Ok(Reply::took(length));
@@ -116,11 +112,25 @@ fn find<D: BlockDevice>(call: &Invocation<'_, D>, header: &WriteUsingTokenHeader
     }
     let target = call.target;
     let token = target.tokens.find(&header.token, &call.nexus.initiator, target.now_ns())?;
-    // Who may not read the source any more may not have its data either.
-    if call.nexus.find(|unit| unit.volume == token.source).is_none() {
-        return Err(TokenFault::Revoked);
-    }
+    check_source(call, &token)?;
     Ok(Rod::Token(token))
+}
+
+/// Who may not read the source any more may not have its data either.
+fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> Result<(), TokenFault> {
+    let source = call.nexus.find(|unit| unit.volume == token.source);
+    source.map(drop).ok_or(TokenFault::Revoked)
+}
+
+/// What has to hold before each step, as when the command was admitted: that may have been some time ago.
+fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<(), Fault> {
+    call.check_step()?;
+    call.unit.check_access(call.nexus, Access::Write)?;
+    call.unit.check_writable()?;
+    if let Rod::Token(token) = rod {
+        check_source(call, token)?;
+    }
+    Ok(())
 }
 
 /// Writes the ranges.
@@ -136,20 +146,17 @@ pub(crate) async fn write<D: BlockDevice>(
         let mut lba = range.lba.0;
         let end = range.lba.0 + range.count;
         while lba < end {
-            running.check_abort()?;
-            // As when the command was admitted: it may have been some time ago.
-            call.unit.check_access(call.nexus, Access::Write)?;
-            call.unit.check_writable()?;
             // A RESERVE waits for this step, as for a write.
             let _in_flight = call.unit.writes.enter();
-            let count = match &request.rod {
-                Rod::Zeros => {
-                    let _blocks = call.unit.extents.lock(AccessClass::Write, &[Extent::new(lba, end - lba)]).await;
-                    call.unit.device().zero(Extent::new(lba, end - lba), Durability::AsConfigured).await?;
-                    end - lba
-                }
-                Rod::Token(token) => step(call, token, offset, Extent::new(lba, end - lba), segment, &mut work).await?,
-            };
+            let source = source_of_step(&request.rod, offset, Extent::new(lba, end - lba))?;
+            let count = source.map_or(end - lba, |source| source.count);
+            let to = Extent::new(lba, count);
+            let _blocks = call.unit.extents.lock(AccessClass::Write, &[to]).await;
+            check_step(call, &request.rod)?;
+            match (&request.rod, source) {
+                (Rod::Token(token), Some(from)) => copy(call, token, from, to, segment, &mut work).await?,
+                _ => call.unit.device().zero(to, Durability::AsConfigured).await?,
+            }
             lba += count;
             offset += count;
             running.transferred(count);
@@ -158,11 +165,10 @@ pub(crate) async fn write<D: BlockDevice>(
         }
         running.segment_done();
     }
-    if let Rod::Token(token) = &request.rod {
-        call.target.tokens.touch(token, call.target.now_ns());
-        if request.delete {
-            call.target.tokens.delete(token);
-        }
+    if let Rod::Token(token) = &request.rod
+        && request.delete
+    {
+        call.target.tokens.delete(token);
     }
     if work.copied_bytes > 0 && work.cloned_bytes == 0 {
         let detail =
@@ -172,20 +178,23 @@ pub(crate) async fn write<D: BlockDevice>(
     Ok(work)
 }
 
-/// Writes the beginning of `to` from `offset` of the ROD on; returns how many blocks.
-async fn step<D: BlockDevice>(
-    call: &Invocation<'_, D>,
-    token: &Token<D>,
-    offset: u64,
-    to: Extent,
-    segment: u16,
-    work: &mut OffloadWork,
-) -> Result<u64, Fault> {
+/// What is written over the beginning of `to` in one step, from `offset` of the ROD on; `None`: zeros over all of it.
+fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent) -> Result<Option<Extent>, Fault> {
+    let Rod::Token(token) = rod else { return Ok(None) };
     let beyond = Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(8));
     let run = token.run(offset, to.count).ok_or(beyond)?;
     let shares = run.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS;
-    let from = Extent { count: run.count.min(if shares { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run };
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[Extent { count: from.count, ..to }]).await;
+    Ok(Some(Extent { count: run.count.min(if shares { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run }))
+}
+
+async fn copy<D: BlockDevice>(
+    call: &Invocation<'_, D>,
+    token: &Token<D>,
+    from: Extent,
+    to: Extent,
+    segment: u16,
+    work: &mut OffloadWork,
+) -> Result<(), Fault> {
     let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
     let outcome = copied.map_err(|error| match error {
         BlockError::ReadFailed { .. } => {
@@ -195,5 +204,6 @@ async fn step<D: BlockDevice>(
     })?;
     work.cloned_bytes += outcome.cloned_bytes;
     work.copied_bytes += outcome.copied_bytes;
-    Ok(from.count)
+    call.target.tokens.touch(token, call.target.now_ns());
+    Ok(())
 }

@@ -45,15 +45,6 @@ impl<D> ScsiTarget<D> {
         }
     }
 
-    /// Tells commands of the nexus that wait for other nexuses' tasks (PREEMPT AND ABORT) that they were aborted themselves, or that the
-    /// nexus is going: they end without waiting longer. The transport calls this when it aborts all tasks of a nexus on a logical unit
-    /// for somebody else, and when it lets the tasks of a lost connection finish.
-    pub fn tasks_aborted(&self, nexus: NexusId) {
-        if let Some(nexus) = self.nexuses.borrow().get(nexus) {
-            nexus.aborts.abort();
-        }
-    }
-
     pub(crate) fn surroundings(&self) -> Surroundings {
         let nexuses = self.nexuses.borrow().all();
         let names = nexuses.iter().filter_map(|nexus| nexus.name.as_ref());

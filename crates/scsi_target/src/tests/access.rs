@@ -71,6 +71,38 @@ fn a_grant_moves_when_it_is_given_again() {
     assert_good(&array.on(array.a, 7).command(&[0; 6]));
 }
 
+/// REGISTRATIONS PREEMPTED was lost when the LUN was revoked and granted again before the host had asked for anything.
+#[test]
+fn unit_attentions_wait_for_a_unit_that_comes_back() {
+    let array = Array::new();
+    let any = |lun| Grant { initiator: None, lun };
+    array.target.mode_parameters_changed(VolumeId(11));
+    array.target.revoke(VolumeId(11), None);
+    array.target.set_access(VolumeId(12), any(1)).unwrap();
+    array.settle_lun(array.a, 1);
+    array.target.set_access(VolumeId(11), any(5)).unwrap();
+    // At another number at once, too.
+    array.target.set_access(VolumeId(11), any(7)).unwrap();
+    for nexus in [array.a, array.a2] {
+        assert_check(&array.on(nexus, 7).command(&[0; 6]), 0x06, 0x2a, 0x01);
+        assert_check(&array.on(nexus, 7).command(&[0; 6]), 0x06, 0x3f, 0x0e);
+        assert_good(&array.on(nexus, 7).command(&[0; 6]));
+    }
+    // Another logical unit with the same volume is not meant.
+    array.target.mode_parameters_changed(VolumeId(11));
+    array.target.remove_logical_unit(VolumeId(11));
+    array.target.add_logical_unit(crate::LogicalUnitConfig {
+        device: array.volumes[1].clone(),
+        naa: naa(13),
+        serial: "0000000d".into(),
+        name: "another".into(),
+        profile: Profile::default(),
+    });
+    array.target.set_access(VolumeId(11), any(7)).unwrap();
+    assert_check(&array.on(array.a, 7).command(&[0; 6]), 0x06, 0x3f, 0x0e);
+    assert_good(&array.on(array.a, 7).command(&[0; 6]));
+}
+
 #[test]
 fn a_replaced_device_keeps_its_access() {
     let array = Array::new();

@@ -7,7 +7,14 @@ use hex_literal::hex;
 fn finish(array: &Array, arrival: Arrival, cdb: [u8; 16], data_out: Bytes) -> Response {
     let expected_data_out = u32::try_from(data_out.len()).unwrap();
     let expected_data_in = if expected_data_out == 0 { 4096 } else { 0 };
-    let request = Request { cdb, data_out, expected_data_in, expected_data_out, attribute: TaskAttribute::Simple };
+    let request = Request {
+        cdb,
+        data_out,
+        expected_data_in,
+        expected_data_out,
+        attribute: TaskAttribute::Simple,
+        abort: AbortFlag::default(),
+    };
     run(array.target.execute_arrived(array.a, [0; 8], arrival, request))
 }
 

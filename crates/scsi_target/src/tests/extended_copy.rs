@@ -9,7 +9,7 @@ pub(super) mod lid4;
 mod segments;
 
 /// A parameter list of CSCD descriptors for volumes and of segments.
-struct List {
+pub(super) struct List {
     id: u8,
     usage: u8,
     cscds: Vec<IdentificationCscd>,
@@ -17,7 +17,7 @@ struct List {
 }
 
 impl List {
-    fn of(volumes: &[u64], segments: &[BlockToBlockSegment]) -> Self {
+    pub fn of(volumes: &[u64], segments: &[BlockToBlockSegment]) -> Self {
         Self {
             id: 0,
             usage: 0b11,
@@ -31,7 +31,7 @@ impl List {
         self
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let cscds = self.cscds.as_bytes();
         let segments = self.segments.concat();
         let lengths = (u16::try_from(cscds.len()).unwrap(), u32::try_from(segments.len()).unwrap());
@@ -141,6 +141,10 @@ fn results_are_kept_as_the_usage_says() {
     let response = copy(&path, &bad);
     assert_eq!(response.sense[2], 0x0a);
     assert_eq!(receive(&path, 0, 1).data_in.as_ref(), hex!("00000008 02 0001 00 00001000"));
+    // What an allocation length has cut can be asked for again.
+    let mut short = cdb16(0x84, 4, 0, 59);
+    short[2] = 1;
+    assert_eq!(path.command(&short).data_in.len(), 59);
     let details = receive(&path, 4, 1).data_in;
     assert_eq!(details[56], CHECK_CONDITION);
     assert_eq!(details[60..], response.sense);

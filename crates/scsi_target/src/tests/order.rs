@@ -9,8 +9,8 @@ type Pending<'a> = Pin<Box<dyn Future<Output = Response> + 'a>>;
 fn command<'a>(array: &'a Array, nexus: NexusId, attribute: TaskAttribute, bytes: &[u8], data: Vec<u8>) -> Pending<'a> {
     let lun = LogicalUnitNumber(0).encode();
     let expected_data_out = u32::try_from(data.len()).unwrap();
-    let request =
-        Request { cdb: cdb(bytes), data_out: Bytes::from(data), expected_data_in: 512, expected_data_out, attribute };
+    let (cdb, data_out, abort) = (cdb(bytes), Bytes::from(data), AbortFlag::default());
+    let request = Request { cdb, data_out, expected_data_in: 512, expected_data_out, attribute, abort };
     Box::pin(array.target.execute(nexus, lun, request))
 }
 

@@ -205,13 +205,11 @@ fn the_operation_outlives_its_command_and_resets() {
     path.write(0, &pattern(1, 8));
     let context = &mut Context::from_waker(Waker::noop());
     let mut waits = hex!("48 02 0000000000 0000 00");
-    let mut command = Box::pin(path.request(&waits, Bytes::new(), 0, 0));
+    let (abort, command) = path.abortable(&waits, Bytes::new(), 0, 0);
+    let mut command = Box::pin(command);
     assert!(command.as_mut().poll(context).is_pending());
     assert_in_progress(&array.on(array.b, 0).command(&TEST_UNIT_READY), 0);
-    // Another nexus has none there.
-    array.target.sanitize_command_aborted(array.b, [0; 8]);
-    assert!(command.as_mut().poll(context).is_pending());
-    array.target.sanitize_command_aborted(array.a, [0; 8]);
+    abort.abort();
     assert!(command.as_mut().poll(context).is_ready());
     array.target.logical_unit_reset(array.a, [0; 8]).unwrap();
     assert_check(&path.command(&TEST_UNIT_READY), 0x06, 0x29, 0x03);

@@ -13,7 +13,7 @@ use std::pin::pin;
 pub(super) type Token = [u8; 512];
 
 /// POPULATE TOKEN or WRITE USING TOKEN with list identifier `id`.
-fn token_cdb(service_action: u8, id: u32, length: usize) -> [u8; 16] {
+pub(super) fn token_cdb(service_action: u8, id: u32, length: usize) -> [u8; 16] {
     let mut cdb = cdb16(0x83, service_action, 0, u32::try_from(length).unwrap());
     cdb[6..10].copy_from_slice(&id.to_be_bytes());
     cdb
@@ -23,7 +23,7 @@ fn send(path: &Path<'_>, service_action: u8, list: &[u8]) -> Response {
     path.data_out(&token_cdb(service_action, 1, list.len()), list)
 }
 
-fn ranges(list: &[(u64, u32)]) -> Vec<BlockRange> {
+pub(super) fn ranges(list: &[(u64, u32)]) -> Vec<BlockRange> {
     list.iter().map(|(lba, count)| BlockRange::new(*lba, *count)).collect()
 }
 

@@ -10,6 +10,7 @@ mod integrity;
 mod lab;
 mod live_access;
 mod login_flood;
+mod long_commands;
 mod migrate;
 mod multipath;
 mod persistent_reservations;

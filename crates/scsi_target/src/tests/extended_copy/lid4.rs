@@ -4,7 +4,7 @@ use super::*;
 use scsi::third_party_copy::ParameterListHeaderLid4 as Header;
 use std::pin::pin;
 
-fn list4(id: u32, usage: u8, flags: u8, segments: &[BlockToBlockSegment]) -> Vec<u8> {
+pub(in crate::tests) fn list4(id: u32, usage: u8, flags: u8, segments: &[BlockToBlockSegment]) -> Vec<u8> {
     let list = List::of(&[10, 11], segments);
     let lengths =
         (u16::try_from(list.cscds.as_bytes().len()).unwrap(), u16::try_from(segments.as_bytes().len()).unwrap());

@@ -18,6 +18,9 @@ fn held_data_is_what_was_written_and_is_fetched_once() {
     let list = List::of(&[10, 11], &[segment(8, 0, 100), hold(40, 0, 0)]);
     assert_good(&copy(&path, &list.id(3, 0b00)));
     assert_eq!(array.on(array.a, 1).read(0, 40), data);
+    // What is cut can be asked for again.
+    let response = path.command(&with_id(cdb16(0x84, 1, 0, 0x4003), 3));
+    assert_eq!((response.data_in.len(), &response.data_in[..4]), (0x4003, &hex!("00004000")[..]));
     // As much as HELD DATA LIMIT says: 16 KiB.
     let response = path.command(&with_id(cdb16(0x84, 1, 0, 1 << 16), 3));
     assert_eq!(response.data_in[..4], hex!("00004000"));

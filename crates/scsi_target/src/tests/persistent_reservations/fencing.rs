@@ -91,10 +91,11 @@ fn a_preempt_and_abort_that_is_aborted_waits_no_longer() {
     register(&array.lun0(), 1);
     register(&array.on(array.b, 0), 2);
     let context = &mut Context::from_waker(Waker::noop());
-    let mut preempt = Box::pin(request(&array.lun0(), PREEMPT_AND_ABORT, 1, 1, 2));
+    let list = basic(1, 2, 0);
+    let cdb = out_cdb(PREEMPT_AND_ABORT, 1, list.len());
+    let (abort, preempt) = array.lun0().abortable(&cdb, Bytes::from(list), 0, 24);
+    let mut preempt = Box::pin(preempt);
     assert!(preempt.as_mut().poll(context).is_pending());
-    array.target.tasks_aborted(array.b);
-    assert!(preempt.as_mut().poll(context).is_pending());
-    array.target.tasks_aborted(array.a);
+    abort.abort();
     assert!(preempt.as_mut().poll(context).is_ready());
 }

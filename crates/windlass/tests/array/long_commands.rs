@@ -1,0 +1,154 @@
+//! Commands that take long, of the whole array: whoever loses his access, is reset or goes away is not waited for until they are done.
+
+use crate::fixture::{Fixture, sense};
+use bytes::Bytes;
+use conformance::cdb::{self, CopySegment, padded};
+use conformance::initiator::{Session, SessionOptions};
+use conformance::token::{write_list, write_using_token};
+use iscsi::initiator::TransferRequest;
+use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
+use std::time::{Duration, Instant};
+
+const STEP: u32 = 65_535;
+const STEPS: u32 = 5;
+/// Far less than what is under way would take.
+const PROMPT: Duration = Duration::from_secs(5);
+
+fn add_host(fixture: &Fixture, name: &str, volumes: &[(&str, &str)]) {
+    fixture.ok(&["host", "create", name, "--iqn", &format!("iqn.2026-01.org.example:{name}")]);
+    for (volume, lun) in volumes {
+        fixture.ok(&["access", "grant", volume, "--host", name, "--lun", lun]);
+    }
+}
+
+fn fill(session: &mut Session) {
+    for step in 0..STEPS {
+        session.write_same16(u64::from(step * STEP), STEP, Some(Bytes::from_static(&[0x5a; 512])), false).unwrap();
+    }
+}
+
+/// Which steps of the copy have begun to write.
+fn written(session: &mut Session) -> Vec<bool> {
+    let mut begins = |lba: u64| session.read16(lba, 1).unwrap().iter().any(|byte| *byte != 0);
+    (0..u64::from(STEP * STEPS)).step_by(4096).map(|lba| begins(100_003 + lba)).collect()
+}
+
+/// A host went on writing for as long as its WRITE USING TOKEN took, after its access was revoked.
+#[test]
+fn after_a_revoke_nothing_lands_any_more() {
+    let fixture = Fixture::start("1G", &[]);
+    fixture.ok(&["volume", "create", "v1", "--size", "512M"]);
+    add_host(&fixture, "a", &[("v1", "0")]);
+    add_host(&fixture, "b", &[("v1", "0")]);
+    for immediate in [true, false] {
+        let (mut copying, mut watching) = (fixture.log_in_as("a", "v1"), fixture.log_in_as("b", "v1"));
+        fill(&mut copying);
+        let token = copying.populate_token(0, &[(0, STEP * STEPS)]).unwrap();
+        // Misaligned, so that data is moved.
+        let mut list = write_list(&token, 0, false, &[(100_003, STEP * STEPS)]);
+        list[2] |= u8::from(immediate);
+        let cdb = write_using_token(7, u32::try_from(list.len()).unwrap());
+        let tag = copying.submit(cdb, TransferRequest::Out(list.into())).unwrap();
+        if immediate {
+            assert_eq!(copying.wait(tag).unwrap().status, 0);
+        } else {
+            // It is on its way.
+            let _nothing = copying.poll(Duration::from_millis(100)).unwrap();
+        }
+        fixture.ok(&["access", "revoke", "v1", "--host", "a", "--yes"]);
+        let then = written(&mut watching);
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(written(&mut watching), then);
+        for step in 0..STEPS {
+            watching.write_same16(100_003 + u64::from(step * STEP), STEP, None, true).unwrap();
+        }
+        watching.clear_unit_attentions().unwrap();
+        fixture.ok(&["access", "grant", "v1", "--host", "a", "--lun", "0"]);
+    }
+}
+
+/// A logout was answered when SANITIZE had ended, and initiators gave up before.
+#[test]
+fn a_logout_does_not_wait_for_a_sanitize_operation() {
+    let fixture = Fixture::start("1G", &[]);
+    fixture.array.create_volume("v1", "256M").unwrap();
+    let mut session = fixture.log_in("v1");
+    fill(&mut session);
+    let list = vec![31, 0, 0, 4, 0x55, 0xaa, 0x55, 0xaa];
+    let sanitize = padded(&[0x48, 0x01, 0, 0, 0, 0, 0, 0, 8, 0]);
+    session.submit(sanitize, TransferRequest::Out(list.into())).unwrap();
+    let _nothing = session.poll(Duration::from_millis(300)).unwrap();
+    let begun = Instant::now();
+    session.logout().unwrap();
+    assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
+    let jobs = fixture.json(&["job", "list"]);
+    assert!(jobs.as_array().unwrap().iter().any(|job| job["state"] == "running"), "it goes on: {jobs}");
+}
+
+/// Third-party copies were carried out to their end before a reset of another host was answered, or a new login with the same ISID.
+#[test]
+fn resets_and_logins_do_not_wait_for_copies() {
+    const SEGMENT: u16 = 61_432;
+    let fixture = Fixture::start("1G", &[]);
+    fixture.array.create_volume("v1", "512M").unwrap();
+    let mut other = fixture.log_in_as("other", "v1");
+    let mut copying = fixture.log_in_as("copying", "v1");
+    fill(&mut copying);
+    let naa = copying.naa_designator().unwrap();
+    let segment = CopySegment { source: 0, destination: 1, source_lba: 0, destination_lba: 400_001, blocks: SEGMENT };
+    let list = cdb::extended_copy_list(&[naa, naa], &[segment; 64]);
+    let submit = |session: &mut Session| {
+        for _ in 0..4 {
+            let cdb = cdb::extended_copy(u32::try_from(list.len()).unwrap());
+            session.submit(cdb, TransferRequest::Out(list.clone().into())).unwrap();
+        }
+        let answered = session.poll(Duration::from_millis(300)).unwrap();
+        assert!(answered.is_none(), "{answered:?}");
+    };
+    let prompt = |what: &str, begun: Instant| assert!(begun.elapsed() < PROMPT, "{what}: {:?}", begun.elapsed());
+    submit(&mut copying);
+    let begun = Instant::now();
+    let answer = other.task_management(TaskManagementFunction::LOGICAL_UNIT_RESET, None).unwrap();
+    assert_eq!(answer, TaskManagementResponse::COMPLETE);
+    prompt("LOGICAL UNIT RESET", begun);
+
+    copying.clear_unit_attentions().unwrap();
+    submit(&mut copying);
+    let begun = Instant::now();
+    let answer = copying.task_management(TaskManagementFunction::ABORT_TASK_SET, None).unwrap();
+    assert_eq!(answer, TaskManagementResponse::COMPLETE);
+    prompt("ABORT TASK SET", begun);
+
+    submit(&mut copying);
+    let begun = Instant::now();
+    let mut again = fixture.log_in_as("copying", "v1");
+    prompt("login", begun);
+    drop(copying);
+    submit(&mut again);
+    let begun = Instant::now();
+    again.logout().unwrap();
+    prompt("logout", begun);
+}
+
+/// It is a power-on event besides: the connections end, of those who share a logical unit with the sender.
+#[test]
+fn a_cold_reset_ends_the_sessions_that_it_reaches() {
+    let fixture = Fixture::start("256M", &[]);
+    for volume in ["v1", "v2"] {
+        fixture.ok(&["volume", "create", volume, "--size", "16M"]);
+    }
+    add_host(&fixture, "a", &[("v1", "0")]);
+    add_host(&fixture, "b", &[("v1", "0")]);
+    add_host(&fixture, "c", &[("v2", "0")]);
+    let mut sender = fixture.log_in_as("a", "v1");
+    let mut sharing = fixture.log_in_as("b", "v1");
+    let mut stranger = fixture.log_in_as("c", "v2");
+    let answer = sender.task_management(TaskManagementFunction::TARGET_COLD_RESET, None).unwrap();
+    assert_eq!(answer, TaskManagementResponse::COMPLETE);
+    assert!(sender.ping(Bytes::new()).is_err() && sharing.ping(Bytes::new()).is_err(), "they are still connected");
+    stranger.test_unit_ready().unwrap();
+    let url = fixture.array.volume("v1").unwrap().url().parse().unwrap();
+    let options = SessionOptions { initiator_name: "iqn.2026-01.org.example:b".into(), ..SessionOptions::default() };
+    let mut again = Session::connect(&url, &options).unwrap();
+    assert_eq!(sense(&again.test_unit_ready().unwrap_err()), (6, 0x29, 0));
+}
