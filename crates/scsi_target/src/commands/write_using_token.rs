@@ -5,7 +5,7 @@ use crate::background::Work;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::{Limits, MAPPING_UNIT_BLOCKS};
+use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::task_set::AccessClass;
@@ -22,8 +22,8 @@ use zerocopy::FromBytes;
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
 /// Least WRITE USING TOKEN DATA LENGTH: with one range.
 const LEAST_DATA_LENGTH: u16 = 0x226;
-/// Blocks of one step where data has to be moved (32 MiB); between two steps the operation can be aborted.
-const MOVED_BLOCKS: u64 = 1 << 16;
+/// Blocks of one step where data has to be moved: what the device moves at one instant. Between two steps the operation can be aborted.
+const MOVED_BLOCKS: u64 = OPTIMAL_TRANSFER_BLOCKS as u64;
 /// The same where blocks are shared (16 GiB).
 const SHARED_BLOCKS: u64 = 1 << 25;
 
@@ -186,6 +186,7 @@ async fn step<D: BlockDevice>(
     let shares = run.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS;
     let from = Extent { count: run.count.min(if shares { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run };
     let _blocks = call.unit.extents.lock(AccessClass::Write, &[Extent { count: from.count, ..to }]).await;
+    let _room = if shares { None } else { Some(call.working_room(from.count).await) };
     let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
     let outcome = copied.map_err(|error| match error {
         BlockError::ReadFailed { .. } => {
