@@ -10,6 +10,7 @@ mod integrity;
 mod lab;
 mod live_access;
 mod login_flood;
+mod memory_of_peers;
 mod migrate;
 mod multipath;
 mod persistent_reservations;

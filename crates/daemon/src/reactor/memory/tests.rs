@@ -41,7 +41,7 @@ fn no_connection_takes_what_others_need() {
         while account.take_unasked(64 << 10) {
             taken += 64 << 10;
         }
-        let share = 64 * MIB >> (at + 1);
+        let share = (64 * MIB) >> (at + 1);
         assert!((share - SHARE_BYTES..=share + SHARE_BYTES).contains(&taken), "{at}: {taken}");
         assert!(account.was_refused() && !account.was_refused());
     }
