@@ -42,6 +42,8 @@ const WRITE_AHEAD_BYTES: usize = 256 << 10;
 /// Time for an initiator to take the last words of a connection that ends.
 const LINGER: Duration = Duration::from_secs(5);
 /// Time for which a connection waits for memory before it asks the others to give way.
+const GIVE_WAY_FIRST: Duration = Duration::from_secs(1);
+/// Time until it asks again.
 const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
 /// Time for which data that was refused counts as waiting: its command is sent again.
 const REFUSED: Duration = Duration::from_secs(30);
@@ -539,7 +541,7 @@ impl ConnectionTask {
         if !waits {
             self.give_way_at = None;
         } else if self.give_way_at.is_none() {
-            self.give_way_at = Instant::now().checked_add(GIVE_WAY_INTERVAL);
+            self.give_way_at = Instant::now().checked_add(GIVE_WAY_FIRST);
         }
         progress
     }
