@@ -134,7 +134,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
 
     let reactor = Rc::new(Reactor {
-        target: ScsiTarget::new(target_options()?),
+        target: ScsiTarget::new(target_options(configuration.memory_bytes)?),
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
@@ -209,12 +209,12 @@ async fn expire_tokens(reactor: &Reactor) {
 }
 
 /// Name, ports and their groups follow when `control` has told them.
-fn target_options() -> Result<TargetOptions, ServeError> {
+fn target_options(memory_bytes: u64) -> Result<TargetOptions, ServeError> {
     let mut token_key = [0; 32];
     getrandom::fill(&mut token_key).context("no random numbers from the operating system")?;
     Ok(TargetOptions {
         identity: TargetIdentity { name: String::new(), groups: Vec::new(), ports: Vec::new() },
-        limits: Limits::default(),
+        limits: Limits { working_bytes: memory_bytes / 16, ..Limits::default() },
         clock: Rc::new(SystemClock(Instant::now())),
         refusal_log_entries: 1024,
         token_key,

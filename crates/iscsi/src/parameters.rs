@@ -39,6 +39,8 @@ pub struct Parameters {
     pub default_time2retain: u16,
     /// iSCSIProtocolLevel: 1 is RFC 7143, 2 has the task management functions of RFC 7144.
     pub protocol_level: u16,
+    /// FirstBurstLength was answered: MaxBurstLength may not become less than it any more.
+    first_burst_agreed: bool,
     /// TaskReporting=ResponseFence. With one connection to a session it changes nothing: responses go out in order.
     pub response_fence: bool,
 }
@@ -59,6 +61,7 @@ impl Default for Parameters {
             default_time2wait: 2,
             default_time2retain: 20,
             protocol_level: 1,
+            first_burst_agreed: false,
             response_fence: false,
         }
     }
@@ -150,7 +153,8 @@ impl Parameters {
 
     /// The target's answer to one offer of the initiator, which takes effect here.
     ///
-    /// Keys that depend on each other must come in dependence order: MaxBurstLength before FirstBurstLength.
+    /// Keys that depend on each other must come in dependence order: MaxBurstLength before FirstBurstLength. A MaxBurstLength that comes in a
+    /// later set of offers and is less than the FirstBurstLength that was agreed is not admissible (RFC 7143 §13.14): it keeps its value.
     pub fn answer(&mut self, limits: &Limits, key: &str, value: &str) -> Answer {
         match key {
             "HeaderDigest" => or_reject(digest(value).map(|on| {
@@ -179,10 +183,14 @@ impl Parameters {
                 }
                 None => Answer::Reject,
             },
-            "MaxBurstLength" => or_reject(length(value).map(|offer| {
-                self.max_burst_length = offer.min(limits.max_burst_length);
-                self.max_burst_length.to_string()
-            })),
+            "MaxBurstLength" => {
+                let least = if self.first_burst_agreed { self.first_burst_length } else { 0 };
+                let result = length(value).map(|offer| offer.min(limits.max_burst_length));
+                or_reject(result.filter(|result| *result >= least).map(|result| {
+                    self.max_burst_length = result;
+                    result.to_string()
+                }))
+            }
             "FirstBurstLength" => or_reject(length(value).map(|offer| {
                 self.first_burst_length = offer.min(limits.first_burst_length).min(self.max_burst_length);
                 self.first_burst_length.to_string()
@@ -232,6 +240,8 @@ impl Parameters {
                 Answer::NotUnderstood => text::push(reply, key, "NotUnderstood"),
             }
         }
+        self.first_burst_agreed |=
+            offers.iter().any(|(key, value)| *key == "FirstBurstLength" && length(value).is_some());
         self.first_burst_length = self.first_burst_length.min(self.max_burst_length);
     }
 

@@ -9,6 +9,7 @@ use crate::offload::OffloadWork;
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard};
+use crate::working_memory::Room;
 use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
 use bytes::Bytes;
 use scsi::third_party_copy::TransferCountUnits;
@@ -122,6 +123,12 @@ impl<D> Invocation<'_, D> {
     /// Lets ORDERED commands after this one go on before it ends: it has taken effect, and waits for commands that may wait for those.
     pub fn leave_task_set(&self) {
         self.place.take();
+    }
+
+    /// Waits for memory for so many blocks that are not the command's Data-In or Data-Out. To be called with the locks held that the command
+    /// needs, and kept no longer than a few calls of the device.
+    pub async fn working_room(&self, blocks: u64) -> Room<'_> {
+        self.target.working_memory.room(self.nexus.id, blocks).await
     }
 
     pub fn volume(&self) -> VolumeId {

@@ -34,6 +34,7 @@ mod task_set;
 mod tests;
 mod thresholds;
 mod tokens;
+mod working_memory;
 
 pub use abort::AbortFlag;
 pub use access::{AccessError, Grant};

@@ -16,6 +16,7 @@ use crate::sense::{self, Fault};
 use crate::task_set::{TaskAttribute, TaskGuard, Wait};
 use crate::thresholds::ThresholdSource;
 use crate::tokens::Tokens;
+use crate::working_memory::WorkingMemory;
 use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
 use scsi::target_port_groups::PortGroup;
@@ -71,6 +72,7 @@ pub struct ScsiTarget<D> {
     pub(crate) task_aborter: RefCell<Option<Rc<dyn TaskAborter>>>,
     pub(crate) tokens: Tokens<D>,
     pub(crate) background: Background<D>,
+    pub(crate) working_memory: WorkingMemory,
     pub(crate) sanitize_support: RefCell<Option<Rc<dyn SanitizeSupport>>>,
     pub(crate) threshold_source: RefCell<Option<Rc<dyn ThresholdSource>>>,
     pub(crate) port_group_store: RefCell<Option<Rc<dyn PortGroupStore>>>,
@@ -96,6 +98,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             task_aborter: RefCell::default(),
             tokens: Tokens::new(options.token_key),
             background: Background::default(),
+            working_memory: WorkingMemory::new(options.limits.working_bytes),
             sanitize_support: RefCell::default(),
             threshold_source: RefCell::default(),
             port_group_store: RefCell::default(),

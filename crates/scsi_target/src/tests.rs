@@ -23,6 +23,7 @@ mod thresholds;
 mod tokens;
 mod unconfirmed;
 mod unmap;
+mod working_memory;
 mod write_same;
 mod writes;
 

@@ -42,7 +42,11 @@ const WRITE_AHEAD_BYTES: usize = 256 << 10;
 /// Time for an initiator to take the last words of a connection that ends.
 const LINGER: Duration = Duration::from_secs(5);
 /// Time for which a connection waits for memory before it asks the others to give way.
+const GIVE_WAY_FIRST: Duration = Duration::from_secs(1);
+/// Time until it asks again.
 const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
+/// Time for which data that was refused counts as waiting: its command is sent again.
+const REFUSED: Duration = Duration::from_secs(30);
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
@@ -89,6 +93,8 @@ struct ConnectionTask {
     written: u64,
     /// When others are asked to give way, because this connection waits for memory.
     give_way_at: Option<Instant>,
+    /// Until when it counts as waiting because its data was refused.
+    refused_until: Option<Instant>,
     data_in_movement: Movement,
     data_out_movement: Movement,
     waiters: Vec<Waiter>,
@@ -142,6 +148,7 @@ pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Me
         unsent: VecDeque::new(),
         written: 0,
         give_way_at: None,
+        refused_until: None,
         data_in_movement: Movement::default(),
         data_out_movement: Movement::default(),
         stream,
@@ -512,7 +519,7 @@ impl ConnectionTask {
 
     /// Executes a command, or lets it wait: for memory for its Data-In, or behind commands that do.
     fn command(&mut self, command: Command) {
-        if self.waiting.is_empty() && self.data_in.take(self.needed_bytes(&command)) {
+        if self.waiting.is_empty() && self.data_in.take(self.needed_bytes(&command), true) {
             self.start(command);
         } else {
             self.waiting.push_back(command);
@@ -527,7 +534,7 @@ impl ConnectionTask {
     fn start_waiting(&mut self) -> bool {
         let mut progress = false;
         while let Some(command) = self.waiting.front()
-            && self.data_in.take(self.needed_bytes(command))
+            && self.data_in.take(self.needed_bytes(command), true)
             && let Some(command) = self.waiting.pop_front()
         {
             self.start(command);
@@ -542,11 +549,15 @@ impl ConnectionTask {
         if self.data_out.waits() && !self.core.waits_for_data_out_memory() {
             self.data_out.withdraw();
         }
-        let waits = self.data_in.waits() || self.data_out.waits();
+        if self.data_out.was_refused() {
+            self.refused_until = Instant::now().checked_add(REFUSED);
+        }
+        self.refused_until = self.refused_until.filter(|until| *until > Instant::now());
+        let waits = self.data_in.waits() || self.data_out.waits() || self.refused_until.is_some();
         if !waits {
             self.give_way_at = None;
         } else if self.give_way_at.is_none() {
-            self.give_way_at = Instant::now().checked_add(GIVE_WAY_INTERVAL);
+            self.give_way_at = Instant::now().checked_add(GIVE_WAY_FIRST);
         }
         progress
     }
@@ -556,11 +567,11 @@ impl ConnectionTask {
         let now = Instant::now();
         let reads_nothing = !self.output.is_empty()
             && self.data_in.is_beyond_share()
-            && self.data_in_movement.is_stalled(now, self.written);
+            && self.data_in_movement.is_stalled(now, self.written, self.data_in.held_bytes());
         let received = self.core.counters().data_out_bytes;
         let sends_nothing = self.core.awaits_data_out()
             && self.data_out.is_beyond_share()
-            && self.data_out_movement.is_stalled(now, received);
+            && self.data_out_movement.is_stalled(now, received, self.data_out.held_bytes());
         if reads_nothing || sends_nothing {
             let what = if reads_nothing { "does not read" } else { "does not send" };
             tracing::warn!(peer = %self.member.peer, "connection closed: the initiator {what} its data, and others wait for the memory");

@@ -79,8 +79,19 @@ fn first_burst_never_exceeds_max_burst_whatever_the_order() {
 
     let mut parameters = Parameters::default();
     parameters.answer_all(&Limits::default(), &[("FirstBurstLength", "262144")], &mut Vec::new());
+    let mut reply = Vec::new();
+    parameters.answer_all(&Limits::default(), &[("MaxBurstLength", "16384")], &mut reply);
+    assert_eq!(reply, b"MaxBurstLength=Reject\0", "the initiator was told another FirstBurstLength");
+    assert_eq!((parameters.first_burst_length, parameters.max_burst_length), (262_144, 262_144));
+
+    // Not less than what was agreed, or nothing was agreed.
+    let mut parameters = Parameters::default();
+    parameters.answer_all(&Limits::default(), &[("FirstBurstLength", "16384")], &mut Vec::new());
     parameters.answer_all(&Limits::default(), &[("MaxBurstLength", "16384")], &mut Vec::new());
-    assert_eq!(parameters.first_burst_length, 16_384);
+    assert_eq!((parameters.first_burst_length, parameters.max_burst_length), (16_384, 16_384));
+    let mut parameters = Parameters::default();
+    parameters.answer_all(&Limits::default(), &[("MaxBurstLength", "512")], &mut Vec::new());
+    assert_eq!((parameters.first_burst_length, parameters.max_burst_length), (512, 512));
 }
 
 /// Every numerical key at its ends, beyond them, and as what is no number (RFC 7143 §6.1, §13).

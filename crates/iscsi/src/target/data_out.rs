@@ -1,9 +1,12 @@
 //! Data-Out seen from the target, RFC 7143 §11.7 and §11.8: unsolicited data, R2T, and the memory to put it in.
 //!
 //! DataPDUInOrder and DataSequenceInOrder are always Yes, so data arrives in order and is appended. Data that comes in one PDU stays in
-//! the receive buffer; data in several PDUs is copied into one buffer of the final size. A connection may hold so many bytes; a task
-//! that finds no room waits before its first R2T, behind the tasks that waited before it. At least one task always gets all it
-//! wants, so that waiting ends.
+//! the receive buffer; data in several PDUs is copied into one buffer, which grows with what nobody asked for and has its final size for
+//! what was asked for. Only memory that data is in, or was granted for, is booked. A connection may hold so many bytes; a task
+//! that finds no room waits before its first R2T, and the oldest goes first.
+//!
+//! What a connection holds may belong to tasks that are complete and come after one that waits (ORDERED ones), so the oldest task that
+//! is not delivered gets what it wants beyond all bounds, one task at a time: its delivery depends on nothing but the initiator.
 //!
 //! Data out of sequence means that data before it was lost (RFC 7143 §7.9). Its task ends alone, with CHECK CONDITION, once the initiator
 //! has sent all it announced (§7.8); only Data-Out that nobody asked for ends the connection.
@@ -36,8 +39,9 @@ enum Fault {
 /// Memory for Data-Out that connections share. Bytes are counted, not handed out.
 pub trait DataOutMemory: std::fmt::Debug {
     /// Books bytes that were waited for. When false the connection is remembered: the shell calls
-    /// [`Connection::data_out_memory_available`] when its turn may have come.
-    fn take(&self, bytes: usize) -> bool;
+    /// [`Connection::data_out_memory_available`] when its turn may have come. `oldest`: everything else of the connection may have to
+    /// wait for this task, which depends on no other, so that what it takes comes back.
+    fn take(&self, bytes: usize, oldest: bool) -> bool;
     /// Books bytes of data that came without being asked for. When false they have to be dropped.
     fn take_unasked(&self, bytes: usize) -> bool;
     /// Gives back bytes booked with [`Self::take`] and with [`Self::take_unasked`].
@@ -51,9 +55,8 @@ pub trait DataOutMemory: std::fmt::Debug {
 pub(super) struct DataOutBudget {
     limit: usize,
     reserved: usize,
-    /// Tasks that hold all they want.
-    satisfied: u32,
-    waiting: VecDeque<TaskHandle>,
+    /// Tasks that wait for memory with their place in CmdSN order, by which they are sorted.
+    waiting: VecDeque<(u64, TaskHandle)>,
     shared: Option<Rc<dyn DataOutMemory>>,
     /// Booked of `shared`: waited for, and unasked.
     booked: (usize, usize),
@@ -61,7 +64,7 @@ pub(super) struct DataOutBudget {
 
 impl DataOutBudget {
     pub fn new(limit: usize) -> Self {
-        Self { limit, reserved: 0, satisfied: 0, waiting: VecDeque::new(), shared: None, booked: (0, 0) }
+        Self { limit, reserved: 0, waiting: VecDeque::new(), shared: None, booked: (0, 0) }
     }
 
     pub fn share(&mut self, shared: Rc<dyn DataOutMemory>) {
@@ -80,9 +83,6 @@ impl DataOutBudget {
     fn charge(&mut self, task: &mut Task, bytes: usize) {
         self.reserved += bytes.saturating_sub(task.data_out_charge);
         task.data_out_charge = task.data_out_charge.max(bytes);
-        if task.data_out_charge == task.wanted as usize {
-            self.satisfied += 1;
-        }
     }
 
     /// Charges data that is there already. False when the shared memory has no room for it.
@@ -98,17 +98,18 @@ impl DataOutBudget {
         true
     }
 
-    /// Books all the task wants, if there is room or nobody else to wait for.
-    fn satisfy(&mut self, task: &mut Task) -> bool {
+    /// Books all the task wants, if there is room. `oldest`: of those that are not delivered; `alone`: and no delivered one will give
+    /// anything back.
+    fn satisfy(&mut self, task: &mut Task, oldest: bool, alone: bool) -> bool {
         let wanted = task.wanted as usize;
-        if task.data_out_charge >= wanted {
+        let more = wanted.saturating_sub(task.data_out_charge);
+        if more == 0 {
             return true;
         }
-        if self.satisfied > 0 && self.reserved - task.data_out_charge + wanted > self.limit {
+        if self.reserved + more > self.limit && !(oldest && alone) {
             return false;
         }
-        let more = wanted - task.data_out_charge;
-        if self.shared.as_ref().is_some_and(|shared| !shared.take(more)) {
+        if self.shared.as_ref().is_some_and(|shared| !shared.take(more, oldest)) {
             return false;
         }
         self.booked.0 += more;
@@ -117,11 +118,12 @@ impl DataOutBudget {
         true
     }
 
-    /// Gives back what the task holds. True when a waiting task may find room now.
-    pub fn release(&mut self, task: &mut Task) -> bool {
+    /// Gives back what the task holds.
+    pub fn release(&mut self, task: &mut Task) {
+        task.data_out = DataOutBuffer::Empty;
         let held = std::mem::take(&mut task.data_out_charge);
         if held == 0 {
-            return false;
+            return;
         }
         let granted = std::mem::take(&mut task.data_out_granted);
         self.booked.0 -= granted;
@@ -130,15 +132,11 @@ impl DataOutBudget {
             shared.give_back(granted, held - granted);
         }
         self.reserved -= held;
-        if held == task.wanted as usize {
-            self.satisfied -= 1;
-        }
-        !self.waiting.is_empty()
     }
 
-    /// Appends data in order, as far as it is wanted. `first_burst` bounds what can come without being asked for. False when there is
-    /// no memory for data that nobody asked for: it is dropped, and the task cannot be executed.
-    pub fn append(&mut self, task: &mut Task, data: &Bytes, first_burst: u32) -> bool {
+    /// Appends data in order, as far as it is wanted. False when there is no memory for data that nobody asked for: it is dropped,
+    /// and the task cannot be executed.
+    pub fn append(&mut self, task: &mut Task, data: &Bytes) -> bool {
         let wanted = task.wanted as usize;
         let buffered = match &task.data_out {
             DataOutBuffer::Empty => 0,
@@ -156,20 +154,25 @@ impl DataOutBudget {
             }
             return room;
         }
-        if let DataOutBuffer::Empty = task.data_out {
-            let granted = task.data_out_charge >= wanted;
-            let capacity = if granted { wanted } else { wanted.min(first_burst as usize).max(piece.len()) };
-            if !self.charge_unasked(task, capacity) {
+        let needed = buffered + piece.len();
+        if needed > task.data_out_charge {
+            // At least twice as much each time, so that little is copied again.
+            let grown = needed.max(2 * task.data_out_charge).min(wanted);
+            if !self.charge_unasked(task, grown) {
                 return false;
             }
-            task.data_out = DataOutBuffer::Partial(BytesMut::with_capacity(capacity));
         }
-        if let DataOutBuffer::Partial(buffer) = &mut task.data_out {
-            if buffer.capacity() - buffer.len() < piece.len() {
-                buffer.reserve(wanted - buffer.len());
+        let mut buffer = match std::mem::replace(&mut task.data_out, DataOutBuffer::Empty) {
+            DataOutBuffer::Partial(buffer) if buffer.capacity() >= needed => buffer,
+            DataOutBuffer::Partial(buffer) => {
+                let mut grown = BytesMut::with_capacity(task.data_out_charge);
+                grown.extend_from_slice(&buffer);
+                grown
             }
-            buffer.extend_from_slice(piece);
-        }
+            DataOutBuffer::Empty | DataOutBuffer::Whole(_) => BytesMut::with_capacity(task.data_out_charge),
+        };
+        buffer.extend_from_slice(piece);
+        task.data_out = DataOutBuffer::Partial(buffer);
         true
     }
 }
@@ -196,16 +199,17 @@ impl Connection {
         match taken {
             Ok(()) => {
                 self.counters.data_out_bytes += u64::from(length);
-                if !self.data_out.append(task, &pdu.data, first_burst) {
+                if !self.data_out.append(task, &pdu.data) {
                     task.data_lost = true;
                     task.data_refused = true;
+                    self.data_out.release(task);
                 }
             }
             Err(Fault::OutOfSequence) => {
                 if !task.data_lost {
                     self.counters.data_out_sequence_errors += 1;
                     task.data_lost = true;
-                    task.data_out = DataOutBuffer::Empty;
+                    self.data_out.release(task);
                 }
                 if let Err(what) = pass_over(task, &header) {
                     return self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, what);
@@ -214,6 +218,7 @@ impl Connection {
             Err(Fault::Unexpected(what)) => return self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, what),
         }
         self.continue_task(handle);
+        self.serve_waiting();
     }
 
     /// Ends a task that lost data. The initiator may use its tag again at once: nothing of the old task is on its way.
@@ -235,13 +240,14 @@ impl Connection {
         if task.unsolicited || task.waits_for_memory {
             return;
         }
-        let must_queue = !self.data_out.waiting.is_empty() && task.data_out_charge < task.wanted as usize;
-        if must_queue || !self.data_out.satisfy(task) {
-            task.waits_for_memory = true;
-            self.data_out.waiting.push_back(handle);
-            return;
+        if task.data_out_charge >= task.wanted as usize {
+            return self.send_r2ts(handle);
         }
-        self.send_r2ts(handle);
+        task.waits_for_memory = true;
+        let waiting = &mut self.data_out.waiting;
+        let place = waiting.partition_point(|(sequence, _)| *sequence < task.sequence);
+        waiting.insert(place, (task.sequence, handle));
+        self.serve_waiting();
     }
 
     /// Takes the memory for Data-Out from what connections share. To be called before any input.
@@ -252,13 +258,14 @@ impl Connection {
     /// True when tasks wait for memory for their Data-Out.
     pub fn waits_for_data_out_memory(&self) -> bool {
         let waits = |task: &Task| task.waits_for_memory && !task.aborted;
-        self.data_out.waiting.iter().any(|handle| self.tasks.get(*handle).is_some_and(waits))
+        self.data_out.waiting.iter().any(|(_, handle)| self.tasks.get(*handle).is_some_and(waits))
     }
 
-    /// True when the initiator has Data-Out to send: it was asked for, or was announced.
+    /// True when the initiator has something to send before its tasks can go on: Data-Out that was asked for or announced, or a command
+    /// whose number it left out.
     pub fn awaits_data_out(&self) -> bool {
         let awaits = |task: &Task| task.unsolicited || !task.r2ts.is_empty();
-        self.tasks.handles().into_iter().any(|handle| self.tasks.get(handle).is_some_and(awaits))
+        self.held.iter().any(Option::is_some) || self.tasks.iter().any(awaits)
     }
 
     /// There may be memory for tasks that wait for it.
@@ -266,11 +273,15 @@ impl Connection {
         self.serve_waiting();
     }
 
-    /// Lets waiting tasks go on, in turn, as far as there is memory.
+    /// Lets waiting tasks go on, the oldest first, as far as there is memory.
     pub(super) fn serve_waiting(&mut self) {
-        while let Some(&handle) = self.data_out.waiting.front() {
+        while let Some(&(sequence, handle)) = self.data_out.waiting.front() {
+            let undelivered = |task: &&Task| task.state == TaskState::Receiving && !task.aborted;
+            let oldest = self.tasks.iter().filter(undelivered).all(|task| task.sequence >= sequence);
+            let given_back = |task: &Task| task.state == TaskState::Delivered && task.data_out_charge > 0;
+            let alone = !self.tasks.iter().any(given_back);
             if let Some(task) = self.tasks.get_mut(handle).filter(|task| !task.aborted) {
-                if !self.data_out.satisfy(task) {
+                if !self.data_out.satisfy(task, oldest, alone) {
                     return;
                 }
                 task.waits_for_memory = false;
@@ -366,7 +377,7 @@ fn pass_over(task: &mut Task, header: &DataOut) -> Result<(), &'static str> {
 }
 
 fn expect_unsolicited(task: &Task) -> Result<(), &'static str> {
-    if task.state == TaskState::Delivered {
+    if matches!(task.state, TaskState::Ready | TaskState::Delivered) {
         return Err("Data-Out for a command that has all its data");
     }
     if !task.unsolicited {

@@ -93,6 +93,7 @@ impl Connection {
             }
             self.send_response(header, response.sense);
         }
+        self.deliver_ready();
         true
     }
 
@@ -106,6 +107,7 @@ impl Connection {
         }
         self.remove_task(task);
         self.open_window();
+        self.deliver_ready();
         true
     }
 
@@ -115,7 +117,8 @@ impl Connection {
         let mut receiving = self.tasks.handles();
         receiving.retain(|handle| {
             self.tasks.get(*handle).is_some_and(|task| {
-                task.state == TaskState::Receiving && task.arrival.logical_unit == Some(logical_unit)
+                matches!(task.state, TaskState::Receiving | TaskState::Ready)
+                    && task.arrival.logical_unit == Some(logical_unit)
             })
         });
         // The last first: the end of one must not let another one go on that ends, too.
@@ -147,6 +150,7 @@ impl Connection {
         }
         self.open_window();
         self.send_task_management_response(function.initiator_task_tag, response, additional);
+        self.deliver_ready();
     }
 
     pub(super) fn handle_full_feature(&mut self, pdu: Pdu, directory: &dyn Directory) {
@@ -406,10 +410,7 @@ impl Connection {
             data_out_granted: 0,
             data_in_charge: 0,
         };
-        let data_in = expected_data_in.min(self.config.max_transfer_bytes) as usize;
-        task.data_in_charge = data_in;
-        self.data_in_reserved += data_in;
-        if !self.data_out.append(&mut task, &pdu.data, self.parameters.first_burst_length) {
+        if !self.data_out.append(&mut task, &pdu.data) {
             task.data_lost = true;
             task.data_refused = true;
         }
@@ -444,10 +445,14 @@ impl Connection {
             }
         } else if !task.data_complete() || task.received < task.wanted {
             self.request_data(handle);
-        } else if self.ordered_undelivered == 0 {
-            self.deliver(handle);
         } else {
-            self.deliver_in_order();
+            if self.ordered_undelivered == 0 {
+                self.deliver(handle);
+            } else {
+                self.deliver_in_order();
+            }
+            // Another one may be the oldest now.
+            self.serve_waiting();
         }
     }
 
@@ -458,7 +463,7 @@ impl Connection {
             let Some(task) = self.tasks.get(handle) else {
                 continue;
             };
-            if task.state == TaskState::Delivered || task.aborted {
+            if matches!(task.state, TaskState::Ready | TaskState::Delivered) || task.aborted {
                 continue;
             }
             let ready = task.state == TaskState::Receiving && task.data_complete();
@@ -478,7 +483,31 @@ impl Connection {
         let Some(task) = self.tasks.get_mut(handle) else {
             return;
         };
+        task.state = TaskState::Ready;
+        if task.attribute == TaskAttribute::ORDERED && !task.immediate {
+            self.ordered_undelivered = self.ordered_undelivered.saturating_sub(1);
+        }
+        self.ready.push_back(handle);
+        self.deliver_ready();
+    }
+
+    /// Gives the shell what is ready, in turn, as far as there is room for Data-In.
+    pub(super) fn deliver_ready(&mut self) {
+        while self.is_full_feature()
+            && self.output.queued_bytes() + self.data_in_reserved < self.config.max_data_in_bytes
+            && let Some(handle) = self.ready.pop_front()
+        {
+            self.give(handle);
+        }
+    }
+
+    fn give(&mut self, handle: TaskHandle) {
+        let Some(task) = self.tasks.get_mut(handle) else {
+            return;
+        };
         task.state = TaskState::Delivered;
+        task.data_in_charge = task.expected_data_in.min(self.config.max_transfer_bytes) as usize;
+        self.data_in_reserved += task.data_in_charge;
         let data_out = match std::mem::replace(&mut task.data_out, DataOutBuffer::Empty) {
             DataOutBuffer::Empty => Bytes::new(),
             DataOutBuffer::Whole(data) => data,
@@ -497,11 +526,7 @@ impl Connection {
             expected_data_in: task.expected_data_in,
             data_out,
         };
-        let ordered = task.attribute == TaskAttribute::ORDERED && !task.immediate;
         self.events.push_back(Event::Command(command));
-        if ordered {
-            self.ordered_undelivered = self.ordered_undelivered.saturating_sub(1);
-        }
     }
 
     /// Ends a task and gives back what it held.
@@ -512,16 +537,11 @@ impl Connection {
                 && !task.immediate
                 && task.state == TaskState::Receiving
                 && !task.aborted;
-            let unfinished = task.write && task.state != TaskState::Delivered;
-            (
-                task.data_in_charge,
-                data_out.release(task),
-                task.immediate,
-                waiting_ordered,
-                unfinished.then_some(task.initiator_task_tag),
-            )
+            let unfinished = task.write && matches!(task.state, TaskState::Held | TaskState::Receiving);
+            data_out.release(task);
+            (task.data_in_charge, task.immediate, waiting_ordered, unfinished.then_some(task.initiator_task_tag))
         });
-        let Some((data_in, memory_freed, immediate, waiting_ordered, late_data)) = facts else {
+        let Some((data_in, immediate, waiting_ordered, late_data)) = facts else {
             return;
         };
         self.data_in_reserved -= data_in;
@@ -535,9 +555,7 @@ impl Connection {
             self.ordered_undelivered = self.ordered_undelivered.saturating_sub(1);
             self.deliver_in_order();
         }
-        if memory_freed {
-            self.serve_waiting();
-        }
+        self.serve_waiting();
     }
 
     pub(super) fn remember_discarded(&mut self, initiator_task_tag: u32) {

@@ -71,7 +71,7 @@ pub struct Config {
     pub max_immediate_tasks: u32,
     /// Data-Out being assembled or in use by tasks, in bytes; above it R2Ts wait. The most one command can send.
     pub max_data_out_bytes: usize,
-    /// Data-In being read or waiting to be sent, in bytes; above it no input is taken.
+    /// Data-In being read or waiting to be sent, in bytes; above it SCSI commands wait. Everything else is taken and answered.
     pub max_data_in_bytes: usize,
     /// Output of any kind not yet taken, in bytes, above which no input is taken: what the initiator does not read, answers to pings too,
     /// it has to read before it asks for more. Also the most data of PDUs, SCSI commands aside, that came before their turn.
@@ -310,7 +310,10 @@ pub struct Connection {
     discarded_tags: VecDeque<u32>,
     next_target_transfer_tag: u32,
     data_out: DataOutBudget,
+    /// Of tasks that the shell was given.
     data_in_reserved: usize,
+    /// Tasks that wait for others' Data-In to go, oldest first; those that have ended are skipped.
+    ready: VecDeque<TaskHandle>,
     text: TextPhase,
 
     login_deadline: Option<Instant>,
@@ -354,6 +357,7 @@ impl Connection {
             next_target_transfer_tag: 0,
             data_out: DataOutBudget::new(config.max_data_out_bytes),
             data_in_reserved: 0,
+            ready: VecDeque::new(),
             text: TextPhase::default(),
             last_received: now,
             ping: None,
@@ -393,9 +397,7 @@ impl Connection {
     pub fn is_input_held_back(&self) -> bool {
         match self.phase {
             Phase::Login(_) | Phase::FullFeature => {
-                let queued = self.output.queued_bytes();
-                queued >= self.config.max_output_bytes
-                    || queued + self.data_in_reserved >= self.config.max_data_in_bytes
+                self.output.queued_bytes() >= self.config.max_output_bytes.min(self.config.max_data_in_bytes)
             }
             Phase::Opening(_) | Phase::LoggingOut(_) | Phase::Closed => true,
         }
@@ -556,7 +558,9 @@ impl Connection {
 
     /// The next chunk to write. Headers and short data come together in one chunk, long data as a chunk of its own.
     pub fn poll_output(&mut self) -> Option<Bytes> {
-        self.output.next_chunk()
+        let chunk = self.output.next_chunk();
+        self.deliver_ready();
+        chunk
     }
 
     /// When [`Self::handle_timeout`] has something to do. Changes with every call of the other methods.
@@ -702,6 +706,7 @@ impl Connection {
         self.functions = Vec::new();
         self.data_out.clear();
         self.data_in_reserved = 0;
+        self.ready = VecDeque::new();
         self.text = TextPhase::default();
         // Events of a connection that is gone would only make the shell start work that nobody waits for.
         self.events.retain(|event| matches!(event, Event::Closed(_)));

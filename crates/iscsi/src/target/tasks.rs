@@ -22,6 +22,8 @@ pub(super) enum TaskState {
     Held,
     /// In order; Data-Out is arriving, or the task waits behind an ORDERED one.
     Receiving,
+    /// Complete and in order; the Data-In of tasks before it has to go first.
+    Ready,
     /// Given to the device server.
     Delivered,
 }
@@ -188,6 +190,11 @@ impl TaskTable {
         self.free.push(handle.slot);
         self.by_tag.remove(&initiator_task_tag);
         Some(result)
+    }
+
+    /// Every task, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Task> {
+        self.slots.iter().filter_map(|slot| slot.task.as_ref())
     }
 
     /// Every task, in CmdSN order.

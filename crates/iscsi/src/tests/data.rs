@@ -390,7 +390,7 @@ fn partly_sent_writes_above_the_budget_finish() {
     assert_eq!(pair.medium[..data.len()], data);
 }
 
-/// Input stops while too much Data-In is on its way, and goes on when it is gone.
+/// Commands wait while too much Data-In is on its way, and go on when it is gone.
 #[test]
 fn memory_for_data_in_is_bounded() {
     let target = target::Config { max_data_in_bytes: 1 << 20, ..target::Config::default() };
@@ -461,97 +461,4 @@ fn bidirectional_commands_are_answered() {
     let response = pdu::ScsiResponse::from_wire(&pair.sent[0].header);
     assert_eq!(response.flags, pdu::FINAL | pdu::BIDIRECTIONAL_UNDERFLOW);
     assert_eq!(response.bidirectional_residual_count.get(), 256);
-}
-
-/// Memory that connections share, with a limit, for tests.
-#[derive(Debug)]
-struct Shared {
-    limit: usize,
-    granted: std::cell::Cell<usize>,
-    unasked: std::cell::Cell<usize>,
-    waits: std::cell::Cell<bool>,
-}
-
-impl Shared {
-    fn new(limit: usize) -> std::rc::Rc<Self> {
-        std::rc::Rc::new(Self { limit, granted: 0.into(), unasked: 0.into(), waits: false.into() })
-    }
-
-    fn fits(&self, bytes: usize) -> bool {
-        self.granted.get() + self.unasked.get() + bytes <= self.limit
-    }
-}
-
-impl target::DataOutMemory for Shared {
-    fn take(&self, bytes: usize) -> bool {
-        let fits = self.fits(bytes);
-        self.granted.set(self.granted.get() + if fits { bytes } else { 0 });
-        self.waits.set(!fits);
-        fits
-    }
-
-    fn take_unasked(&self, bytes: usize) -> bool {
-        let fits = self.fits(bytes);
-        self.unasked.set(self.unasked.get() + if fits { bytes } else { 0 });
-        fits
-    }
-
-    fn give_back(&self, granted_bytes: usize, unasked_bytes: usize) {
-        self.granted.set(self.granted.get() - granted_bytes);
-        self.unasked.set(self.unasked.get() - unasked_bytes);
-    }
-
-    fn withdraw(&self) {
-        self.waits.set(false);
-    }
-}
-
-/// No R2T before the memory that connections share has room; everything goes back to it.
-#[test]
-fn r2ts_wait_for_shared_memory() {
-    let mut config = Config::new(INITIATOR, TARGET);
-    config.initial_r2t = true;
-    config.immediate_data = false;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
-    let shared = Shared::new(512 * 1024);
-    pair.target.share_data_out_memory(shared.clone());
-    shared.granted.set(1);
-    let data = pattern(512 * 1024);
-    let tag = pair.command(&write10(0, 1024), TransferRequest::Out(data.clone()));
-    pair.drive();
-    assert!(pair.sent.is_empty() && shared.waits.get() && pair.target.waits_for_data_out_memory());
-    assert!(!pair.target.awaits_data_out());
-    shared.granted.set(0);
-    pair.target.data_out_memory_available();
-    assert!(pair.target.awaits_data_out() && !pair.target.waits_for_data_out_memory());
-    pair.drive();
-    assert_eq!(pair.completion(tag).map(|done| done.status), Some(0));
-    assert_eq!(pair.medium[..data.len()], data);
-    assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
-    // A connection that ends gives back what unfinished writes held.
-    pair.serve = false;
-    pair.command(&write10(0, 1024), TransferRequest::Out(data));
-    pair.drive();
-    assert_eq!(shared.granted.get(), 512 * 1024);
-    pair.target.close();
-    assert_eq!(shared.granted.get(), 0);
-}
-
-/// Data that nobody asked for and that finds no memory is dropped, and its command ends with BUSY.
-#[test]
-fn unsolicited_data_without_memory_ends_with_busy() {
-    let mut pair = Pair::logged_in();
-    let shared = Shared::new(64 * 1024);
-    pair.target.share_data_out_memory(shared.clone());
-    shared.unasked.set(64 * 1024);
-    let immediate = pair.command(&write10(0, 8), TransferRequest::Out(pattern(4096)));
-    let unsolicited = pair.command(&write10(0, 500), TransferRequest::Out(pattern(500 * 512)));
-    pair.drive();
-    for tag in [immediate, unsolicited] {
-        assert_eq!(pair.completion(tag).map(|done| done.status), Some(8));
-    }
-    assert!(pair.medium.iter().all(|byte| *byte == 0));
-    shared.unasked.set(0);
-    assert_eq!(pair.run(&write10(0, 8), TransferRequest::Out(pattern(4096))).status, 0);
-    assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
 }

@@ -7,6 +7,7 @@ mod discovery;
 mod garbage;
 mod login;
 mod lying_target;
+mod memory;
 mod numbering;
 mod pair;
 mod session;

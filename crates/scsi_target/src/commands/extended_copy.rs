@@ -14,7 +14,7 @@ use crate::background::Work;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
 use crate::offload::{OffloadWork, Primitive, Reason};
@@ -219,7 +219,11 @@ async fn copy_segment<D: BlockDevice>(
     let held_blocks = hold.map_or(0, |running| room_to_hold(call, running)).min(segment.block_count);
     let read = Extent::new(segment.source_lba, segment.block_count);
     let written = Extent::new(segment.destination_lba, segment.block_count);
-    let _blocks = lock_both(source, read, destination, written, held_blocks == 0).await;
+    let shares = segment.source_lba % MAPPING_UNIT_BLOCKS == segment.destination_lba % MAPPING_UNIT_BLOCKS;
+    let moved_blocks = if shares { 0 } else { read.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS)) };
+    let at_once = held_blocks == 0 && (shares || moved_blocks == read.count);
+    let _blocks = lock_both(source, read, destination, written, at_once).await;
+    let _room = if shares { None } else { Some(call.working_room(moved_blocks).await) };
     let extent = check()?;
     let from = source.device();
     let to = destination.device();
@@ -253,7 +257,7 @@ async fn copy_segment<D: BlockDevice>(
 }
 
 /// The blocks of both ends, of the volume with the lower number first: two copies that go opposite ways do not wait for each other.
-/// `at_once`: one call of the device makes the copy.
+/// `at_once`: the device makes the copy at one instant, in one call and without moving it in pieces.
 async fn lock_both<'a, D: BlockDevice>(
     source: &'a LogicalUnit<D>,
     from: Extent,

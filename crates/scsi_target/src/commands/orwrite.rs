@@ -54,6 +54,8 @@ async fn combine<D: BlockDevice>(
     given: &[u8],
     durability: Durability,
 ) -> Result<(), Fault> {
+    // What was read, and the combination.
+    let _room = call.working_room(2 * extent.count).await;
     let device = call.unit.device();
     loop {
         let medium = device.read(extent).await?;

@@ -68,25 +68,30 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let mut done = 0;
     while done < blocks {
         let count = (blocks - done).min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
+        let _room = call.working_room(count).await;
         let medium = device.read(Extent::new(extent.lba.0 + done, count)).await?;
         if let Some(data) = &data {
             let offset_bytes = done * BLOCK;
-            let compared = if every_block_same {
-                compare_repeated(&medium, data)
+            if every_block_same {
+                compare_repeated(&medium, data).map_err(|fault| shifted(fault, offset_bytes))?;
             } else {
-                let start = usize::try_from(offset_bytes).unwrap_or(usize::MAX).min(data.len());
-                let end = start.saturating_add(medium.len()).min(data.len());
-                compare(&medium, data.get(start..end).unwrap_or_default())
-            };
-            compared.map_err(|fault| shifted(fault, offset_bytes))?;
+                compare_from(&medium, data, offset_bytes)?;
+            }
         }
         done += count;
     }
     Ok(Reply::took(needed_bytes))
 }
 
+/// Compares what was read with what was expected from `offset_bytes` of `data` on.
+pub(super) fn compare_from(medium: &[u8], data: &[u8], offset_bytes: u64) -> Result<(), Fault> {
+    let start = usize::try_from(offset_bytes).unwrap_or(usize::MAX).min(data.len());
+    let end = start.saturating_add(medium.len()).min(data.len());
+    compare(medium, data.get(start..end).unwrap_or_default()).map_err(|fault| shifted(fault, offset_bytes))
+}
+
 /// Compares what was read with what was expected, of the same length.
-pub(super) fn compare(medium: &[u8], expected: &[u8]) -> Result<(), Fault> {
+fn compare(medium: &[u8], expected: &[u8]) -> Result<(), Fault> {
     if medium == expected {
         return Ok(());
     }

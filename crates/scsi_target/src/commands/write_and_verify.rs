@@ -2,6 +2,7 @@
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use crate::task_set::AccessClass;
@@ -47,9 +48,15 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let _blocks = call.unit.extents.lock(AccessClass::Update, &[stored]).await;
     let device = call.unit.device();
     device.write(stored, data.clone(), Durability::Forced).await?;
-    let medium = device.read(stored).await?;
-    if call.cdb.bit::<1>(0x02) {
-        super::verify::compare(&medium, &data)?;
+    let mut done = 0;
+    while done < stored.count {
+        let count = (stored.count - done).min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
+        let _room = call.working_room(count).await;
+        let medium = device.read(Extent::new(stored.lba.0 + done, count)).await?;
+        if call.cdb.bit::<1>(0x02) {
+            super::verify::compare_from(&medium, &data, done * BLOCK)?;
+        }
+        done += count;
     }
     call.unit.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))

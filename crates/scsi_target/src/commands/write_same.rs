@@ -85,6 +85,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 /// Writes `block` over the extent, at most 1 MiB a call. What was written before a step is refused stays.
 async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent, block: &Bytes) -> Result<(), Fault> {
     let chunk_blocks = extent.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
+    let _room = call.working_room(chunk_blocks).await;
     let repeated = Bytes::from(block.repeat(usize::try_from(chunk_blocks).unwrap_or(1)));
     let device = call.unit.device();
     let mut done = 0;

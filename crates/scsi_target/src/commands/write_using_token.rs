@@ -5,7 +5,7 @@ use crate::background::Work;
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::{Limits, MAPPING_UNIT_BLOCKS};
+use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::task_set::AccessClass;
@@ -21,8 +21,8 @@ use zerocopy::FromBytes;
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
 /// Least WRITE USING TOKEN DATA LENGTH: with one range.
 const LEAST_DATA_LENGTH: u16 = 0x226;
-/// Blocks of one step where data has to be moved (32 MiB); between two steps the operation can be aborted.
-const MOVED_BLOCKS: u64 = 1 << 16;
+/// Blocks of one step where data has to be moved: what the device moves at one instant. Between two steps the operation can be aborted.
+const MOVED_BLOCKS: u64 = OPTIMAL_TRANSFER_BLOCKS as u64;
 /// The same where blocks are shared (16 GiB).
 const SHARED_BLOCKS: u64 = 1 << 25;
 
@@ -152,6 +152,8 @@ pub(crate) async fn write<D: BlockDevice>(
             let count = source.map_or(end - lba, |source| source.count);
             let to = Extent::new(lba, count);
             let _blocks = call.unit.extents.lock(AccessClass::Write, &[to]).await;
+            let moves = source.is_some_and(|from| !shares(from, to));
+            let _room = if moves { Some(call.working_room(count).await) } else { None };
             check_step(call, &request.rod)?;
             match (&request.rod, source) {
                 (Rod::Token(token), Some(from)) => copy(call, token, from, to, segment, &mut work).await?,
@@ -183,8 +185,12 @@ fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent) -> Result<Option<Ext
     let Rod::Token(token) = rod else { return Ok(None) };
     let beyond = Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(8));
     let run = token.run(offset, to.count).ok_or(beyond)?;
-    let shares = run.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS;
-    Ok(Some(Extent { count: run.count.min(if shares { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run }))
+    Ok(Some(Extent { count: run.count.min(if shares(run, to) { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run }))
+}
+
+/// Whether the blocks can be shared: they have the same place within what the pool maps.
+fn shares(from: Extent, to: Extent) -> bool {
+    from.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS
 }
 
 async fn copy<D: BlockDevice>(

@@ -11,6 +11,7 @@ mod lab;
 mod live_access;
 mod login_flood;
 mod long_commands;
+mod memory_of_peers;
 mod migrate;
 mod multipath;
 mod persistent_reservations;

@@ -1,0 +1,88 @@
+use super::super::registry::Registry;
+use super::*;
+use std::net::SocketAddr;
+
+const MIB: usize = 1 << 20;
+
+fn account(registry: &Registry, budget: &Rc<Budget>) -> Account {
+    let address = SocketAddr::from(([127, 0, 0, 1], 3260));
+    Account::new(budget.clone(), registry.join(address, address))
+}
+
+fn accounts(limit_bytes: usize, count: usize) -> (Rc<Budget>, Vec<Account>) {
+    let (registry, budget) = (Registry::default(), Budget::new(limit_bytes));
+    let accounts = (0..count).map(|_| account(&registry, &budget)).collect();
+    (budget, accounts)
+}
+
+/// The sum stays within the limit and one request more, whatever the number of connections; those that wait get their turn in order.
+#[test]
+fn connections_share_the_budget_in_turn() {
+    let (budget, accounts) = accounts(16 * MIB, 40);
+    let granted: Vec<usize> = (0..40).filter(|at| accounts[*at].take(8 * MIB, true)).collect();
+    assert_eq!(granted, [0, 1], "one within the budget, one beyond it");
+    // A small share is there for everybody, before those that wait.
+    assert!(accounts[39].take(SHARE_BYTES, true));
+    accounts[0].give_back(8 * MIB, 0);
+    assert!(!accounts[3].take(8 * MIB, true), "it is not its turn");
+    assert!(accounts[2].take(8 * MIB, true));
+    assert!(!accounts[2].waits());
+    drop(accounts);
+    assert!(budget.waiting.borrow().is_empty());
+    assert_eq!((budget.used_bytes.get(), budget.exceeded.get()), (0, false));
+}
+
+/// However much some connections hold, the next one finds room for something.
+#[test]
+fn no_connection_takes_what_others_need() {
+    let (_budget, accounts) = accounts(64 * MIB, 6);
+    for (at, account) in accounts.iter().enumerate() {
+        let mut taken = 0;
+        while account.take_unasked(64 << 10) {
+            taken += 64 << 10;
+        }
+        let share = (64 * MIB) >> (at + 1);
+        assert!((share - SHARE_BYTES..=share + SHARE_BYTES).contains(&taken), "{at}: {taken}");
+        assert!(account.was_refused() && !account.was_refused());
+    }
+}
+
+/// A connection that waits for much does not keep small requests of others from what is free.
+#[test]
+fn small_requests_pass_large_ones_that_do_not_fit() {
+    let (_budget, accounts) = accounts(64 * MIB, 6);
+    while accounts[0].take(4 * MIB, false) {}
+    accounts[0].withdraw();
+    assert!(accounts[1].take(16 * MIB, true), "half of the rest");
+    assert!(accounts[2].take(16 * MIB, true), "beyond the budget");
+    assert!(!accounts[3].take(16 * MIB, true), "one at a time");
+    assert!(accounts[4].take(MIB, true) && accounts[4].take(MIB, true));
+    // The large one has its turn when the other one has ended, whatever small ones come.
+    accounts[2].give_back(16 * MIB, 0);
+    assert!(accounts[5].take(4 * MIB, true));
+    assert!(accounts[3].take(16 * MIB, true));
+}
+
+/// Who holds much waits behind those that hold less, although they came later.
+#[test]
+fn who_holds_less_comes_first() {
+    let (_budget, accounts) = accounts(16 * MIB, 3);
+    assert!(accounts[0].take(8 * MIB, true));
+    assert!(accounts[1].take(16 * MIB, true), "beyond the budget");
+    assert!(!accounts[0].take(4 * MIB, true));
+    assert!(!accounts[2].take(8 * MIB, true));
+    accounts[1].give_back(16 * MIB, 0);
+    assert!(!accounts[0].take(4 * MIB, true));
+    assert!(accounts[2].take(8 * MIB, true));
+}
+
+/// Memory beyond the budget goes to tasks that depend on no other, so that it comes back.
+#[test]
+fn only_the_oldest_task_goes_beyond_the_budget() {
+    let (_budget, accounts) = accounts(16 * MIB, 2);
+    while accounts[0].take_unasked(MIB) {}
+    assert!(!accounts[1].take(16 * MIB, false));
+    assert!(!accounts[0].take(16 * MIB, false));
+    assert!(accounts[0].take(16 * MIB, true), "the others may wait for this one");
+    assert!(accounts[1].take(0, false), "what needs nothing does not wait");
+}

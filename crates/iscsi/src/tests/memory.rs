@@ -1,0 +1,273 @@
+//! Memory that tasks of a connection hold and wait for: who gets it, who waits, and what goes on meanwhile.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::pair::{INITIATOR, LUN, Pair, TARGET, pattern, read10, write10};
+use crate::initiator::{Config, TransferRequest};
+use crate::pdu::{self, DataOut, Opcode, R2t, ScsiCommand, TaskAttribute};
+use crate::target;
+
+/// Memory that connections share, with a limit, for tests.
+#[derive(Debug)]
+struct Shared {
+    limit: usize,
+    granted: Cell<usize>,
+    unasked: Cell<usize>,
+    waits: Cell<bool>,
+    gives_to_the_oldest: Cell<bool>,
+}
+
+impl Shared {
+    fn new(limit: usize) -> Rc<Self> {
+        Rc::new(Self {
+            limit,
+            granted: 0.into(),
+            unasked: 0.into(),
+            waits: false.into(),
+            gives_to_the_oldest: false.into(),
+        })
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        self.granted.get() + self.unasked.get() + bytes <= self.limit
+    }
+}
+
+impl target::DataOutMemory for Shared {
+    fn take(&self, bytes: usize, oldest: bool) -> bool {
+        let fits = self.fits(bytes) || oldest && self.gives_to_the_oldest.get();
+        self.granted.set(self.granted.get() + if fits { bytes } else { 0 });
+        self.waits.set(!fits);
+        fits
+    }
+
+    fn take_unasked(&self, bytes: usize) -> bool {
+        let fits = self.fits(bytes);
+        self.unasked.set(self.unasked.get() + if fits { bytes } else { 0 });
+        fits
+    }
+
+    fn give_back(&self, granted_bytes: usize, unasked_bytes: usize) {
+        self.granted.set(self.granted.get() - granted_bytes);
+        self.unasked.set(self.unasked.get() - unasked_bytes);
+    }
+
+    fn withdraw(&self) {
+        self.waits.set(false);
+    }
+}
+
+/// No R2T before the memory that connections share has room; everything goes back to it.
+#[test]
+fn r2ts_wait_for_shared_memory() {
+    let mut config = Config::new(INITIATOR, TARGET);
+    config.initial_r2t = true;
+    config.immediate_data = false;
+    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let shared = Shared::new(512 * 1024);
+    pair.target.share_data_out_memory(shared.clone());
+    shared.granted.set(1);
+    let data = pattern(512 * 1024);
+    let tag = pair.command(&write10(0, 1024), TransferRequest::Out(data.clone()));
+    pair.drive();
+    assert!(pair.sent.is_empty() && shared.waits.get() && pair.target.waits_for_data_out_memory());
+    assert!(!pair.target.awaits_data_out());
+    shared.granted.set(0);
+    pair.target.data_out_memory_available();
+    assert!(pair.target.awaits_data_out() && !pair.target.waits_for_data_out_memory());
+    pair.drive();
+    assert_eq!(pair.completion(tag).map(|done| done.status), Some(0));
+    assert_eq!(pair.medium[..data.len()], data);
+    assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
+    // A connection that ends gives back what unfinished writes held.
+    pair.serve = false;
+    pair.command(&write10(0, 1024), TransferRequest::Out(data));
+    pair.drive();
+    assert_eq!(shared.granted.get(), 512 * 1024);
+    pair.target.close();
+    assert_eq!(shared.granted.get(), 0);
+}
+
+/// Data that nobody asked for and that finds no memory is dropped, and its command ends with BUSY.
+#[test]
+fn unsolicited_data_without_memory_ends_with_busy() {
+    let mut pair = Pair::logged_in();
+    let shared = Shared::new(64 * 1024);
+    pair.target.share_data_out_memory(shared.clone());
+    shared.unasked.set(64 * 1024);
+    let immediate = pair.command(&write10(0, 8), TransferRequest::Out(pattern(4096)));
+    let unsolicited = pair.command(&write10(0, 500), TransferRequest::Out(pattern(500 * 512)));
+    pair.drive();
+    for tag in [immediate, unsolicited] {
+        assert_eq!(pair.completion(tag).map(|done| done.status), Some(8));
+    }
+    assert!(pair.medium.iter().all(|byte| *byte == 0));
+    shared.unasked.set(0);
+    assert_eq!(pair.run(&write10(0, 8), TransferRequest::Out(pattern(4096))).status, 0);
+    assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
+}
+
+/// A WRITE as the initiator of this crate would not send it.
+struct RawWrite {
+    tag: u32,
+    blocks: u16,
+    immediate_bytes: usize,
+    flags: u8,
+    attribute: TaskAttribute,
+}
+
+impl RawWrite {
+    fn send(&self, pair: &mut Pair, cmd_sn: u32) {
+        let flags = self.flags | pdu::WRITE | self.attribute.0;
+        let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, flags, self.tag));
+        header.cmd_sn = cmd_sn.into();
+        header.lun = LUN;
+        header.cdb[..10].copy_from_slice(&write10(0, self.blocks));
+        header.expected_data_transfer_length = (u32::from(self.blocks) * 512).into();
+        send(pair, &header.to_wire(), self.immediate_bytes);
+    }
+}
+
+fn send(pair: &mut Pair, header: &[u8], bytes: usize) {
+    let mut raw = header.to_vec();
+    raw[5..8].copy_from_slice(&u32::try_from(bytes).unwrap().to_be_bytes()[1..]);
+    raw.extend_from_slice(&pattern(bytes));
+    pair.initiator.send_raw(raw.into());
+}
+
+/// The R2Ts that were sent since the last look.
+fn r2ts(pair: &mut Pair) -> Vec<R2t> {
+    let sent = std::mem::take(&mut pair.sent);
+    sent.iter().filter(|pdu| pdu.header[0] & 0x3f == Opcode::R2T.0).map(|pdu| R2t::from_wire(&pdu.header)).collect()
+}
+
+/// An announcement costs nothing: what is booked is what came.
+#[test]
+fn data_that_is_announced_and_not_sent_takes_no_memory() {
+    let mut pair = Pair::logged_in();
+    let shared = Shared::new(1 << 20);
+    pair.target.share_data_out_memory(shared.clone());
+    for tag in 0..70 {
+        let cmd_sn = pair.initiator.take_cmd_sn();
+        let write = RawWrite { tag, blocks: 2048, immediate_bytes: 512, flags: 0, attribute: TaskAttribute::SIMPLE };
+        write.send(&mut pair, cmd_sn);
+    }
+    pair.drive();
+    assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 70 * 512));
+    assert!(pair.target.awaits_data_out());
+}
+
+/// Data that comes piece by piece is booked as it comes, and less than twice.
+#[test]
+fn memory_for_unsolicited_data_grows_with_it() {
+    let mut pair = Pair::logged_in();
+    let shared = Shared::new(1 << 20);
+    pair.target.share_data_out_memory(shared.clone());
+    let cmd_sn = pair.initiator.take_cmd_sn();
+    let write = RawWrite { tag: 5, blocks: 128, immediate_bytes: 1024, flags: 0, attribute: TaskAttribute::SIMPLE };
+    write.send(&mut pair, cmd_sn);
+    let mut sent = 1024;
+    let mut data_sn = 0;
+    while sent < 60 * 1024 {
+        let mut header = DataOut::from_wire(&pdu::blank(Opcode::DATA_OUT.0, 0, 5));
+        header.target_transfer_tag = pdu::RESERVED_TAG.into();
+        header.data_sn = data_sn.into();
+        header.buffer_offset = u32::try_from(sent).unwrap().into();
+        send(&mut pair, &header.to_wire(), 1024);
+        (data_sn, sent) = (data_sn + 1, sent + 1024);
+        pair.drive();
+        let booked = shared.unasked.get();
+        assert!((sent..=2 * sent).contains(&booked), "{booked} for {sent}");
+    }
+    pair.target.close();
+    assert_eq!(shared.unasked.get(), 0);
+}
+
+/// Complete ORDERED writes that come after one that waits hold what it waits for, and cannot go before it: it gets its memory all the same.
+#[test]
+fn the_oldest_write_gets_through_past_what_waits_for_it() {
+    for shares in [false, true] {
+        let config = target::Config { max_data_out_bytes: 1 << 20, ..target::Config::default() };
+        let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), config);
+        let shared = Shared::new(1 << 20);
+        shared.gives_to_the_oldest.set(true);
+        if shares {
+            pair.target.share_data_out_memory(shared);
+        }
+        let write = |pair: &mut Pair, tag, blocks, immediate_bytes, attribute| {
+            let cmd_sn = pair.initiator.take_cmd_sn();
+            RawWrite { tag, blocks, immediate_bytes, flags: pdu::FINAL, attribute }.send(pair, cmd_sn);
+            pair.drive();
+        };
+        write(&mut pair, 1, 512, 0, TaskAttribute::SIMPLE);
+        let first = r2ts(&mut pair).remove(0);
+        write(&mut pair, 2, 2048, 0, TaskAttribute::SIMPLE);
+        assert!(r2ts(&mut pair).is_empty(), "there is no room beside the first");
+        for tag in 3..11 {
+            write(&mut pair, tag, 128, 64 << 10, TaskAttribute::ORDERED);
+        }
+        let mut header = DataOut::from_wire(&pdu::blank(Opcode::DATA_OUT.0, pdu::FINAL, 1));
+        header.target_transfer_tag = first.target_transfer_tag;
+        send(&mut pair, &header.to_wire(), 1 << 18);
+        pair.drive();
+        let asked: Vec<u32> = r2ts(&mut pair).iter().map(|r2t| r2t.initiator_task_tag.get()).collect();
+        assert_eq!(asked, [2], "shared: {shares}");
+    }
+}
+
+/// Commands that are held for the one before them wait for the initiator, which may have left it out for ever.
+#[test]
+fn a_gap_in_the_numbers_is_the_initiators_to_fill() {
+    let mut pair = Pair::logged_in();
+    let missing = pair.initiator.take_cmd_sn();
+    let cmd_sn = pair.initiator.take_cmd_sn();
+    let write =
+        |tag| RawWrite { tag, blocks: 8, immediate_bytes: 4096, flags: pdu::FINAL, attribute: TaskAttribute::SIMPLE };
+    write(1).send(&mut pair, cmd_sn);
+    pair.drive();
+    assert!(pair.target.awaits_data_out());
+    write(2).send(&mut pair, missing);
+    pair.drive();
+    assert!(!pair.target.awaits_data_out());
+}
+
+/// READs that wait for room hold back READs, and nothing else.
+#[test]
+fn pings_and_task_management_go_past_reads_that_wait() {
+    let target = target::Config { max_data_in_bytes: 1 << 20, ..target::Config::default() };
+    let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), target);
+    pair.serve = false;
+    let tags: Vec<u32> = (0..8).map(|_| pair.command(&read10(0, 1024), TransferRequest::In(524_288))).collect();
+    pair.drive();
+    assert_eq!(pair.commands.len(), 2);
+    pair.sent.clear();
+    let mut ping = pdu::NopOut::from_wire(&pdu::blank(Opcode::NOP_OUT.0 | pdu::IMMEDIATE, pdu::FINAL, 900));
+    ping.target_transfer_tag = pdu::RESERVED_TAG.into();
+    send(&mut pair, &ping.to_wire(), 0);
+    pair.drive();
+    assert_eq!(pair.sent_opcodes(), [Opcode::NOP_IN]);
+    // One that the shell has not seen ends at once.
+    let abort = pdu::FINAL | pdu::TaskManagementFunction::ABORT_TASK.0;
+    let mut abort = pdu::TaskManagementRequest::from_wire(&pdu::blank(
+        Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE,
+        abort,
+        901,
+    ));
+    abort.referenced_task_tag = tags[2].into();
+    send(&mut pair, &abort.to_wire(), 0);
+    pair.drive();
+    assert!(pair.functions[0].tasks.is_empty());
+    let mut order = Vec::new();
+    while !pair.commands.is_empty() {
+        let command = pair.commands.remove(0);
+        assert!(pair.answer(&command));
+        order.push(command.task);
+        pair.drive();
+        assert!(pair.commands.len() <= 2);
+    }
+    assert_eq!(order.len(), 7);
+    for (index, tag) in tags.iter().enumerate() {
+        assert_eq!(pair.completion(*tag).is_some(), index != 2);
+    }
+}
