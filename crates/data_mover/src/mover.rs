@@ -288,7 +288,7 @@ impl DataMover {
         let mut pieces = pieces.peekable();
         // One after the other as they are sent: a large unit may take very many.
         let commands = std::iter::from_fn(|| {
-            let mut room = u64::from(limits.unmap);
+            let mut room = limits.unmap;
             let mut command = Vec::new();
             while let Some(piece) = pieces.next_if(|piece| command.len() < most && piece.blocks <= room) {
                 room -= piece.blocks;
