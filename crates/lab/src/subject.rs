@@ -107,7 +107,7 @@ pub(crate) async fn any_data(unit: &Unit) -> Result<Option<String>, LabError> {
     let limit = READ_AT_MOST / u64::from(identity.block_bytes.max(1));
     let (extents, left) = match unit {
         Unit::Iscsi(iscsi) => match iscsi.mapped(0..identity.blocks, limit).await {
-            Ok(Some((extents, all))) => (extents, (!all).then(|| "more than 1 GiB of it are mapped")),
+            Ok(Some((extents, all))) => (extents, (!all).then_some("more than 1 GiB of it are mapped")),
             Err(error) if error.is_lost() => return Err(error.into()),
             Ok(None) | Err(_) => {
                 let all = identity.blocks <= limit;
