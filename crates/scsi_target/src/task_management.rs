@@ -70,12 +70,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The nexuses that a target reset from a nexus reaches: itself, and all that see a logical unit which it sees.
-    pub fn reached_by_reset(&self, nexus: NexusId) -> Vec<NexusId> {
-        let others = self.nexuses_that_see(&self.volumes_of(nexus)).into_iter().map(|other| other.id);
-        std::iter::once(nexus).chain(others.filter(|other| *other != nexus)).collect()
-    }
-
     fn nexuses_that_see(&self, volumes: &[VolumeId]) -> Vec<Rc<Nexus<D>>> {
         let sees = |nexus: &Rc<Nexus<D>>| nexus.find(|unit| volumes.contains(&unit.volume)).is_some();
         self.nexuses.borrow().all().into_iter().filter(sees).collect()

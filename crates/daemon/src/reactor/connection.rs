@@ -19,7 +19,7 @@ use iscsi::target::{
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use scsi_target::{AbortFlag, Arrival, NexusId, Request, TaskAttribute};
+use scsi_target::{AbortFlag, Arrival, Request, TaskAttribute};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice};
@@ -366,21 +366,11 @@ impl ConnectionTask {
         let mut progress = false;
         while let Poll::Ready(Some((handle, response))) = self.functions.poll_next_unpin(context) {
             self.core.respond_task_management_with(handle, response.response, response.additional);
-            self.end_sessions(&response.ended);
+            // When the answer is written.
+            self.ending |= response.ends_session;
             progress = true;
         }
         progress
-    }
-
-    /// Ends sessions: this one when its output is written.
-    fn end_sessions(&mut self, nexuses: &[NexusId]) {
-        let concerned = |nexus: Option<NexusId>| nexus.is_some_and(|nexus| nexuses.contains(&nexus));
-        self.ending |= concerned(self.directory.nexus);
-        for member in self.directory.reactor.registry.members() {
-            if member.id != self.member.id && concerned(member.nexus.get()) {
-                member.order(Order::Close);
-            }
-        }
     }
 
     fn open_session(&mut self, context: &mut Context<'_>) -> bool {

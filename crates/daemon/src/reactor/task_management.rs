@@ -12,13 +12,13 @@ pub(super) struct Managed {
     pub(super) response: TaskManagementResponse,
     /// Additional response information (RFC 7144 §6.3).
     pub(super) additional: [u8; 3],
-    /// Nexuses whose connections end after the answer.
-    pub(super) ended: Vec<NexusId>,
+    /// The sender's connection ends after the answer.
+    pub(super) ends_session: bool,
 }
 
 impl From<TaskManagementResponse> for Managed {
     fn from(response: TaskManagementResponse) -> Self {
-        Self { response, additional: [0; 3], ended: Vec::new() }
+        Self { response, additional: [0; 3], ends_session: false }
     }
 }
 
@@ -41,8 +41,7 @@ pub(super) async fn manage(
         },
         TaskManagementFunction::QUERY_ASYNCHRONOUS_EVENT => match target.query_asynchronous_event(nexus, lun) {
             Ok(Some(additional)) => {
-                let ended = Vec::new();
-                return Managed { response: TaskManagementResponse::SUCCEEDED, additional, ended };
+                return Managed { additional, ..TaskManagementResponse::SUCCEEDED.into() };
             }
             Ok(None) => TaskManagementResponse::COMPLETE,
             Err(_) => missing,
@@ -82,9 +81,8 @@ pub(super) async fn manage(
             }
             target.target_reset(nexus);
             if function == TaskManagementFunction::TARGET_COLD_RESET {
-                // A power-on event besides (RFC 7143 §11.5.1), for those whom the reset reaches.
-                let ended = target.reached_by_reset(nexus);
-                return Managed { ended, ..TaskManagementResponse::COMPLETE.into() };
+                // A power-on event besides (RFC 7143 §11.5.1). No host ends the sessions of others: they hear of it by a unit attention.
+                return Managed { ends_session: true, ..TaskManagementResponse::COMPLETE.into() };
             }
             TaskManagementResponse::COMPLETE
         }

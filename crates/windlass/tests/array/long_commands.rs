@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, sense};
 use bytes::Bytes;
 use conformance::cdb::{self, CopySegment, padded};
-use conformance::initiator::{Session, SessionOptions};
+use conformance::initiator::Session;
 use conformance::token::{write_list, write_using_token};
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
@@ -130,9 +130,9 @@ fn resets_and_logins_do_not_wait_for_copies() {
     prompt("logout", begun);
 }
 
-/// It is a power-on event besides: the connections end, of those who share a logical unit with the sender.
+/// It is a power-on event besides for its sender. Nobody else loses a session by it, or any host could keep others off.
 #[test]
-fn a_cold_reset_ends_the_sessions_that_it_reaches() {
+fn a_cold_reset_ends_the_session_of_its_sender() {
     let fixture = Fixture::start("256M", &[]);
     for volume in ["v1", "v2"] {
         fixture.ok(&["volume", "create", volume, "--size", "16M"]);
@@ -145,10 +145,8 @@ fn a_cold_reset_ends_the_sessions_that_it_reaches() {
     let mut stranger = fixture.log_in_as("c", "v2");
     let answer = sender.task_management(TaskManagementFunction::TARGET_COLD_RESET, None).unwrap();
     assert_eq!(answer, TaskManagementResponse::COMPLETE);
-    assert!(sender.ping(Bytes::new()).is_err() && sharing.ping(Bytes::new()).is_err(), "they are still connected");
+    assert!(sender.ping(Bytes::new()).is_err(), "it is still connected");
+    assert_eq!(sense(&sharing.test_unit_ready().unwrap_err()).0, 6);
+    sharing.test_unit_ready().unwrap();
     stranger.test_unit_ready().unwrap();
-    let url = fixture.array.volume("v1").unwrap().url().parse().unwrap();
-    let options = SessionOptions { initiator_name: "iqn.2026-01.org.example:b".into(), ..SessionOptions::default() };
-    let mut again = Session::connect(&url, &options).unwrap();
-    assert_eq!(sense(&again.test_unit_ready().unwrap_err()), (6, 0x29, 0));
 }
