@@ -91,25 +91,10 @@ impl Records {
         self.find(name, state::LIVE)?.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))
     }
 
-    /// The disks that are based on a file, of those that can be read.
-    pub(crate) fn children(&self, id: FileId) -> Vec<FileId> {
-        let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
-        self.iter().filter(child).map(id_of).collect()
-    }
-}
-
-/// The record's number is what its LBA says.
-pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
-    FileId { record: record.number, generation: record.value.generation.get() }
-}
-
-impl<D: Device> Datastore<D> {
-    /// All files that can be read, by name. [`Self::damage`] says whether others cannot.
-    pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
-        let records = self.readable_records().await?;
-        let names: BTreeMap<FileId, String> =
-            records.iter().map(|record| (id_of(record), record.value.name())).collect();
-        let mut files: Vec<FileInfo> = records
+    /// All files, by name.
+    pub(crate) fn files(&self) -> Vec<FileInfo> {
+        let names: BTreeMap<FileId, String> = self.iter().map(|record| (id_of(record), record.value.name())).collect();
+        let mut files: Vec<FileInfo> = self
             .iter()
             .filter(|record| record.value.state == state::LIVE)
             .filter_map(|record| {
@@ -127,7 +112,25 @@ impl<D: Device> Datastore<D> {
             })
             .collect();
         files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(files)
+        files
+    }
+
+    /// The disks that are based on a file, of those that can be read.
+    pub(crate) fn children(&self, id: FileId) -> Vec<FileId> {
+        let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
+        self.iter().filter(child).map(id_of).collect()
+    }
+}
+
+/// The record's number is what its LBA says.
+pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
+    FileId { record: record.number, generation: record.value.generation.get() }
+}
+
+impl<D: Device> Datastore<D> {
+    /// All files that can be read, by name. [`Self::damage`] says whether others cannot.
+    pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
+        Ok(self.readable_records().await?.files())
     }
 
     /// The first damaged sector among the records of files, their locks and the heartbeat slots: what lists leave out because of it,

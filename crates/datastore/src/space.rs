@@ -29,9 +29,9 @@ const ZEROS_BYTES: u64 = 1 << 20;
 impl<D: Device> Datastore<D> {
     /// A file and what it takes. Needs no lock: of a disk that is in use it is what was true a moment ago.
     pub async fn stat(&self, name: &str) -> Result<(FileInfo, DiskSpace), DatastoreError> {
-        let file = self.list().await?.into_iter().find(|file| file.name == name);
         let records = self.readable_records().await?;
         let record = records.live(name)?;
+        let file = records.files().into_iter().find(|file| file.name == name);
         let file = file.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))?;
         let own = FileId { record: record.number, generation: record.value.generation.get() };
         let mut chain = vec![own];

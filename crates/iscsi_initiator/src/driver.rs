@@ -146,16 +146,13 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
             },
             // Nobody here asks for it.
             Some(Event::Pong { .. }) => {}
-            Some(Event::TaskManagement { initiator_task_tag, response }) => {
-                let sent = inner.task_management.get().map(|(tag, _)| tag);
-                if sent == Some(initiator_task_tag) {
-                    inner.task_management.set(Some((initiator_task_tag, Some(response))));
-                    inner.event.notify_waiters();
-                }
-            }
             // One for each request of the session; the machine takes no others.
             Some(
-                answer @ (Event::LoggedIn { .. } | Event::LoginFailed { .. } | Event::Targets(_) | Event::LoggedOut(_)),
+                answer @ (Event::LoggedIn { .. }
+                | Event::LoginFailed { .. }
+                | Event::Targets(_)
+                | Event::TaskManagement { .. }
+                | Event::LoggedOut(_)),
             ) => {
                 inner.events.borrow_mut().push_back(answer);
                 inner.event.notify_waiters();

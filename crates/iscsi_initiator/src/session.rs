@@ -125,11 +125,9 @@ pub(crate) struct Inner {
     pub(crate) in_flight: RefCell<InFlight>,
     /// Of the driver, while nobody has told it that there is something to write.
     pub(crate) driver: Cell<Option<Waker>>,
-    /// Answers that a command of the session waits for: login, list of targets, logout.
+    /// Answers that a command of the session waits for: login, list of targets, task management, logout.
     pub(crate) events: RefCell<VecDeque<Event>>,
     pub(crate) event: Notify,
-    /// The last task management function, and the answer to it.
-    pub(crate) task_management: Cell<Option<(u32, Option<TaskManagementResponse>)>>,
     /// Nothing is written any more once one of them is closed.
     gates: RefCell<Vec<Gate>>,
     lost: RefCell<Option<SessionError>>,
@@ -215,7 +213,6 @@ impl Session {
             driver: Cell::default(),
             events: RefCell::default(),
             event: Notify::new(),
-            task_management: Cell::default(),
             gates: RefCell::default(),
             lost: RefCell::default(),
             counters: Cell::default(),
@@ -277,37 +274,19 @@ impl Session {
         Answer::new(inner, tag).await.ok_or_else(|| inner.lost())
     }
 
-    /// Sends a task management function that concerns a logical unit, and waits for what the target makes of it. One at a time: another one that is sent
-    /// before has no answer.
+    /// Sends a task management function that concerns a logical unit, and waits for what the target makes of it.
     pub async fn manage_tasks(
         &self,
         function: TaskManagementFunction,
         lun: [u8; 8],
     ) -> Result<TaskManagementResponse, SessionError> {
-        let inner = &self.inner;
-        inner.check()?;
-        let tag = inner.machine.borrow_mut().task_management(function, lun, None);
-        inner.task_management.set(Some((tag, None)));
-        inner.schedule();
-        let found = async {
-            loop {
-                let arrived = inner.event.notified();
-                match inner.task_management.get() {
-                    Some((sent, None)) if sent == tag => {}
-                    Some((sent, Some(response))) if sent == tag => return Ok(response),
-                    // Somebody else's is under way.
-                    _ => return Ok(TaskManagementResponse::REJECTED),
-                }
-                inner.check()?;
-                arrived.await;
-            }
-        };
-        match timeout(inner.timeout, found).await {
-            Ok(found) => found,
-            Err(_) => {
-                inner.lose(SessionError::Timeout { portal: inner.portal.clone(), limit: inner.timeout });
-                Err(inner.lost())
-            }
+        self.inner.check()?;
+        let tag = self.inner.machine.borrow_mut().task_management(function, lun, None);
+        self.inner.schedule();
+        let answered = |event: &Event| matches!(event, Event::TaskManagement { initiator_task_tag, .. } if *initiator_task_tag == tag);
+        match self.wait_event(answered).await? {
+            Event::TaskManagement { response, .. } => Ok(response),
+            _ => Ok(TaskManagementResponse::REJECTED),
         }
     }
 
