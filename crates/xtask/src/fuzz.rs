@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/hostile`, with the stable toolchain.
+//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/testing/hostile`, with the stable toolchain.
 //!
 //! The program `fuzz/fuzz_targets/any.rs` is built with the coverage that libFuzzer wants: the compiler's own pass, asked for with flags that a stable
 //! compiler takes, and no sanitizer: the array has no unsafe code outside of `media`, so what is looked for is panics, overflows, endless loops and memory.

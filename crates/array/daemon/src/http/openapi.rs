@@ -53,7 +53,7 @@ mod tests {
     /// `WINDLASS_UPDATE_OPENAPI=1 cargo test -p daemon openapi` writes the copy anew.
     #[test]
     fn the_checked_in_copy_is_up_to_date() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi/windlass.json");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../openapi/windlass.json");
         let document = openapi_json();
         if std::env::var_os("WINDLASS_UPDATE_OPENAPI").is_some() {
             std::fs::write(&path, &document).unwrap();

@@ -79,7 +79,7 @@ fn hostile(value: &mut serde_json::Value) {
 /// `lab compare` printed the names of arrays and cases as they were.
 #[test]
 fn a_file_of_results_does_not_drive_the_terminal() {
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab/windlass-2026-11-22.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/lab/windlass-2026-11-22.json");
     let mut run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(kept).unwrap()).unwrap();
     hostile(&mut run);
     run["ended_early"] = "\u{1b}[2J".into();

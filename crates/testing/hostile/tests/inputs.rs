@@ -26,7 +26,7 @@ fn seeds_are_the_same_every_time() {
 /// The file's name says what it was about.
 #[test]
 fn what_once_crashed_does_so_no_more() -> std::io::Result<()> {
-    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/regressions");
     for directory in std::fs::read_dir(all)? {
         let directory = directory?.path();
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -42,7 +42,7 @@ fn what_once_crashed_does_so_no_more() -> std::io::Result<()> {
 
 #[test]
 fn there_is_a_program_for_every_target() -> std::io::Result<()> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/Cargo.toml");
     let manifest = std::fs::read_to_string(manifest)?;
     for target in TARGETS {
         assert!(manifest.contains(&format!("name = \"{}\"", target.name)), "{} is not in fuzz/Cargo.toml", target.name);

@@ -136,7 +136,7 @@ fn what_check_config_prints_is_a_file_that_says_the_same() {
 
 #[test]
 fn the_packaged_file_says_the_built_in_values() {
-    let (options, _directory) = with_file(include_str!("../../../../packaging/windlass.toml"));
+    let (options, _directory) = with_file(include_str!("../../../../../packaging/windlass.toml"));
     let mut built_in = Configuration::load(&ServeOptions::default()).unwrap();
     built_in.pool.size_is_given = true;
     assert_eq!(Configuration::load(&options).unwrap(), built_in);

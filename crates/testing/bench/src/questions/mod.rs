@@ -69,11 +69,11 @@ const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Builds an example of the pool and returns its program.
 fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
     let cargo = program::find("cargo").context("cargo is not there to build the example")?;
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.toml");
     let build = ["build", "--release", "--quiet", "--package", "pool", "--example", name, "--manifest-path", manifest];
     program::require(&cargo, &build, limit)?;
     let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), Into::into);
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target"), Into::into);
     Ok(target.join("release/examples").join(name))
 }
 

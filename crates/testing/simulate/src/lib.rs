@@ -334,7 +334,7 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     use anyhow::Context;
     use std::path::{Path, PathBuf};
     use std::process::Command;
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // As a part of the workspace, so that what the engine does not change is there already.
     cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--features", "simulate/mutations"]);
