@@ -9,7 +9,7 @@ static MEMORY: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System, 
 
 /// One input.
 pub fn one(name: &str, input: &[u8]) {
-    let target = hostile::target(name).unwrap_or_else(|| panic!("there is no target {name}"));
+    let target = fuzz_targets::target(name).unwrap_or_else(|| panic!("there is no target {name}"));
     if input.len() > target.max_bytes {
         return;
     }

@@ -14,7 +14,7 @@ use crate::tally::Tally;
 use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
-use harness::text;
+use array_process::text;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use harness::array::{Array, ArrayOptions, free_portal};
+use array_process::array::{Array, ArrayOptions, free_portal};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

@@ -1,16 +1,16 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/testing/hostile`, with the stable toolchain.
+//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/testing/fuzz_targets`, with the stable toolchain.
 //!
 //! The program `fuzz/fuzz_targets/any.rs` is built with the coverage that libFuzzer wants: the compiler's own pass, asked for with flags that a stable
 //! compiler takes, and no sanitizer: the array has no unsafe code outside of `media`, so what is looked for is panics, overflows, endless loops and memory.
-//! Without options two targets run, others for every commit; the seeds and regressions of all are among the tests of `hostile`. The seeds are
+//! Without options two targets run, others for every commit; the seeds and regressions of all are among the tests of `fuzz_targets`. The seeds are
 //! made by code; what a run finds out is kept under the target directory and used by the next.
 
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use harness::text;
-use hostile::{TARGETS, Target};
+use array_process::text;
+use fuzz_targets::{TARGETS, Target};
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -99,7 +99,7 @@ fn chosen(options: &Options) -> Result<(Vec<&'static Target>, Duration)> {
     let seconds = options.seconds.map(Duration::from_secs);
     if !options.target.is_empty() {
         let find =
-            |name: &String| hostile::target(name).with_context(|| format!("there is no target {name}; see --list"));
+            |name: &String| fuzz_targets::target(name).with_context(|| format!("there is no target {name}; see --list"));
         let targets: Vec<_> = options.target.iter().map(find).collect::<Result<_>>()?;
         return Ok((targets, seconds.unwrap_or(NAMED)));
     }

@@ -23,7 +23,7 @@ mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use harness::tally::{self, Tally};
+use array_process::tally::{self, Tally};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

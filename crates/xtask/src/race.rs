@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use conformance::race;
 use conformance::url::Url;
-use harness::array::{Array, ArrayOptions, free_portal};
+use array_process::array::{Array, ArrayOptions, free_portal};
 use std::path::Path;
 
 /// How long and how many.

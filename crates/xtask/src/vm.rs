@@ -15,7 +15,7 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use harness::{program, text};
+use array_process::{program, text};
 use image::Image;
 use lab::Lab;
 use machine::Accelerator;

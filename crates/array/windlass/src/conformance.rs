@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     second_lun: Option<u16>,
     /// Names of the first, second and third initiator; those left out are made from the first
-    #[arg(long, value_name = "NAME", value_parser = iscsi_initiator::normalize_name)]
+    #[arg(long, value_name = "NAME", value_parser = initiator::normalize_name)]
     initiator: Vec<String>,
     /// Only these checks: a number, a name, or a group
     #[arg(long, value_name = "CHECK")]

@@ -22,7 +22,7 @@ const MAX_SECRET_BYTES: usize = 4096;
 #[command(next_help_heading = "Host options")]
 pub(crate) struct HostOptions {
     /// Name of the initiator; that of all hosts of the laboratory, which then differ in their ISIDs
-    #[arg(long, global = true, value_name = "NAME", value_parser = iscsi_initiator::normalize_name)]
+    #[arg(long, global = true, value_name = "NAME", value_parser = initiator::normalize_name)]
     initiator: Option<String>,
     /// CHAP secret of the user in the URL: file:PATH (its first line) or env:NAME
     #[arg(long, global = true, value_name = "SOURCE")]

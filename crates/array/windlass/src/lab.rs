@@ -6,7 +6,7 @@ use ::lab::results::{self, CaseResult, Verdict};
 use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
 use cli::Format;
-use iscsi_initiator::url::Url;
+use initiator::url::Url;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};

@@ -90,7 +90,7 @@ fn without_secrets(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && value.contains("://")
     {
-        let value = iscsi_initiator::url::without_secrets(value);
+        let value = initiator::url::without_secrets(value);
         error.insert(ContextKind::InvalidValue, ContextValue::String(value));
     }
     error
@@ -109,10 +109,10 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
             let format = match globals.output {
-                Format::Json => pool_tool::OutputFormat::Json,
-                _ => pool_tool::OutputFormat::Text,
+                Format::Json => pool_offline::OutputFormat::Json,
+                _ => pool_offline::OutputFormat::Text,
             };
-            pool_tool::main_check(&pool_tool::CheckArguments { file, quick, memory: None }, format)
+            pool_offline::main_check(&pool_offline::CheckArguments { file, quick, memory: None }, format)
         }
         Command::Noun(Noun::Pool(PoolVerb::File(verb))) => run_on_file(verb, globals.output),
         Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
@@ -147,15 +147,15 @@ fn main() -> ExitCode {
 
 fn run_on_file(verb: FileVerb, format: Format) -> ExitCode {
     let format = match format {
-        Format::Json => pool_tool::OutputFormat::Json,
-        _ => pool_tool::OutputFormat::Text,
+        Format::Json => pool_offline::OutputFormat::Json,
+        _ => pool_offline::OutputFormat::Text,
     };
     match verb {
         FileVerb::Repair { file, dry_run, yes } => {
-            pool_tool::main_repair(&pool_tool::RepairArguments { file, dry_run, yes }, format)
+            pool_offline::main_repair(&pool_offline::RepairArguments { file, dry_run, yes }, format)
         }
         FileVerb::Dump { file, what } => {
-            use pool_tool::DumpWhat;
+            use pool_offline::DumpWhat;
             let what = match what {
                 Structure::Superblock => DumpWhat::Superblock,
                 Structure::Root => DumpWhat::Root,
@@ -165,7 +165,7 @@ fn run_on_file(verb: FileVerb, format: Format) -> ExitCode {
                 Structure::Block { address } => DumpWhat::Block { address },
                 Structure::Object { id, limit } => DumpWhat::Object { id, limit },
             };
-            pool_tool::main_dump(&pool_tool::DumpArguments { file, what }, format)
+            pool_offline::main_dump(&pool_offline::DumpArguments { file, what }, format)
         }
     }
 }

@@ -5,7 +5,7 @@ use ::disk::DiskError;
 use ::probe::{Options, ProbeError};
 use clap::Args;
 use cli::Format;
-use iscsi_initiator::url::Url;
+use initiator::url::Url;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

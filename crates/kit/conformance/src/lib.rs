@@ -21,7 +21,7 @@ pub mod race;
 pub mod token;
 pub mod verifying_load;
 
-pub use iscsi_initiator::{cdb, sense, url};
+pub use ::initiator::{cdb, sense, url};
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ mod tools;
 mod work;
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::array::{Array, ArrayOptions, free_portal};
-use harness::text;
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::text;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The report: one row for each operation, the host's way beside the array's, and the checks behind the words "identical".
 
 use crate::Outcome;
-use harness::text::{self, Align};
+use array_process::text::{self, Align};
 use std::time::Duration;
 
 /// What the three meters showed for one way of doing an operation.

@@ -2,7 +2,7 @@
 
 use crate::tools::Tools;
 use anyhow::{Context, Result, ensure};
-use harness::program;
+use array_process::program;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

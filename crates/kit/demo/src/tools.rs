@@ -1,7 +1,7 @@
 //! The programs of others that the demo uses, found before anything starts.
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::program;
+use array_process::program;
 use std::path::PathBuf;
 use std::time::Duration;
 

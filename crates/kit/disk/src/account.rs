@@ -2,7 +2,7 @@
 
 use crate::kit::Kit;
 use data_mover::{Moved, Reason, Tally};
-use iscsi_initiator::Counters;
+use initiator::Counters;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -4,7 +4,7 @@
 use data_mover::{DeviceError, Sense};
 use datastore::DatastoreError;
 use iscsi::pdu::LoginStatus;
-use iscsi_initiator::{ProbeError, SessionError};
+use initiator::{ProbeError, SessionError};
 use thiserror::Error;
 
 /// Why a command did not do what it was asked for.

@@ -4,7 +4,7 @@
 use crate::error::DiskError;
 use crate::kit::Kit;
 use data_mover::{DataMover, Device, DeviceError, Extent};
-use iscsi_initiator::LogicalUnit;
+use initiator::LogicalUnit;
 
 /// Bytes that are read to find something that is not zero.
 const READ_BYTES: u64 = 16 << 20;
@@ -14,12 +14,12 @@ const WHOLE_BYTES: u64 = 1 << 30;
 const STEP_BYTES: u64 = 1 << 20;
 
 /// What `--destroy-data` has to name: the NAA identifier, or the URL of a unit that has none.
-pub fn unit_name(url: &iscsi_initiator::url::Url, unit: &LogicalUnit) -> String {
+pub fn unit_name(url: &initiator::url::Url, unit: &LogicalUnit) -> String {
     unit.identity().naa_digits().map_or_else(|| url.to_string(), |digits| format!("naa.{digits}"))
 }
 
 /// Everything that `--destroy-data` may call it: also without `naa.`, as the array's administrators see it, and TARGET/LUN.
-fn names(name: &str, url: &iscsi_initiator::url::Url) -> impl Iterator<Item = String> {
+fn names(name: &str, url: &initiator::url::Url) -> impl Iterator<Item = String> {
     let digits = name.strip_prefix("naa.").map(str::to_owned);
     [name.to_owned(), format!("{}/{}", url.target, url.lun)].into_iter().chain(digits)
 }
@@ -27,7 +27,7 @@ fn names(name: &str, url: &iscsi_initiator::url::Url) -> impl Iterator<Item = St
 /// Refuses a unit that holds data unless it was named; and one with a datastore that somebody has mounted.
 pub(crate) async fn check_destroy(
     kit: &Kit,
-    url: &iscsi_initiator::url::Url,
+    url: &initiator::url::Url,
     unit: &LogicalUnit,
     destroy: Option<&str>,
 ) -> Result<(), DiskError> {

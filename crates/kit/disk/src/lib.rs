@@ -37,5 +37,5 @@ pub use progress::Meter;
 pub use runtime::run;
 
 pub use ::datastore::{DiskFormat, FormatOptions};
-pub use iscsi_initiator::url::Url;
+pub use initiator::url::Url;
 pub use size::parse as parse_size;

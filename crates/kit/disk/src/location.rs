@@ -3,7 +3,7 @@
 //! The name begins after the first `#` behind the portal, so a secret may have one. Example:
 //! `iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1/disk`.
 
-use iscsi_initiator::url::{Url, UrlError};
+use initiator::url::{Url, UrlError};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;

@@ -4,7 +4,7 @@ use crate::account::{Account, Spent};
 use crate::error::DiskError;
 use crate::kit::{Kit, KitOptions};
 use data_mover::DataMover;
-use iscsi_initiator::Interrupts;
+use initiator::Interrupts;
 use std::io::{self, Write};
 use std::rc::Rc;
 

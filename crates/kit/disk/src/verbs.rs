@@ -15,7 +15,7 @@ use crate::kit::Kit;
 use crate::location::Location;
 use ::datastore::{DatastoreError, DiskFormat, VirtualDisk};
 use data_mover::Device;
-use iscsi_initiator::LogicalUnit;
+use initiator::LogicalUnit;
 use serde_json::Value;
 
 /// What came of a verb.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 #[cfg(test)]
 use data_mover::memory::MemoryDevice;
 use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Sense};
-use iscsi_initiator::{Counters, LogicalUnit};
+use initiator::{Counters, LogicalUnit};
 use std::rc::Rc;
 
 /// A whole logical unit as one host sees it.

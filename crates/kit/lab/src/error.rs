@@ -2,7 +2,7 @@
 
 use data_mover::DeviceError;
 use datastore::DatastoreError;
-use iscsi_initiator::{ProbeError, SessionError};
+use initiator::{ProbeError, SessionError};
 use thiserror::Error;
 
 /// Why a run, or a case, did not come to its end.

@@ -5,7 +5,7 @@ use crate::error::LabError;
 use data_mover::{DataMover, Tally};
 use datastore::{Datastore, DatastoreError, FormatOptions, VirtualDisk};
 use futures_util::future::{self, Either};
-use iscsi_initiator::{Counters, Session};
+use initiator::{Counters, Session};
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;

@@ -6,7 +6,7 @@ use crate::machine;
 use crate::outcome::Round;
 use crate::results::{Better, Unit};
 use data_mover::{Moved, Reason, Tally};
-use iscsi_initiator::Counters;
+use initiator::Counters;
 use std::time::Duration;
 
 /// Reads the counters of some hosts when work begins and when it ends.

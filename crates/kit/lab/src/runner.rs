@@ -11,8 +11,8 @@ use crate::results::{self, CaseResult, Run, VERSION};
 use crate::scale::Size;
 use crate::subject::{self, Wiped};
 use futures_util::future::{self, Either};
-use iscsi_initiator::url::Url;
-use iscsi_initiator::{Interrupts, SystemClock};
+use initiator::url::Url;
+use initiator::{Interrupts, SystemClock};
 use jiff::Timestamp;
 use std::future::Future;
 use std::path::PathBuf;
@@ -235,7 +235,7 @@ async fn one_of_directory(
 /// Connects, and looks whether the units may be overwritten.
 async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<results::Subject>), LabError> {
     let session =
-        iscsi_initiator::Options { initiator_name: INITIATOR.into(), qualifier: 1, timeout: options.answer_timeout };
+        initiator::Options { initiator_name: INITIATOR.into(), qualifier: 1, timeout: options.answer_timeout };
     watch.step("looking for data on the logical unit");
     let first = subject::connect(&options.urls, options.initiator.as_deref(), &session, 1).await?;
     let mut subjects = Vec::new();

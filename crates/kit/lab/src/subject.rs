@@ -10,8 +10,8 @@ use crate::results::Subject;
 use data_mover::{DataMover, Extent, Identity, Settings};
 use datastore::Datastore;
 use futures_util::future;
-use iscsi_initiator::url::Url;
-use iscsi_initiator::{LogicalUnit, Options, Session, SystemClock};
+use initiator::url::Url;
+use initiator::{LogicalUnit, Options, Session, SystemClock};
 use std::rc::Rc;
 use std::time::Duration;
 

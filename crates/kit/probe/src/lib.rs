@@ -14,8 +14,8 @@ pub use report::Report;
 
 use data_mover::{DataMover, Device, DeviceError, Extent, Identity, Settings};
 use datastore::Datastore;
-use iscsi_initiator::url::Url;
-use iscsi_initiator::{Interrupts, LogicalUnit, ProbeError as FindError, Session, SessionError, SystemClock};
+use initiator::url::Url;
+use initiator::{Interrupts, LogicalUnit, ProbeError as FindError, Session, SessionError, SystemClock};
 use scratch::Scratch;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -101,7 +101,7 @@ pub struct Options {
     /// Prove each primitive on a scratch range.
     pub write_test: bool,
     /// Settings of the sessions.
-    pub session: iscsi_initiator::Options,
+    pub session: initiator::Options,
 }
 
 /// The unit, and a second session to it for what takes two hosts.

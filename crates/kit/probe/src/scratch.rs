@@ -7,7 +7,7 @@ use crate::{ProbeError, Subject};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
 use iscsi::initiator::TransferRequest;
-use iscsi_initiator::cdb;
+use initiator::cdb;
 use std::cell::RefCell;
 
 /// Bytes of the range: three parts of 64 KiB.

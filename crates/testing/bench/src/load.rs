@@ -3,7 +3,7 @@
 use crate::initiator::{Completion, Session};
 use crate::wire::Command;
 use anyhow::{Context, Result, ensure};
-use harness::observe;
+use array_process::observe;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Results: a readable line as they come, a table at the end, goals that were reached or missed, and all of it as JSON.
 
 use crate::load::Load;
-use harness::text::{self, Align};
+use array_process::text::{self, Align};
 use serde_json::{Value, json};
 
 /// Repetitions of one measurement of one server.

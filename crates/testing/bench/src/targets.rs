@@ -1,8 +1,8 @@
 //! The servers under load: the array, and tgt (Debian package `tgt`) beside it.
 
 use anyhow::{Context, Result, ensure};
-use harness::array::{Array, ArrayOptions, free_portal};
-use harness::program;
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::program;
 use std::fs::File;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};

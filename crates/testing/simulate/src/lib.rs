@@ -5,8 +5,8 @@
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use harness::tally::Tally;
-use harness::text;
+use array_process::tally::Tally;
+use array_process::text;
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -7,7 +7,7 @@
 pub(crate) mod initramfs;
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::program;
+use array_process::program;
 use initramfs::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::{Guest, Interruption};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use harness::program;
+use array_process::program;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;

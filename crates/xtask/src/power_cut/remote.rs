@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use conformance::image::{self, BLOCK_BYTES};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use harness::program;
+use array_process::program;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The targets that run on this machine: the array, tgt and istgt, each with two logical units of the same size in memory.
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::array::{Array, ArrayOptions, free_portal};
-use harness::program;
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::program;
 use std::fs::{File, Permissions};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;

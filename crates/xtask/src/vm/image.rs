@@ -5,7 +5,7 @@
 
 use crate::power_cut::{Archive, Dependencies, module_name};
 use anyhow::{Context, Result, bail, ensure};
-use harness::program;
+use array_process::program;
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};

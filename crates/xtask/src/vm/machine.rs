@@ -7,7 +7,7 @@
 use super::image::Image;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
-use harness::program;
+use array_process::program;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

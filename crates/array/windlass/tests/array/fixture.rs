@@ -3,7 +3,7 @@
 use conformance::commands::CommandError;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::sense::Sense;
-use harness::array::{Array, ArrayOptions, free_portal};
+use array_process::array::{Array, ArrayOptions, free_portal};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -3,13 +3,13 @@
 use crate::fixture::{Fixture, run};
 use data_mover::{DataMover, Device, Settings};
 use datastore::{Datastore, DatastoreError, DiskFormat, DiskOptions, FormatOptions, Host, VirtualDisk};
-use iscsi_initiator::{LogicalUnit, Options, Session, SystemClock};
+use initiator::{LogicalUnit, Options, Session, SystemClock};
 use std::rc::Rc;
 
 const MIB: u64 = 1 << 20;
 
 async fn unit(fixture: &Fixture, volume: &str, host: &str) -> Rc<LogicalUnit> {
-    let url: iscsi_initiator::url::Url = fixture.array.volume(volume).unwrap().url().parse().unwrap();
+    let url: initiator::url::Url = fixture.array.volume(volume).unwrap().url().parse().unwrap();
     let options = Options { initiator_name: format!("iqn.2026-01.org.example:{host}"), ..Options::default() };
     let session = Session::connect(&url, &options).await.unwrap();
     Rc::new(LogicalUnit::find(&session, url.lun).await.unwrap())

@@ -5,7 +5,7 @@ use conformance::chaos::flood::{self, FloodOptions};
 use conformance::chaos::witness;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use harness::observe;
+use array_process::observe;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

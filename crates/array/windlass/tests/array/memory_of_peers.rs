@@ -4,7 +4,7 @@ use crate::fixture::Fixture;
 use bytes::Bytes;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use harness::observe;
+use array_process::observe;
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, ScsiCommand};
 

@@ -6,7 +6,7 @@ use data_mover::{DataMover, Settings};
 use datastore::{Datastore, DiskFormat, DiskOptions, FormatOptions};
 use disk::load::{Load, LoadOptions};
 use disk::{Endpoint, Kit, KitOptions, MigrateError, Mirror};
-use iscsi_initiator::LogicalUnit;
+use initiator::LogicalUnit;
 use std::process::Stdio;
 use std::rc::Rc;
 use std::time::{Duration, Instant};

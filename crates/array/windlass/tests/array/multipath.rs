@@ -3,9 +3,9 @@
 use crate::fixture::run;
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
-use harness::array::{Array, ArrayOptions, Volume, free_portal};
-use iscsi_initiator::url::Url;
-use iscsi_initiator::{Multipath, MultipathError, MultipathOptions, Options, Policy};
+use array_process::array::{Array, ArrayOptions, Volume, free_portal};
+use initiator::url::Url;
+use initiator::{Multipath, MultipathError, MultipathOptions, Options, Policy};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

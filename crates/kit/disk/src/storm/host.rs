@@ -8,7 +8,7 @@ use crate::random::Random;
 use bytes::Bytes;
 use data_mover::{Device, DeviceError};
 use datastore::{Datastore, DatastoreError, DiskFormat, DiskOptions, FileInfo};
-use iscsi_initiator::url::Url;
+use initiator::url::Url;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;

@@ -8,7 +8,7 @@ use crate::error::DiskError;
 use crate::kit::Kit;
 use data_mover::Device;
 use datastore::{Datastore, DatastoreError};
-use iscsi_initiator::url::Url;
+use initiator::url::Url;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use crate::progress::Meter;
 use ::datastore::{DatastoreError, DiskFormat, DiskOptions, Partial, SourceMark};
 use data_mover::{Device, DeviceError};
 use futures_util::future;
-use iscsi_initiator::LogicalUnit;
+use initiator::LogicalUnit;
 use serde_json::json;
 use std::cell::Cell;
 use std::ops::Range;

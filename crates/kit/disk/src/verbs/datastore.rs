@@ -7,7 +7,7 @@ use crate::kit::Kit;
 use ::datastore::{Datastore, DatastoreError, FormatOptions, Tidied};
 use data_mover::{Device, Extent};
 use futures_util::future;
-use iscsi_initiator::url::Url;
+use initiator::url::Url;
 use serde_json::{Value, json};
 
 /// A list for people: headings and rows.

@@ -166,7 +166,7 @@ async fn destination(
     to: &Location,
     size: u64,
     options: &MigrateOptions,
-) -> Result<Endpoint<iscsi_initiator::LogicalUnit>, DiskError> {
+) -> Result<Endpoint<initiator::LogicalUnit>, DiskError> {
     match &to.disk {
         Some(name) => {
             let store = kit.datastore(&to.url).await?;

@@ -14,7 +14,7 @@ use crate::report::Report;
 use crate::targets::{Windlass, memory_directory};
 use crate::wire::{self, Command};
 use anyhow::{Context, Result, anyhow, ensure};
-use harness::observe;
+use array_process::observe;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ use crate::Options;
 use crate::report::{Report, Spread, short};
 use crate::targets::Windlass;
 use anyhow::Result;
-use harness::text;
+use array_process::text;
 use std::path::Path;
 use std::time::Instant;
 

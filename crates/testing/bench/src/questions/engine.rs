@@ -7,7 +7,7 @@ use crate::Options;
 use crate::report::{Report, Spread, short};
 use crate::targets::memory_directory;
 use anyhow::{Context, Result, ensure};
-use harness::program;
+use array_process::program;
 use std::path::Path;
 use std::time::Duration;
 

@@ -12,9 +12,9 @@ use crate::load::{Load, Random};
 use crate::report::{Report, Spread, short};
 use crate::targets::{Windlass, memory_directory};
 use anyhow::{Context, Result, anyhow, ensure};
-use harness::{observe, program};
-use iscsi_initiator::url::Url;
-use iscsi_initiator::{LogicalUnit, Session};
+use array_process::{observe, program};
+use initiator::url::Url;
+use initiator::{LogicalUnit, Session};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::cell::{Cell, RefCell};
@@ -176,7 +176,7 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
     let url: Url = url.parse()?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, async {
-        let session = Session::connect(&url, &iscsi_initiator::Options::default()).await?;
+        let session = Session::connect(&url, &initiator::Options::default()).await?;
         let unit = Rc::new(LogicalUnit::find(&session, url.lun).await?);
         let blocks = size_bytes / BLOCK_BYTES;
         let latencies = Rc::new(RefCell::new(Vec::new()));

@@ -7,7 +7,7 @@ use super::pool_example;
 use crate::Options;
 use crate::report::Report;
 use anyhow::{Result, ensure};
-use harness::program;
+use array_process::program;
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;

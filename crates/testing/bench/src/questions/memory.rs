@@ -11,7 +11,7 @@ use crate::load::{End, Random};
 use crate::report::Report;
 use crate::targets::Windlass;
 use anyhow::Result;
-use harness::{observe, text};
+use array_process::{observe, text};
 use std::path::Path;
 use std::time::Duration;
 

@@ -24,8 +24,8 @@ use crate::report::Report;
 use crate::targets::Windlass;
 use crate::wire;
 use anyhow::{Context, Result};
-use harness::array::Volume;
-use harness::program;
+use array_process::array::Volume;
+use array_process::program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use crate::load::{self, End};
 use crate::report::{Report, Spread};
 use crate::targets::Windlass;
 use anyhow::{Context, Result};
-use harness::text;
+use array_process::text;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::targets::Windlass;
 use crate::wire;
 use anyhow::{Result, ensure};
-use harness::text;
+use array_process::text;
 use std::path::Path;
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@
 use super::fio;
 use crate::vm::lab::{FILES, INITIATOR, Lab, SECOND};
 use anyhow::{Context, Result, ensure};
-use harness::text;
+use array_process::text;
 use std::time::Duration;
 
 /// Operations of fsx on each file system.

@@ -2,7 +2,7 @@
 
 use crate::vm::lab::{Lab, quoted};
 use anyhow::{Context, Result, ensure};
-use harness::text;
+use array_process::text;
 use serde_json::Value;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
 use anyhow::{Result, ensure};
-use harness::text;
+use array_process::text;
 use std::time::{Duration, Instant};
 
 const KILLS: u32 = 3;

@@ -3,7 +3,7 @@
 
 use crate::vm::lab::{FILES, INITIATOR, Lab, PLAIN};
 use anyhow::Result;
-use harness::array::free_portal;
+use array_process::array::free_portal;
 
 const SECRET: &str = "a-secret-of-the-host";
 const ARRAY_SECRET: &str = "a-secret-of-the-array";

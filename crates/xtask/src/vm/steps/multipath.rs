@@ -4,7 +4,7 @@
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
 use anyhow::{Context, Result, ensure};
-use harness::text;
+use array_process::text;
 use std::time::{Duration, Instant};
 
 /// Time for a path to be missed or found again.

@@ -15,7 +15,7 @@ use crate::progress::Meter;
 use ::datastore::{DatastoreError, SourceMark};
 use data_mover::{Device, DeviceError};
 use futures_util::future;
-use iscsi_initiator::LogicalUnit;
+use initiator::LogicalUnit;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::io;

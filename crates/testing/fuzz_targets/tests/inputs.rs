@@ -1,6 +1,6 @@
 //! Every seed, and every input that once crashed something.
 
-use hostile::TARGETS;
+use fuzz_targets::TARGETS;
 use std::path::Path;
 
 #[test]
@@ -30,7 +30,7 @@ fn what_once_crashed_does_so_no_more() -> std::io::Result<()> {
     for directory in std::fs::read_dir(all)? {
         let directory = directory?.path();
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let target = hostile::target(&name).unwrap_or_else(|| panic!("there is no target {name}"));
+        let target = fuzz_targets::target(&name).unwrap_or_else(|| panic!("there is no target {name}"));
         for input in std::fs::read_dir(directory)? {
             let path = input?.path();
             println!("{}", path.display());

@@ -1,4 +1,4 @@
-//! Makes the golden image of the present on-disk format: `cargo run -p pool_tool --example golden_image -- crates/array/pool_tool/golden v1`.
+//! Makes the golden image of the present on-disk format: `cargo run -p pool_offline --example golden_image -- crates/array/pool_offline/golden v1`.
 //!
 //! Writes `NAME-clean.gz` and `NAME-killed.gz`, pools as a stop and as a kill leave them, and `NAME-clean.json` and `NAME-killed.json`, what must be
 //! read from them. An image is kept sparse: gzip over the number of blocks (8 bytes), then number (8) and content (4 096) of every block that is
