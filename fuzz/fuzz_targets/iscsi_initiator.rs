@@ -1,2 +1,2 @@
 #![no_main]
-windlass_fuzz::program!("initiator");
+windlass_fuzz::program!("iscsi_initiator");

@@ -6,12 +6,12 @@
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow};
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::{observe, program, text};
 use clap::Args;
 use conformance::chaos::{self, ChaosOptions, ChaosReport, script, witness};
 use conformance::url::Url;
 use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
-use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{observe, program, text};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -10,14 +10,14 @@ mod proxy;
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
+use array_process::array::{Array, ArrayOptions, Volume, free_portal};
+use array_process::{program, text};
 use bytes::Bytes;
 use clap::Args;
 use conformance::disturbance::{self, DisturbanceOptions};
 use conformance::image::{BLOCK_BYTES, Random, fill};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use array_process::array::{Array, ArrayOptions, Volume, free_portal};
-use array_process::{program, text};
 use proxy::Proxy;
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -6,8 +6,8 @@
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
 use array_process::array::{Array, ArrayOptions, free_portal};
+use clap::Args;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

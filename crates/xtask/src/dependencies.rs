@@ -7,61 +7,115 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 
-/// What each of our crates may use of our crates.
-const EDGES: &[(&str, &[&str])] = &[
-    ("api", &["size"]),
-    ("bench", &["array_process", "initiator"]),
-    ("block", &[]),
-    ("cli", &["api", "terminal"]),
-    ("conformance", &["iscsi", "initiator", "scsi"]),
-    ("control", &["block", "pool", "size"]),
-    ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target"]),
-    ("data_mover", &[]),
-    ("datastore", &["data_mover"]),
-    ("demo", &["conformance", "array_process"]),
-    ("disk", &["data_mover", "datastore", "iscsi", "initiator", "size", "terminal"]),
-    ("array_process", &[]),
-    ("fuzz_targets", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "size"]),
-    ("iscsi", &[]),
-    ("initiator", &["data_mover", "iscsi"]),
-    ("lab", &["data_mover", "datastore", "iscsi", "initiator", "size", "terminal"]),
-    ("lab_report", &["lab", "terminal"]),
-    ("media", &[]),
-    ("pool", &["block", "media"]),
-    ("pool_offline", &["control", "media", "pool", "size"]),
-    ("probe", &["data_mover", "datastore", "iscsi", "initiator", "size", "terminal"]),
-    ("scsi", &[]),
-    ("scsi_target", &["block", "scsi"]),
-    ("sim", &["block", "media", "pool"]),
-    ("simulate", &["array_process", "sim"]),
-    ("size", &[]),
-    ("terminal", &[]),
-    (
-        "windlass",
-        &[
-            "cli",
-            "conformance",
-            "daemon",
-            "demo",
-            "disk",
-            "initiator",
-            "lab",
-            "lab_report",
-            "pool_offline",
-            "probe",
-            "terminal",
+/// A layer: a folder below `crates`.
+struct Layer {
+    /// The folder; empty for the crates that stand beside the layers.
+    folder: &'static str,
+    /// Layers that its crates may use, beside `text`.
+    uses: &'static [&'static str],
+    /// Its crates, and what each of them may use of our crates.
+    crates: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// The layers from the bottom up. An edge has to be allowed twice: for the crate and for its layer.
+const LAYERS: &[Layer] = &[
+    Layer { folder: "protocol", uses: &[], crates: &[("iscsi", &[]), ("scsi", &[])] },
+    Layer {
+        folder: "engine",
+        uses: &["engine"],
+        crates: &[("block", &[]), ("media", &[]), ("pool", &["block", "media"])],
+    },
+    Layer { folder: "front", uses: &["protocol", "engine", "front"], crates: &[("scsi_target", &["block", "scsi"])] },
+    Layer {
+        folder: "array",
+        uses: &["protocol", "engine", "front", "array", "kit"],
+        crates: &[
+            ("api", &["text"]),
+            ("cli", &["api", "text"]),
+            ("control", &["block", "pool", "text"]),
+            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target"]),
+            ("pool_offline", &["control", "media", "pool", "text"]),
+            (
+                "windlass",
+                &[
+                    "cli",
+                    "conformance",
+                    "daemon",
+                    "demo",
+                    "initiator",
+                    "lab",
+                    "lab_report",
+                    "pool_offline",
+                    "probe",
+                    "text",
+                    "virtual_disk",
+                ],
+            ),
         ],
-    ),
-    ("xtask", &["bench", "conformance", "array_process", "fuzz_targets", "iscsi", "simulate"]),
+    },
+    Layer {
+        folder: "kit",
+        uses: &["protocol", "kit"],
+        crates: &[
+            ("conformance", &["initiator", "iscsi", "scsi"]),
+            ("data_mover", &[]),
+            ("datastore", &["data_mover"]),
+            ("demo", &["array_process", "conformance"]),
+            ("initiator", &["data_mover", "iscsi"]),
+            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
+            ("lab_report", &["lab", "text"]),
+            ("probe", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
+            ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
+        ],
+    },
+    Layer {
+        folder: "testing",
+        uses: &["protocol", "engine", "front", "array", "kit", "testing"],
+        crates: &[
+            ("array_process", &[]),
+            ("bench", &["array_process", "initiator"]),
+            ("fuzz_targets", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text"]),
+            ("sim", &["block", "media", "pool"]),
+            ("simulate", &["array_process", "sim"]),
+        ],
+    },
+    Layer {
+        folder: "",
+        uses: &["protocol", "kit", "testing"],
+        crates: &[
+            ("text", &[]),
+            ("xtask", &["array_process", "bench", "conformance", "fuzz_targets", "iscsi", "simulate"]),
+        ],
+    },
 ];
+
+/// Edges that go against the layers, each with its reason.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("demo", "array_process"), // the demonstration starts the array that it shows
+];
+
+/// The layer of one of our crates, and what the table says of it.
+fn place(name: &str) -> Option<(&'static Layer, &'static [&'static str])> {
+    LAYERS.iter().find_map(|layer| {
+        let (_, allowed) = layer.crates.iter().find(|(own, _)| *own == name)?;
+        Some((layer, *allowed))
+    })
+}
+
+/// True when the layers allow that `from` uses `to`.
+fn layered(from: &Layer, name: &str, to: &str) -> bool {
+    let Some((layer, _)) = place(to) else { return false };
+    to == "text" || from.uses.contains(&layer.folder) || EXCEPTIONS.contains(&(name, to))
+}
 
 /// Third-party crates that only some of our crates may name.
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("libc", &["media"]),
-    ("tokio", &["bench", "cli", "daemon", "disk", "initiator", "lab", "probe"]),
+    ("tokio", &["bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
     ("axum", &["daemon"]),
     ("clap", &["bench", "cli", "daemon", "pool_offline", "simulate", "windlass", "xtask"]),
 ];
@@ -120,15 +174,22 @@ fn complaints(package: &Value) -> Vec<String> {
     }
     let dependencies = package.get("dependencies").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut found = Vec::new();
-    let Some((_, allowed)) = EDGES.iter().find(|(from, _)| *from == name) else {
+    let Some((layer, allowed)) = place(name) else {
         return vec![format!("{name} is not in the table of crates/xtask/src/dependencies.rs")];
     };
+    let folder = Path::new("crates").join(layer.folder).join(name);
+    if !Path::new(text("manifest_path")).parent().is_some_and(|found_in| found_in.ends_with(&folder)) {
+        found.push(format!("{name} does not stand in {}", folder.display()));
+    }
     // Tests may use what they like of ours; the shape of the program is the normal dependencies.
     for dependency in dependencies.iter().filter(|dependency| dependency.get("kind").is_none_or(Value::is_null)) {
         let Some(to) = dependency.get("name").and_then(Value::as_str) else { continue };
         let is_ours = dependency.get("path").is_some_and(Value::is_string);
         if is_ours && !allowed.contains(&to) {
             found.push(format!("{name} may not depend on {to} (ARCHITECTURE.md)"));
+        }
+        if is_ours && !layered(layer, name, to) {
+            found.push(format!("the layer of {name} may not depend on that of {to} (ARCHITECTURE.md)"));
         }
         if RESERVED.iter().any(|(reserved, users)| *reserved == to && !users.contains(&name)) {
             found.push(format!("{name} may not name {to} (ARCHITECTURE.md)"));

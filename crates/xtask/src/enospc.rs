@@ -11,12 +11,12 @@ use crate::power_cut::{Accelerator, DiskSource, Guest, Interruption, Machine, Ra
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::{program, text};
 use clap::Args;
 use conformance::commands::{CommandError, Compared};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
 use qmp::Qmp;
 use std::path::Path;
 use std::process::Command;

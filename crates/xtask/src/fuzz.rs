@@ -8,8 +8,8 @@
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
 use array_process::text;
+use clap::Args;
 use fuzz_targets::{TARGETS, Target};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -98,8 +98,9 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
 fn chosen(options: &Options) -> Result<(Vec<&'static Target>, Duration)> {
     let seconds = options.seconds.map(Duration::from_secs);
     if !options.target.is_empty() {
-        let find =
-            |name: &String| fuzz_targets::target(name).with_context(|| format!("there is no target {name}; see --list"));
+        let find = |name: &String| {
+            fuzz_targets::target(name).with_context(|| format!("there is no target {name}; see --list"))
+        };
         let targets: Vec<_> = options.target.iter().map(find).collect::<Result<_>>()?;
         return Ok((targets, seconds.unwrap_or(NAMED)));
     }

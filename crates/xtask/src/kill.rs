@@ -7,11 +7,11 @@
 use crate::split_mix;
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow, bail};
+use array_process::array::{Array, ArrayOptions, free_portal};
+use array_process::{program, text};
 use clap::Args;
 use conformance::url::Url;
 use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
-use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

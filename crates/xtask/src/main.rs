@@ -22,8 +22,8 @@ mod vm;
 mod workspace;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
 use array_process::tally::{self, Tally};
+use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -4,10 +4,10 @@
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
+use array_process::array::{Array, ArrayOptions, free_portal};
 use clap::Args;
 use conformance::race;
 use conformance::url::Url;
-use array_process::array::{Array, ArrayOptions, free_portal};
 use std::path::Path;
 
 /// How long and how many.

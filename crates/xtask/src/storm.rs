@@ -7,9 +7,9 @@
 use crate::split_mix;
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::{program, text};
+use clap::{Args, ValueEnum};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::File;

@@ -11,12 +11,12 @@ pub(crate) mod verdict;
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
-use clap::Args;
-use conformance::initiator::{Session, SessionOptions};
-use conformance::url::Url;
 use array_process::array::{Array, ArrayOptions, Volume, free_portal};
 use array_process::text::{self, Align};
 use array_process::{observe, program};
+use clap::Args;
+use conformance::initiator::{Session, SessionOptions};
+use conformance::url::Url;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::Permissions;

@@ -20,7 +20,7 @@ mod snapshot;
 mod status;
 mod volume;
 
-pub use size;
+pub use text::size;
 
 pub use access::{Access, AccessGrant, AccessList};
 pub use event::{Alert, Event, EventQuery, Severity};

@@ -8,7 +8,7 @@ use crate::{Console, Globals};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use terminal::harmless;
+use text::terminal::harmless;
 
 /// How a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

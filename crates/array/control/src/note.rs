@@ -54,7 +54,7 @@ impl Note {
             }
             Action::PoolGrow { pool, growth } => {
                 let how = match growth {
-                    Growth::Size(bytes) => format!("to {}", size::format(*bytes)),
+                    Growth::Size(bytes) => format!("to {}", text::size::format(*bytes)),
                     Growth::Device(path) => format!("by {}", path.display()),
                 };
                 ("pool-grown", pool, format!("pool {pool} grew {how}"), false)
@@ -70,7 +70,7 @@ impl Note {
             Action::VolumeSet(set) => {
                 let mut parts = Vec::new();
                 parts.extend(set.name.as_ref().map(|name| format!("is called {name}")));
-                parts.extend(set.size_bytes.map(|bytes| format!("has {}", size::format(bytes))));
+                parts.extend(set.size_bytes.map(|bytes| format!("has {}", text::size::format(bytes))));
                 let switch = |on| if on { "on" } else { "off" };
                 parts.extend(set.write_cache.map(|on| format!("has its write cache {}", switch(on))));
                 parts.extend(set.reserve.map(|reserve| match reserve {

@@ -145,7 +145,7 @@ impl<'a> ProgressLine<'a> {
 
 fn text(stage: CheckStage) -> String {
     match stage {
-        CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", size::format(log_bytes)),
+        CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", text::size::format(log_bytes)),
         CheckStage::Verifying { verified_blocks, total_blocks } => {
             // The counter may itself be damaged: never above 100.
             let percent = verified_blocks.saturating_mul(100).checked_div(total_blocks).unwrap_or(100).min(100);

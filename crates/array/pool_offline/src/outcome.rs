@@ -55,9 +55,9 @@ impl Display for CheckOutcome {
             f,
             "  pool      {}, {}, {} used, {} free",
             self.uuid,
-            size::format(self.size_bytes),
-            size::format(self.used_bytes),
-            size::format(self.free_bytes)
+            text::size::format(self.size_bytes),
+            text::size::format(self.used_bytes),
+            text::size::format(self.free_bytes)
         )?;
         writeln!(
             f,
@@ -80,7 +80,7 @@ impl Display for CheckOutcome {
             f,
             "  log       {} ({}) replayed in memory; the file was not changed",
             counted(self.replayed_records, "record"),
-            size::format(self.replayed_bytes)
+            text::size::format(self.replayed_bytes)
         )?;
         if self.clean {
             return Ok(());

@@ -1,11 +1,11 @@
 //! `windlass datastore`: a clustered datastore on a logical unit of any array.
 
 use crate::host_kit::{self, HostOptions, Shown};
-use ::disk::verbs::datastore;
-use ::disk::{FormatOptions, Url};
 use cli::Globals;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use virtual_disk::verbs::datastore;
+use virtual_disk::{FormatOptions, Url};
 
 /// Shown below the help of the noun.
 pub(crate) const NOTES: &str = "A datastore takes a whole logical unit; several hosts use it at once. Its format is in docs/datastore-format.md, and compatible with nothing else.
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
-    ::disk::parse_size(text).map_err(|error| error.to_string())
+    virtual_disk::parse_size(text).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -161,11 +161,12 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
         Verb::Hosts { url } => Ok(Shown::List(datastore::hosts(kit, &host.complete(url)?).await?)),
         Verb::Unmap { url } => Ok(Shown::Done(datastore::unmap(kit, &host.complete(url)?).await?)),
         Verb::StormHost { url, name, journal, seed, .. } => {
-            let (words, json, status) = ::disk::storm::host(kit, &host.complete(url)?, name, journal, *seed).await?;
+            let (words, json, status) =
+                virtual_disk::storm::host(kit, &host.complete(url)?, name, journal, *seed).await?;
             Ok(Shown::Text(words, json, status))
         }
         Verb::StormVerify { url, journals, .. } => {
-            let (words, json, held) = ::disk::storm::verify(kit, &host.complete(url)?, journals).await?;
+            let (words, json, held) = virtual_disk::storm::verify(kit, &host.complete(url)?, journals).await?;
             Ok(Shown::Text(words, json, u8::from(!held)))
         }
     })

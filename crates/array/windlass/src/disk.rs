@@ -1,18 +1,18 @@
 //! `windlass disk`: virtual disks on datastores and whole logical units, with verbs of its own and in the spelling of vmkfstools.
 
 use crate::host_kit::{self, HostOptions, Shown};
-use ::disk::load::LoadOptions;
-use ::disk::settings::{self, SETTINGS, Setting};
-use ::disk::verbs::clone::CloneOptions;
-use ::disk::verbs::migrate::MigrateOptions;
-use ::disk::verbs::{clone, create, migrate, shape, snapshot, stat, zero};
-use ::disk::{DiskError, DiskFormat, KitOptions, Location, Meter};
 use clap::ValueEnum;
 use cli::{Format, Globals};
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use virtual_disk::load::LoadOptions;
+use virtual_disk::settings::{self, SETTINGS, Setting};
+use virtual_disk::verbs::clone::CloneOptions;
+use virtual_disk::verbs::migrate::MigrateOptions;
+use virtual_disk::verbs::{clone, create, migrate, shape, snapshot, stat, zero};
+use virtual_disk::{DiskError, DiskFormat, KitOptions, Location, Meter};
 
 /// Shown below the help of the noun.
 pub(crate) const NOTES: &str = "A disk on a datastore is URL#NAME, as in iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1/disk; URL alone is the whole logical unit.
@@ -63,7 +63,7 @@ impl From<FormatName> for DiskFormat {
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
-    ::disk::parse_size(text).map_err(|error| error.to_string())
+    virtual_disk::parse_size(text).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, clap::Args)]
@@ -399,7 +399,7 @@ fn prepare(mut task: Task, host: &HostOptions, by_host: bool) -> Result<(Task, K
     Ok((task, options))
 }
 
-async fn execute(kit: &::disk::Kit, task: &Task, meter: &Meter) -> Result<Shown, DiskError> {
+async fn execute(kit: &virtual_disk::Kit, task: &Task, meter: &Meter) -> Result<Shown, DiskError> {
     let done = match task {
         Task::Create(at, format, size) => create::create(kit, at, *format, *size, meter).await?,
         Task::Clone(from, to, options) => clone::clone(kit, from, to, options, meter).await?,

@@ -1,10 +1,6 @@
 //! What the nouns of the host kit have in common: who the host is, for all of them; signals and how results are shown, for `windlass disk` and
 //! `windlass datastore`.
 
-use ::disk::settings;
-use ::disk::verbs::Done;
-use ::disk::verbs::datastore::Listing;
-use ::disk::{DiskError, Kit, KitOptions, Location, Url};
 use cli::{Format, Globals};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -12,7 +8,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
-use terminal::{harmless, harmless_lines};
+use text::terminal::{harmless, harmless_lines};
+use virtual_disk::settings;
+use virtual_disk::verbs::Done;
+use virtual_disk::verbs::datastore::Listing;
+use virtual_disk::{DiskError, Kit, KitOptions, Location, Url};
 
 /// Longest secret that is read.
 const MAX_SECRET_BYTES: usize = 4096;
@@ -136,7 +136,7 @@ pub(crate) fn run(
         Ok(options) => KitOptions { quiet: globals.quiet, ..options },
         Err(error) => return fail(&error),
     };
-    let (result, spent) = ::disk::run(&options, datastores, work);
+    let (result, spent) = virtual_disk::run(&options, datastores, work);
     match result {
         Ok(Shown::Done(done)) => {
             let printed = crate::print(&match globals.output {

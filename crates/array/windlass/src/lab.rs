@@ -1,7 +1,6 @@
 //! `windlass lab`: the white papers' tests against any array, offload off and on. No array of ours is needed, and no root.
 
 use crate::host_kit::{self, HostOptions};
-use ::disk::DiskError;
 use ::lab::results::{self, CaseResult, Verdict};
 use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
@@ -14,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use terminal::{harmless, harmless_lines};
+use text::terminal::{harmless, harmless_lines};
+use virtual_disk::DiskError;
 
 /// A check failed: data, locks or space were not as they should be.
 const CHECK_FAILED: u8 = 9;

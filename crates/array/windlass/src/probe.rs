@@ -1,13 +1,13 @@
 //! `windlass probe`: what would a VMware host conclude about a logical unit? No array of ours is needed, and no root.
 
 use crate::host_kit::{self, HostOptions};
-use ::disk::DiskError;
 use ::probe::{Options, ProbeError};
 use clap::Args;
 use cli::Format;
 use initiator::url::Url;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use virtual_disk::DiskError;
 
 /// A primitive that a host needs is missing.
 const INCOMPLETE: u8 = 9;
@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     };
     let printed = crate::print(&match format {
         Format::Json => report.json(),
-        Format::Esxcli => terminal::harmless_lines(&report.esxcli()),
-        _ => terminal::harmless_lines(&report.table()),
+        Format::Esxcli => text::terminal::harmless_lines(&report.esxcli()),
+        _ => text::terminal::harmless_lines(&report.table()),
     });
     let complete = report.is_complete();
     match report.failed {

@@ -241,7 +241,7 @@ impl Bench {
             return Err(LabError::Impossible("the logical unit is too small for this case".into()));
         }
         if fits < wanted {
-            let (fits, wanted) = (size::format(fits), size::format(wanted));
+            let (fits, wanted) = (text::size::format(fits), text::size::format(wanted));
             outcome.note(format!("the disk has {fits} instead of {wanted}: the logical unit has no room for more"));
         }
         Ok(fits)

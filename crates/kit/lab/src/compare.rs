@@ -4,7 +4,7 @@ use crate::results::{Better, CaseResult, Run, Side, Verdict};
 use crate::table::{aligned, number};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use terminal::harmless;
+use text::terminal::harmless;
 
 /// A difference that the spread of the rounds does not explain has to be at least this large.
 const NOTABLE: f64 = 0.05;

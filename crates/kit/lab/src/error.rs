@@ -23,7 +23,7 @@ pub enum LabError {
     /// The logical unit holds data, and was not named by `--destroy-data`.
     #[error(
         "{url} holds data ({found}), and a run overwrites all of it; if that may be:  --destroy-data {}",
-        terminal::word(.name)
+        text::terminal::word(.name)
     )]
     HoldsData {
         /// URL without secrets.

@@ -126,7 +126,7 @@ impl Cost {
             .by_host
             .iter()
             .filter(other)
-            .map(|(reason, bytes)| format!("{}: {reason}", size::format(*bytes)))
+            .map(|(reason, bytes)| format!("{}: {reason}", text::size::format(*bytes)))
             .collect();
         (!reasons.is_empty()).then(|| format!("the host moved {}", reasons.join(", ")))
     }

@@ -53,15 +53,15 @@ impl Size {
 }
 
 impl FromStr for Size {
-    type Err = size::SizeError;
+    type Err = text::size::SizeError;
 
-    fn from_str(text: &str) -> Result<Self, size::SizeError> {
+    fn from_str(text: &str) -> Result<Self, text::size::SizeError> {
         Ok(match text {
             "small" => Self::Small,
             "paper" => Self::Paper,
             // A datastore's blocks have a mebibyte.
-            text => match size::parse(text)? {
-                0 => return Err(size::SizeError::Malformed(text.to_owned())),
+            text => match text::size::parse(text)? {
+                0 => return Err(text::size::SizeError::Malformed(text.to_owned())),
                 bytes => Self::Bytes(bytes.next_multiple_of(1 << 20).max(4 << 20)),
             },
         })

@@ -3,7 +3,7 @@
 use crate::results::{Better, CaseResult, Measure, Paper, PaperFigure, Run, Side, Unit, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use terminal::harmless;
+use text::terminal::harmless;
 
 /// A number in the unit that fits it.
 pub fn number(value: f64, unit: Unit) -> String {
@@ -31,7 +31,7 @@ fn seconds(value: f64) -> String {
 
 fn bytes(value: f64) -> String {
     // Saturates; sizes are far below 2^64.
-    let text = size::format(value.abs().round() as u64);
+    let text = text::size::format(value.abs().round() as u64);
     if value < -0.5 { format!("−{text}") } else { text }
 }
 

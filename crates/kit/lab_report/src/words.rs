@@ -9,7 +9,7 @@ const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// A text of others without what controls a terminal or the direction of reading.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if terminal::is_hidden(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if text::terminal::is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// A text as an identifier of an element: letters, digits and hyphens.

@@ -5,7 +5,7 @@ use crate::{ProbeError, Subject};
 use data_mover::{Device, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use terminal::{harmless, quoted};
+use text::terminal::{harmless, quoted};
 
 /// Everything about a logical unit.
 #[derive(Debug)]

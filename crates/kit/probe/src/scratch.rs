@@ -6,8 +6,8 @@
 use crate::{ProbeError, Subject};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
-use iscsi::initiator::TransferRequest;
 use initiator::cdb;
+use iscsi::initiator::TransferRequest;
 use std::cell::RefCell;
 
 /// Bytes of the range: three parts of 64 KiB.

@@ -39,10 +39,10 @@ pub(crate) fn run(input: &[u8]) {
             api::AccessGrant,
         );
         if let Ok(text) = std::str::from_utf8(body)
-            && let Ok(bytes) = size::parse(text)
+            && let Ok(bytes) = text::size::parse(text)
         {
             // What is written for people is rounded, so it need not be a size of whole bytes.
-            let _again = size::parse(&size::format(bytes));
+            let _again = text::size::parse(&text::size::format(bytes));
         }
         return;
     }

@@ -57,7 +57,7 @@ pub const TARGETS: &[Target] = &[
         seeds: transport::full_feature::seeds,
     },
     Target {
-        name: "initiator",
+        name: "iscsi_initiator",
         what: "the initiator, against a target that lies",
         max_bytes: 2048,
         run: transport::initiator::run,

@@ -4,9 +4,9 @@
 #![forbid(unsafe_code)]
 
 use anyhow::{Result, ensure};
-use clap::{Args, ValueEnum};
 use array_process::tally::Tally;
 use array_process::text;
+use clap::{Args, ValueEnum};
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
 use std::sync::Mutex;

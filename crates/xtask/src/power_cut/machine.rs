@@ -2,8 +2,8 @@
 
 use super::{Guest, Interruption};
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 use array_process::program;
+use clap::ValueEnum;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;

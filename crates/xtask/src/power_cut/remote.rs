@@ -1,10 +1,10 @@
 //! The array in the guest, administered from here with windlass's own command line over REST.
 
 use anyhow::{Context, Result};
+use array_process::program;
 use conformance::image::{self, BLOCK_BYTES};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use array_process::program;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

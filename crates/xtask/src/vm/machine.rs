@@ -6,8 +6,8 @@
 
 use super::image::Image;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::ValueEnum;
 use array_process::program;
+use clap::ValueEnum;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

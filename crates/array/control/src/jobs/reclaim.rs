@@ -70,7 +70,11 @@ impl Work {
 
     pub fn summary(&self) -> String {
         let ReclaimReport { deallocated_bytes, scanned_bytes, .. } = self.report;
-        format!("{} of zeros given back of {}", size::format(deallocated_bytes), size::format(scanned_bytes))
+        format!(
+            "{} of zeros given back of {}",
+            text::size::format(deallocated_bytes),
+            text::size::format(scanned_bytes)
+        )
     }
 
     /// One step. False at the end.

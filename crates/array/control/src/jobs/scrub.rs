@@ -87,7 +87,7 @@ impl Work {
 
     pub fn summary(&self) -> String {
         let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
-        let verified = size::format(self.verified_bytes);
+        let verified = text::size::format(self.verified_bytes);
         match self.bad_blocks() {
             0 => format!("{verified} verified, no bad block{damaged}"),
             1 => format!("{verified} verified, 1 bad block{damaged}"),

@@ -1,9 +1,9 @@
 //! An array of one test, with a directory of its own, and the ways to it: the command line, REST and sessions.
 
+use array_process::array::{Array, ArrayOptions, free_portal};
 use conformance::commands::CommandError;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::sense::Sense;
-use array_process::array::{Array, ArrayOptions, free_portal};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

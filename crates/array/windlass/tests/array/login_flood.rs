@@ -1,11 +1,11 @@
 //! A login flood: connections without a session are limited, and neither hosts that are there nor hosts that come notice it.
 
 use crate::fixture::Fixture;
+use array_process::observe;
 use conformance::chaos::flood::{self, FloodOptions};
 use conformance::chaos::witness;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use array_process::observe;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

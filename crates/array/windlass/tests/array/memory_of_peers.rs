@@ -1,10 +1,10 @@
 //! What one host can make the array hold: not more than its memory, and not what the others need.
 
 use crate::fixture::Fixture;
+use array_process::observe;
 use bytes::Bytes;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
-use array_process::observe;
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, ScsiCommand};
 

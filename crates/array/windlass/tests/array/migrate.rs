@@ -4,12 +4,12 @@ use crate::disk::Host;
 use crate::fixture::Fixture;
 use data_mover::{DataMover, Settings};
 use datastore::{Datastore, DiskFormat, DiskOptions, FormatOptions};
-use disk::load::{Load, LoadOptions};
-use disk::{Endpoint, Kit, KitOptions, MigrateError, Mirror};
 use initiator::LogicalUnit;
 use std::process::Stdio;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use virtual_disk::load::{Load, LoadOptions};
+use virtual_disk::{Endpoint, Kit, KitOptions, MigrateError, Mirror};
 
 const MIB: u64 = 1 << 20;
 /// What a guest may wait for when it is moved over (issue 5, must show 4).

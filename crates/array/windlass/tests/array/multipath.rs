@@ -1,9 +1,9 @@
 //! One logical unit over two portals as one device: paths are cut while a load verifies every byte that it reads.
 
 use crate::fixture::run;
+use array_process::array::{Array, ArrayOptions, Volume, free_portal};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
-use array_process::array::{Array, ArrayOptions, Volume, free_portal};
 use initiator::url::Url;
 use initiator::{Multipath, MultipathError, MultipathOptions, Options, Policy};
 use std::cell::{Cell, RefCell};

@@ -60,7 +60,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                     zeroing::put_share(&mut round, "consumed_share", bytes, size);
                     outcome.note(format!(
                         "consumed_share is of the pool, from log page 0Ch, to {}",
-                        size::format(after.grain)
+                        text::size::format(after.grain)
                     ));
                 }
                 (None, Some(bytes)) => {

@@ -60,7 +60,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             guest.run_for(time).await?;
             let mut idle = Round::default();
             guest.put(&mut idle, bench.clock.now().saturating_sub(begun).as_secs_f64());
-            bench.say(&format!("{}: the guest writes while {} are zeroed", way.word(), size::format(size)));
+            bench.say(&format!("{}: the guest writes while {} are zeroed", way.word(), text::size::format(size)));
             let until = Until::default();
             guest.reset();
             let zeroing = async {

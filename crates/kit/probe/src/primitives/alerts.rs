@@ -3,8 +3,8 @@
 use super::{Primitive, Status, Verdict};
 use crate::Subject;
 use data_mover::DeviceError;
-use iscsi::initiator::TransferRequest;
 use initiator::cdb;
+use iscsi::initiator::TransferRequest;
 
 /// LOG SENSE of the cumulative values of page 0Ch, SPC-4 §6.8.
 const LOG_SENSE: [u8; 10] = [0x4d, 0, 0x40 | 0x0c, 0, 0, 0, 0, 0, 64, 0];

@@ -47,7 +47,7 @@ pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdic
 
 /// What the unit frees at once.
 fn grain(bytes: u64) -> String {
-    if bytes == 0 { "no grain told".to_owned() } else { format!("grain {}", size::format(bytes)) }
+    if bytes == 0 { "no grain told".to_owned() } else { format!("grain {}", text::size::format(bytes)) }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Meter {
     pub fn new(what: impl Into<String>, quiet: bool) -> Self {
         let now = Instant::now();
         Self {
-            what: terminal::harmless(&what.into()),
+            what: text::terminal::harmless(&what.into()),
             total_bytes: Cell::new(0),
             done_bytes: Cell::new(0),
             before_bytes: Cell::new(0),
@@ -85,16 +85,20 @@ impl Meter {
         let done = if total == 0 { self.done_bytes.get() } else { self.done_bytes.get().min(total) };
         let new = done.saturating_sub(self.before_bytes.get());
         let rate = new as f64 / elapsed.as_secs_f64().max(1e-3);
-        let speed = size::format(rate as u64);
+        let speed = text::size::format(rate as u64);
         if total == 0 {
-            return format!("{what}  {}  {speed}/s", size::format(done));
+            return format!("{what}  {}  {speed}/s", text::size::format(done));
         }
         let percent = done.saturating_mul(100) / total;
         let left = match rate {
             rate if rate >= 1.0 => time((total - done) as f64 / rate),
             _ => "–".to_owned(),
         };
-        format!("{what}  {percent}%  {} of {}  {speed}/s  ETA {left}", size::format(done), size::format(total))
+        format!(
+            "{what}  {percent}%  {} of {}  {speed}/s  ETA {left}",
+            text::size::format(done),
+            text::size::format(total)
+        )
     }
 }
 

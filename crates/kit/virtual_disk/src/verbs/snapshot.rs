@@ -59,7 +59,7 @@ pub async fn commit(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Dis
     }
     let base = Location { url: at.url.clone(), disk: file.parent };
     Ok(Done::new(
-        format!("{at} went into {} and is gone", terminal::harmless(&base.to_string())),
+        format!("{at} went into {} and is gone", text::terminal::harmless(&base.to_string())),
         json!({ "disk": base.to_string(), "committed": at.to_string() }),
     ))
 }

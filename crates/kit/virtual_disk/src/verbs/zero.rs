@@ -41,7 +41,7 @@ pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter
         }
     };
     Ok(Done::new(
-        format!("{at} reads as zeros, {}", size::format(bytes)),
+        format!("{at} reads as zeros, {}", text::size::format(bytes)),
         json!({ "disk": at.to_string(), "bytes": bytes }),
     ))
 }
@@ -85,7 +85,7 @@ pub async fn unmap(
                 lba += blocks;
                 meter.advance(blocks * each);
                 if kit.mover().is_interrupted() {
-                    let words = format!("{} of {at} are unmapped, the rest is as it was", size::format(told));
+                    let words = format!("{} of {at} are unmapped, the rest is as it was", text::size::format(told));
                     return Err(DiskError::Interrupted(words));
                 }
             }
@@ -98,7 +98,7 @@ pub async fn unmap(
         }
     };
     Ok(Done::new(
-        format!("unmapped {} of {at}", size::format(told)),
+        format!("unmapped {} of {at}", text::size::format(told)),
         json!({ "disk": at.to_string(), "unmapped_bytes": told }),
     ))
 }

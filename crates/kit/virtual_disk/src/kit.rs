@@ -158,7 +158,7 @@ impl Kit {
         if !self.quiet {
             store.tell(Box::new(|name, host| {
                 let seconds = LOCK_PATIENCE.as_secs();
-                let (name, host) = (terminal::harmless(name), terminal::harmless(host));
+                let (name, host) = (text::terminal::harmless(name), text::terminal::harmless(host));
                 let _closed = writeln!(io::stderr(), "{name} is in use by {host}; waiting for it, {seconds} s at most");
             }));
         }

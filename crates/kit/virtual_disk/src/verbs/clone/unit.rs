@@ -72,7 +72,7 @@ pub(super) async fn to_unit(
     let size = source.size();
     let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
     if room < size {
-        let words = format!("{to} has {}, {from} {}", size::format(room), size::format(size));
+        let words = format!("{to} has {}, {from} {}", text::size::format(room), text::size::format(size));
         return Err(DiskError::Usage(words));
     }
     let kept = match options.resume {
@@ -140,7 +140,7 @@ pub(super) async fn to_unit(
             let _kept = note(at..at).await;
             let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));
             let words = match options.resume {
-                true => format!("{} of {to} are written; the same command goes on from there", size::format(at)),
+                true => format!("{} of {to} are written; the same command goes on from there", text::size::format(at)),
                 false => overwritten(to, at, reached.get()),
             };
             Err(match interrupted {
@@ -156,10 +156,10 @@ fn overwritten(to: &Location, at: u64, reached: u64) -> String {
     match reached {
         0 => format!("{to} is as it was"),
         reached if reached == at => {
-            format!("the first {} of {to} are overwritten, the rest is as it was", size::format(at))
+            format!("the first {} of {to} are overwritten, the rest is as it was", text::size::format(at))
         }
         reached => {
-            format!("at most the first {} of {to} are overwritten, the rest is as it was", size::format(reached))
+            format!("at most the first {} of {to} are overwritten, the rest is as it was", text::size::format(reached))
         }
     }
 }

@@ -28,7 +28,7 @@ pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
             let (file, space) = found;
             let format = format_name(file.format);
             let more = match &file.parent {
-                Some(parent) => format!("\nFormat: {format} on {}", terminal::harmless(parent)),
+                Some(parent) => format!("\nFormat: {format} on {}", text::terminal::harmless(parent)),
                 None => format!("\nFormat: {format}"),
             };
             let words = lines(at, space.capacity_bytes, Some(space.used_bytes), Some(space.unshared_bytes), &more);
@@ -62,7 +62,7 @@ pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
                 told => told.map(|_| blocks.saturating_mul(each)),
             };
             let name = unit_name(&at.url, &unit);
-            let words = lines(at, capacity, used, None, &format!("\nIdentifier: {}", terminal::harmless(&name)));
+            let words = lines(at, capacity, used, None, &format!("\nIdentifier: {}", text::terminal::harmless(&name)));
             let json = json!({
                 "disk": at.to_string(),
                 "identifier": name,

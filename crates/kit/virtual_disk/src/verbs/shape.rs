@@ -15,9 +15,9 @@ pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<
     let old = disk.size();
     meter.total(size.saturating_sub(old));
     let grown = closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await;
-    let as_it_was = || format!("{at} is as it was, {}", size::format(old));
+    let as_it_was = || format!("{at} is as it was, {}", text::size::format(old));
     grown.map_err(|error| failed(error).when_interrupted(as_it_was))?;
-    let words = format!("{at} has {}, and had {}", size::format(size), size::format(old));
+    let words = format!("{at} has {}, and had {}", text::size::format(size), text::size::format(old));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
 }
 
@@ -31,7 +31,7 @@ pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done
     let in_part =
         || format!("{at} holds what it held; some of its zeros went back, and the same command goes on with the rest");
     let freed = freed.map_err(|error| failed(error).when_interrupted(in_part))?;
-    let words = format!("{} of zeros of {at} went back to the datastore and the array", size::format(freed));
+    let words = format!("{} of zeros of {at} went back to the datastore and the array", text::size::format(freed));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "freed_bytes": freed })))
 }
 

@@ -1,6 +1,5 @@
 //! Texts of others as they may be shown on a terminal, and pasted into a shell. What an array, a datastore or a file of results says is not ours: it
 //! must not drive the terminal, look like something else, or become a command.
-#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 

@@ -52,8 +52,8 @@ pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Opti
     let words = format!(
         "made the datastore {} on {url}: {} in blocks of {}, for {} hosts and {} disks",
         store.name(),
-        size::format(bytes),
-        size::format(geometry.block_bytes()),
+        text::size::format(bytes),
+        text::size::format(geometry.block_bytes()),
         geometry.hosts,
         geometry.files
     );
@@ -90,7 +90,7 @@ fn host_count(alive: usize, silent: usize) -> String {
 pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskError> {
     let size = |number: Option<u64>| {
         let number = number.unwrap_or(0);
-        if bytes { number.to_string() } else { size::format(number) }
+        if bytes { number.to_string() } else { text::size::format(number) }
     };
     let mut found = Vec::new();
     let mut notes = Vec::new();
@@ -146,7 +146,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
 pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let store = kit.view(url).await?;
-    let size = |number: u64| if bytes { number.to_string() } else { size::format(number) };
+    let size = |number: u64| if bytes { number.to_string() } else { text::size::format(number) };
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     let mut damage = store.damage().await.map_err(failed)?;
     for file in store.list().await.map_err(failed)? {
@@ -185,7 +185,7 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
     }
     let partials = store.partials().await.map_err(failed)?;
     let notes = partials.iter().map(|partial| {
-        let (copied, all) = (size::format(partial.copied), size::format(partial.size));
+        let (copied, all) = (text::size::format(partial.copied), text::size::format(partial.size));
         format!(
             "{}: a copy that was interrupted, {copied} of {all}; it goes on with  windlass disk clone --resume",
             partial.name
@@ -252,8 +252,8 @@ impl Checked {
                 tidied.hosts, tidied.locks, tidied.files, tidied.blocks
             ));
         }
-        lines.extend(report.leftovers.iter().map(|left| format!("left over  {}", terminal::harmless(left))));
-        lines.extend(report.problems.iter().map(|problem| format!("problem    {}", terminal::harmless(problem))));
+        lines.extend(report.leftovers.iter().map(|left| format!("left over  {}", text::terminal::harmless(left))));
+        lines.extend(report.problems.iter().map(|problem| format!("problem    {}", text::terminal::harmless(problem))));
         let verdict = match (report.problems.len(), report.leftovers.len()) {
             (0, 0) => "clean".to_owned(),
             (0, left) => {
@@ -317,7 +317,7 @@ pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
     let store = kit.datastore(url).await?;
     let told = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;
     Ok(Done::new(
-        format!("unmapped {} of free blocks of {url}", size::format(told)),
+        format!("unmapped {} of free blocks of {url}", text::size::format(told)),
         json!({ "url": url.to_string(), "unmapped_bytes": told }),
     ))
 }

@@ -3,8 +3,8 @@
 
 use data_mover::{DeviceError, Sense};
 use datastore::DatastoreError;
-use iscsi::pdu::LoginStatus;
 use initiator::{ProbeError, SessionError};
+use iscsi::pdu::LoginStatus;
 use thiserror::Error;
 
 /// Why a command did not do what it was asked for.
@@ -190,9 +190,9 @@ impl DiskError {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
             Self::OldDiskLeft(_) => "the disk itself is whole, at its new place: remove the old one with  windlass disk delete  when its array answers".into(),
             Self::HoldsData { name, .. } => {
-                format!("if nothing of it is of worth, say so with  --destroy-data {}", terminal::word(name))
+                format!("if nothing of it is of worth, say so with  --destroy-data {}", text::terminal::word(name))
             }
-            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", terminal::word(name)),
+            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", text::terminal::word(name)),
             Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),
             Self::Session(SessionError::Login { status, .. }) => match *status {
                 LoginStatus::AUTHENTICATION_FAILURE => {

@@ -70,9 +70,9 @@ pub async fn clone(
     let kind = format.map_or_else(String::new, |format| format!(" {format}"));
     let part = match resumed {
         0 => String::new(),
-        resumed => format!(", {} of them before", size::format(resumed)),
+        resumed => format!(", {} of them before", text::size::format(resumed)),
     };
-    let words = format!("cloned {from} to {to}: {}{kind}{part}", size::format(size));
+    let words = format!("cloned {from} to {to}: {}{kind}{part}", text::size::format(size));
     let json = json!({
         "source": from.to_string(),
         "disk": to.to_string(),
@@ -110,7 +110,7 @@ fn other_source(from: &Location, to: &Location, remove: &str) -> DiskError {
 }
 
 fn other_size(from: &Location, to: &Location, (begun, now): (u64, u64), remove: &str) -> DiskError {
-    let (begun, now) = (size::format(begun), size::format(now));
+    let (begun, now) = (text::size::format(begun), text::size::format(now));
     DiskError::Usage(format!("the copy at {to} was begun when {from} had {begun}, and now it has {now}; {remove}"))
 }
 
@@ -225,7 +225,7 @@ async fn keep_or_remove(
         Some(mark) => disk
             .close_partial(mark, at)
             .await
-            .map(|()| format!("{} of {to} are kept; the same command goes on from there", size::format(at))),
+            .map(|()| format!("{} of {to} are kept; the same command goes on from there", text::size::format(at))),
         None => disk.abandon().await.map(|()| format!("{to} was removed")),
     };
     match (interrupted, left) {

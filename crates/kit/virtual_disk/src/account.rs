@@ -91,7 +91,7 @@ fn words(reason: Reason, switch: &str) -> String {
 impl Spent {
     /// A line for each kind of work that was done, and one for the wire. Sizes are exact with `bytes`.
     pub fn table(&self, bytes: bool) -> String {
-        let size = |number: u64| if bytes { number.to_string() } else { size::format(number) };
+        let size = |number: u64| if bytes { number.to_string() } else { text::size::format(number) };
         let mut out = String::new();
         for (name, moved, switch) in [
             ("copied", &self.tally.copied, "/DataMover/HardwareAcceleratedMove"),

@@ -133,7 +133,7 @@ pub async fn migrate(
     };
     let pause_ms = migrated.pause.as_secs_f64() * 1e3;
     let format = to.disk.as_ref().map(|_| format_name(options.format));
-    let mut words = format!("moved {from} to {to}: {}, cut-over pause {pause_ms:.1} ms", size::format(size));
+    let mut words = format!("moved {from} to {to}: {}, cut-over pause {pause_ms:.1} ms", text::size::format(size));
     if let Some(load) = &load {
         words += &format!("\n{}", load.words);
     }
@@ -177,7 +177,8 @@ async fn destination(
             let unit = kit.unit(&to.url).await?;
             let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
             if room < size {
-                let words = format!("{to} has {}, and {} are wanted", size::format(room), size::format(size));
+                let words =
+                    format!("{to} has {}, and {} are wanted", text::size::format(room), text::size::format(size));
                 return Err(DiskError::Usage(words));
             }
             check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;

@@ -38,4 +38,4 @@ pub use runtime::run;
 
 pub use ::datastore::{DiskFormat, FormatOptions};
 pub use initiator::url::Url;
-pub use size::parse as parse_size;
+pub use text::size::parse as parse_size;

@@ -26,7 +26,7 @@ pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, met
             });
         }
     }
-    let words = format!("created {at}: {} {}", size::format(size), format_name(format));
+    let words = format!("created {at}: {} {}", text::size::format(size), format_name(format));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "format": format_name(format), "capacity_bytes": size })))
 }
 
