@@ -4,11 +4,11 @@
 //! descriptor becomes readable; [`Pool::on_work`] is called when an operation was submitted that needs a pump to finish.
 
 use crate::core::{Core, Counters};
+use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::interface::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolError,
     PoolSpace, ScanStep,
 };
-use crate::operation::{Failure, Operation, OperationId, Output};
 use block::{
     BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
     MappingResources, ProvisioningExtent, VolumeId,

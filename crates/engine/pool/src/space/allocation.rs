@@ -2,7 +2,7 @@
 
 use super::SpaceMap;
 use super::segment::{WORDS, bit, clear, next_run, set};
-use crate::layout::SEGMENT_BLOCKS;
+use crate::space::layout::SEGMENT_BLOCKS;
 
 /// Allocatable blocks that planning keeps in memory beyond what is asked for, so that allocation finds a good place.
 const MARGIN: u64 = 512;

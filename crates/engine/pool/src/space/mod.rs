@@ -8,6 +8,7 @@
 mod allocation;
 mod checkpoint;
 mod discards;
+pub(crate) mod layout;
 mod references;
 mod segment;
 #[cfg(test)]
@@ -16,9 +17,9 @@ mod tests;
 pub use allocation::Stream;
 pub use checkpoint::SpaceWrites;
 
-use crate::layout::{Layout, ZONE_SEGMENTS};
-use crate::page::crc32c;
-use crate::root::SlotEntry;
+use crate::catalog::root::SlotEntry;
+use crate::map::page::crc32c;
+use crate::space::layout::{Layout, ZONE_SEGMENTS};
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use segment::{Bits, N, Resident, Segment, WORDS, bit, set};

@@ -1,6 +1,6 @@
 //! What is in memory of the space map: a segment's counts, sets of its blocks, and the segments that are there.
 
-use crate::layout::SEGMENT_BLOCKS;
+use crate::space::layout::SEGMENT_BLOCKS;
 
 /// Words of a set of a segment's blocks.
 pub const WORDS: usize = (SEGMENT_BLOCKS / 64) as usize;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::layout::Layout;
+use crate::space::layout::Layout;
 
 fn map() -> SpaceMap {
     SpaceMap::new(Layout { start: 2048, end: 2048 * 5 })

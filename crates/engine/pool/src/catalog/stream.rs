@@ -1,0 +1,175 @@
+//! The pool's own objects, each a stream of bytes in a tree like a volume's: the object table, the documents, the drop queue. They change
+//! only in a freeze, so they are never logged.
+//!
+//! ```text
+//! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
+//!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the reservation (1) | 4 zero |
+//!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
+//!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
+//! documents     key length (4) | key | value length (4) | value, repeated
+//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256 and rounded up (3), repeated
+//! ```
+
+use crate::catalog::object::{Dropped, Object};
+use crate::interface::{ObjectKind, Reservation};
+use crate::log::record::Cursor;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// Bytes of an object's slot.
+pub(crate) const SLOT_BYTES: usize = 64;
+const WRITE_CACHE: u8 = 1;
+const NO_ZERO_DETECTION: u8 = 2;
+const RESERVED: u8 = 4;
+/// Longest of the pool's own streams that is believed.
+pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
+/// Above every object's id: the object table ends there.
+pub(crate) const MAX_OBJECT: u64 = MAX_STREAM_BYTES / SLOT_BYTES as u64;
+/// Slots in a 4 KiB block.
+pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
+
+pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
+    slot.fill(0);
+    slot[0] = match object.kind {
+        ObjectKind::Volume => 1,
+        ObjectKind::Snapshot => 2,
+        ObjectKind::Capture => 3,
+    };
+    slot[1] = object.level;
+    slot[2] = u8::from(object.write_cache)
+        | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
+        | if object.reservation.is_some() { RESERVED } else { 0 };
+    slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
+    slot[8..16].copy_from_slice(&object.parent.to_le_bytes());
+    slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
+    slot[24..32].copy_from_slice(&object.root.to_le_bytes());
+    slot[32..36].copy_from_slice(&object.root_crc.to_le_bytes());
+    slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
+    slot[48..56].copy_from_slice(&object.shared.to_le_bytes());
+    slot[56..64].copy_from_slice(&object.pages_due.to_le_bytes());
+}
+
+/// Decodes a slot: `Ok(None)` when it is empty.
+pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, String> {
+    let bad = || format!("object {id}: malformed entry in the object table");
+    let mut c = Cursor(slot);
+    let kind = match c.u8() {
+        Some(0) => return Ok(None),
+        Some(1) => ObjectKind::Volume,
+        Some(2) => ObjectKind::Snapshot,
+        Some(3) => ObjectKind::Capture,
+        _ => return Err(bad()),
+    };
+    let mut read = || {
+        let level = c.u8()?;
+        let flags = c.u8()?;
+        let overwrite_percent = c.u8()?;
+        c.take(4)?;
+        let parent = c.u64()?;
+        let size_bytes = c.u64()?;
+        let root = c.u64()?;
+        let root_crc = c.u32()?;
+        c.take(4)?;
+        let mapped = c.u64()?;
+        let shared = c.u64()?;
+        let pages_due = c.u64()?;
+        let write_cache = flags & WRITE_CACHE != 0;
+        let zero_detection = flags & NO_ZERO_DETECTION == 0;
+        let reservation = (flags & RESERVED != 0).then_some(Reservation { overwrite_percent });
+        Some(Object {
+            id,
+            kind,
+            parent,
+            size_bytes,
+            root,
+            root_crc,
+            level,
+            mapped,
+            write_cache,
+            zero_detection,
+            reservation,
+            shared,
+            pages_due,
+            tracked: reservation.is_some(),
+            in_flight: 0,
+            deficit: 0,
+        })
+    };
+    let sane = |o: &Object| {
+        let blocks = crate::map::assign::blocks_for(o.size_bytes);
+        let percent = o.reservation.map_or(0, |reservation| reservation.overwrite_percent);
+        crate::map::assign::is_user_object(id)
+            && o.size_bytes <= crate::interface::operation::MAX_VOLUME_BYTES
+            && o.level <= crate::map::page::MAX_LEVEL
+            && o.mapped <= blocks
+            && percent <= 100
+    };
+    let bounded = |mut o: Object| {
+        // At most: more than this is promised to nobody.
+        o.shared = o.shared.min(crate::map::assign::blocks_for(o.size_bytes));
+        o.pages_due = o.pages_due.min(o.all_pages());
+        o
+    };
+    read().filter(sane).map(bounded).map(Some).ok_or_else(bad)
+}
+
+/// Length of a document in its stored form.
+pub(crate) fn document_bytes(key: &str, value: &Bytes) -> u64 {
+    8 + key.len() as u64 + value.len() as u64
+}
+
+pub(crate) fn encode_documents(documents: &BTreeMap<String, Bytes>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (key, value) in documents {
+        out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        out.extend_from_slice(value);
+    }
+    out
+}
+
+pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, String> {
+    let mut documents = BTreeMap::new();
+    let mut c = Cursor(bytes);
+    while !c.0.is_empty() {
+        let entry = (|| {
+            let key = String::from_utf8(c.bytes()?.to_vec()).ok()?;
+            Some((key, Bytes::copy_from_slice(c.bytes()?)))
+        })();
+        let (key, value) = entry.ok_or("malformed document store")?;
+        documents.insert(key, value);
+    }
+    Ok(documents)
+}
+
+/// Blocks that one unit of a mapped count in the drop queue stands for: 2²⁴ − 1 units are the most. A full page at level 2 counts one block too few.
+const fn dropped_unit(level: u8) -> u64 {
+    if level > 2 { 256 } else { 1 }
+}
+
+pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
+    let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
+    for d in drops.iter().chain(parked) {
+        out.extend_from_slice(&d.address.to_le_bytes());
+        out.extend_from_slice(&d.crc.to_le_bytes());
+        let mapped = d.mapped.div_ceil(dropped_unit(d.level)).min(0xff_ffff).to_le_bytes();
+        out.extend_from_slice(&[d.level, mapped[0], mapped[1], mapped[2]]);
+    }
+    out
+}
+
+pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
+    let mut drops = Vec::new();
+    for raw in bytes.as_chunks::<16>().0 {
+        let mut c = Cursor(raw);
+        let drop = (|| {
+            let (address, crc, level) =
+                (c.u64()?, c.u32()?, c.u8().filter(|level| *level <= crate::map::page::MAX_LEVEL)?);
+            let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
+            Some(Dropped { address, crc, level, mapped })
+        })();
+        drops.push(drop.ok_or("malformed drop queue")?);
+    }
+    Ok(drops)
+}

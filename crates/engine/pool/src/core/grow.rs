@@ -1,0 +1,174 @@
+//! Making the pool larger while it is in use.
+//!
+//! The medium grows first, which nobody notices. The next checkpoint then carries the new end of the data area in its root, and its flip makes
+//! superblock and root know of it at one instant; only afterwards may a new block be allocated. A crash on the way leaves the old pool or the new
+//! one. No new block is needed on the way, so that a full pool grows too: new segments count as never written, and a short last segment becomes
+//! longer by the same rule by which freed blocks come back.
+
+#[cfg(test)]
+mod tests;
+
+use crate::core::Core;
+use crate::core::completion::Io;
+use crate::interface::operation::{Operation, OperationId, Output};
+use crate::interface::{Growth, PoolError};
+use crate::schedule::step::Step;
+use crate::space::layout::{GROUP_ZONES, ZONE_BLOCKS};
+use media::Media;
+
+/// What the medium refuses to exceed is what the root has room for.
+const _: () = assert!(media::MAX_GROWN_BLOCKS == crate::catalog::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
+/// Reads of the counts of the last segment before a growth is given up.
+const TRIES: u8 = 3;
+
+enum Stage {
+    /// For the checkpoint in flight to end, and the last segment's counts to be in memory.
+    Waiting,
+    /// The medium has grown; the next checkpoint tells.
+    Extended {
+        data_end: u64,
+    },
+    /// The checkpoint in flight tells.
+    Frozen,
+    Finished,
+}
+
+/// A growth under way.
+pub(crate) struct Growing {
+    growth: media::Growth,
+    operation: OperationId,
+    stage: Stage,
+    /// What the operation has still to be told.
+    answer: Option<Result<(), PoolError>>,
+    /// It has been told, or will be when it is next looked at.
+    answered: bool,
+    tries: u8,
+}
+
+impl From<&Growth> for media::Growth {
+    fn from(growth: &Growth) -> Self {
+        match growth {
+            Growth::Size(bytes) => Self::Size(*bytes),
+            Growth::Device(path) => Self::Device(path.clone()),
+        }
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// Makes the pool larger and waits for it; other operations go on meanwhile. For tools and tests: a reactor submits [`Operation::Grow`].
+    pub fn grow(&mut self, growth: Growth) -> Result<(), PoolError> {
+        let wanted = self.submit(Operation::Grow(growth));
+        loop {
+            self.pump(0);
+            match self.take_finished(wanted) {
+                Some(Ok(_)) => return Ok(()),
+                Some(Err(failure)) => return Err(crate::device::pool_error(failure)),
+                None => self.media.wait(),
+            }
+        }
+    }
+
+    pub(crate) fn grow_step(&mut self, id: OperationId, growth: &Growth) -> Step {
+        match &mut self.growing {
+            None => {
+                let (growth, stage) = (growth.into(), Stage::Waiting);
+                self.growing = Some(Growing { growth, operation: id, stage, answer: None, answered: false, tries: 0 });
+                Step::Io
+            }
+            Some(growing) if growing.operation == id => match growing.answer.take() {
+                Some(result) => {
+                    if matches!(growing.stage, Stage::Finished) {
+                        self.growing = None;
+                    }
+                    result.map_or_else(|error| Step::Fail(error.into()), |()| Step::Done(Output::Done))
+                }
+                None => Step::Io,
+            },
+            Some(_) => Step::Fail(PoolError::CannotGrow("it is growing already".into()).into()),
+        }
+    }
+
+    /// Drives a growth; called by every pump.
+    pub(crate) fn step_growth(&mut self) {
+        let starved = self.starved();
+        let Some(growing) = &mut self.growing else { return };
+        if starved {
+            match growing.stage {
+                Stage::Waiting => {
+                    let reason = "the file system under the pool is full, and has to take a checkpoint first".into();
+                    return self.end_growth(Err(PoolError::CannotGrow(reason)));
+                }
+                // It can no longer be called off, but nobody waits for it.
+                Stage::Extended { .. } | Stage::Frozen if !growing.answered => {
+                    let reason = "the file system under the pool is full: the pool is larger when it has room again";
+                    return self.answer_growth(Err(PoolError::Busy(reason.into())));
+                }
+                Stage::Extended { .. } | Stage::Frozen | Stage::Finished => {}
+            }
+        }
+        match &growing.stage {
+            Stage::Waiting if self.frozen.is_none() => {}
+            Stage::Extended { .. } => return self.request_checkpoint(),
+            Stage::Waiting | Stage::Frozen | Stage::Finished => return,
+        }
+        if let Some(segment) = self.space.short_segment()
+            && !self.space.hold(segment)
+        {
+            if self.io.values().any(|io| matches!(io, Io::Segment { segment: read, .. } if *read == segment)) {
+                return;
+            }
+            growing.tries += 1;
+            if growing.tries > TRIES {
+                let reason = "the reference counts of its last segment cannot be read; check the pool".into();
+                return self.end_growth(Err(PoolError::CannotGrow(reason)));
+            }
+            self.need.clear();
+            self.need.segments.push(segment);
+            self.issue_need();
+            return;
+        }
+        match self.media.extend(&growing.growth) {
+            Ok(grown) => {
+                growing.stage = Stage::Extended { data_end: grown.data_end };
+                self.request_checkpoint();
+            }
+            Err(error) => self.end_growth(Err(PoolError::CannotGrow(error.to_string()))),
+        }
+    }
+
+    /// The freeze of a checkpoint: what it writes of the space map is that of the larger pool.
+    pub(crate) fn freeze_growth(&mut self) -> Option<()> {
+        if let Some(growing) = &mut self.growing
+            && let Stage::Extended { data_end } = growing.stage
+        {
+            self.space.begin_growth(data_end)?;
+            growing.stage = Stage::Frozen;
+        }
+        Some(())
+    }
+
+    /// A checkpoint is durable.
+    pub(crate) fn growth_done(&mut self) {
+        if self.growing.as_ref().is_some_and(|growing| matches!(growing.stage, Stage::Frozen)) {
+            self.space.finish_growth();
+            self.end_growth(Ok(()));
+        }
+    }
+
+    fn end_growth(&mut self, result: Result<(), PoolError>) {
+        let Some(growing) = &mut self.growing else { return };
+        growing.stage = Stage::Finished;
+        if growing.answered {
+            self.growing = None;
+        } else {
+            self.answer_growth(result);
+        }
+    }
+
+    fn answer_growth(&mut self, result: Result<(), PoolError>) {
+        let Some(growing) = &mut self.growing else { return };
+        (growing.answer, growing.answered) = (Some(result), true);
+        let operation = growing.operation;
+        self.make_ready(operation);
+    }
+}

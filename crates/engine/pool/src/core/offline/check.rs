@@ -1,0 +1,326 @@
+//! Checking a pool: walk everything that is reachable, verify every checksum, and compare reference counts with what was found.
+//!
+//! The pool is opened (its log replayed) first; a tool that must not change the file opens it over an overlay. Memory is bounded by
+//! [`CheckOptions::memory_bytes`]: what does not fit is done in further passes over the map.
+
+use crate::core::Core;
+use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries, read_many};
+use crate::interface::PoolError;
+use crate::map::page::crc32c;
+use crate::space::STICKY;
+use crate::space::layout::{Layout, SEGMENT_BLOCKS};
+use media::Media;
+
+/// Findings listed in full; more are only counted.
+const LISTED: usize = 100;
+/// Blocks of data read in one request, at most.
+const RUN_BLOCKS: usize = 256;
+/// Blocks of data gathered before they are read.
+const GATHERED: usize = 16_384;
+/// Segments whose counts are read at once.
+const SEGMENTS_AT_ONCE: usize = 128;
+
+/// How a pool is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Also read and verify every data block.
+    pub data: bool,
+    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the map is walked several times.
+    pub memory_bytes: usize,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { data: true, memory_bytes: 1 << 30 }
+    }
+}
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckProgress {
+    /// Blocks verified, pages included.
+    pub verified: u64,
+    /// Blocks that the counters say are in use.
+    pub total: u64,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Volumes and snapshots walked.
+    pub objects: u64,
+    /// Map pages verified.
+    pub pages: u64,
+    /// Data blocks verified.
+    pub blocks: u64,
+    /// What is wrong, a sentence each, the first hundred.
+    pub findings: Vec<String>,
+    /// Number of findings in all.
+    pub count: u64,
+}
+
+impl CheckReport {
+    /// True when nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn find(&mut self, finding: String) {
+        self.count += 1;
+        if self.findings.len() < LISTED {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// A data block to verify: object, address, CRC.
+type Unread = Vec<(u64, u64, u32)>;
+
+impl<M: Media> Core<M> {
+    /// Checks the pool. `data`: also read and verify every data block. Nothing may be in flight. Blocks.
+    pub fn check(&mut self, data: bool, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport, PoolError> {
+        self.check_with(CheckOptions { data, ..CheckOptions::default() }, progress)
+    }
+
+    /// As [`Core::check`], within the memory given.
+    pub fn check_with(
+        &mut self,
+        options: CheckOptions,
+        progress: &mut dyn FnMut(CheckProgress),
+    ) -> Result<CheckReport, PoolError> {
+        let mut report = CheckReport::default();
+        let mut state = CheckProgress { verified: 0, total: self.space.allocated() };
+        let layout = self.space.layout();
+        self.check_objects(&mut report);
+        let (mut from, mut found, mut allocated) = (0, 0, 0);
+        while from < layout.segments() {
+            let mut tally = Tally::new(layout, from, options.memory_bytes);
+            tally.expect(|segment| self.space.in_use(segment));
+            let first = from == 0;
+            let pages = self.pass(first, options.data, &mut tally, &mut report, &mut state, progress)?;
+            allocated += self.compare_counts(&tally, &mut report);
+            found += tally.in_use();
+            if first {
+                report.pages = pages.0;
+                self.check_metadata(pages.1, &mut report);
+            }
+            from = tally.end();
+        }
+        report.blocks = found.saturating_sub(report.pages);
+        if allocated != self.space.allocated() {
+            report.find(format!("{allocated} blocks are in use, the pool's counter says {}", self.space.allocated()));
+        }
+        progress(state);
+        Ok(report)
+    }
+
+    /// Objects without a map.
+    fn check_objects(&mut self, report: &mut CheckReport) {
+        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            report.objects += u64::from(crate::map::assign::is_user_object(id));
+            let Some(object) = self.objects.get(&id) else { continue };
+            if object.root == 0 && object.mapped != 0 {
+                let mapped = object.mapped;
+                report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
+            }
+        }
+    }
+
+    fn check_metadata(&self, found: u64, report: &mut CheckReport) {
+        if report.is_clean() && found != self.metadata_blocks {
+            report.find(format!(
+                "{found} blocks hold map pages and catalog, the pool's counter says {}",
+                self.metadata_blocks
+            ));
+        }
+    }
+
+    /// One walk over all trees. The `first` tells what is wrong with them; each verifies the data blocks of its window. Returns the number of pages,
+    /// and of blocks that hold pages or catalog.
+    fn pass(
+        &mut self,
+        first: bool,
+        data: bool,
+        tally: &mut Tally,
+        report: &mut CheckReport,
+        state: &mut CheckProgress,
+        progress: &mut dyn FnMut(CheckProgress),
+    ) -> Result<(u64, u64), PoolError> {
+        let mut walk = TreeWalk::new(self.all_roots(), first);
+        let mut unread = Unread::new();
+        let mut own = 0;
+        while let Some(visits) = walk.next(self) {
+            for (item, visit) in &visits {
+                let Item { object, pointer: (address, ..), .. } = *item;
+                let _ = tally.add(address);
+                if first {
+                    self.judge(item, visit, report);
+                }
+                let Visit::Page(page) = visit else { continue };
+                state.verified += u64::from(first);
+                for entry in leaf_entries(page) {
+                    match tally.add(entry.address()) {
+                        Ok(Some(0)) => {}
+                        Ok(_) => continue,
+                        Err(()) if first => {
+                            let address = entry.address();
+                            report.find(format!("object {object}: block address {address} lies outside the data area"));
+                            continue;
+                        }
+                        Err(()) => continue,
+                    }
+                    state.verified += 1;
+                    // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other
+                    // owner.
+                    if data && object != 0 && self.blocks.get(entry.address(), entry.crc()).is_none() {
+                        unread.push((object, entry.address(), entry.crc()));
+                    }
+                }
+                if first && is_own(object) {
+                    own += leaf_entries(page).count() as u64;
+                }
+            }
+            if unread.len() >= GATHERED {
+                self.check_data(std::mem::take(&mut unread), report);
+            }
+            progress(*state);
+        }
+        self.check_data(unread, report);
+        Ok((walk.pages.count(), walk.pages.count() + own))
+    }
+
+    /// What is wrong with one pointer and the page behind it.
+    fn judge(&self, item: &Item, visit: &Visit, report: &mut CheckReport) {
+        let Item { object, pointer: (address, level, _), says, .. } = *item;
+        let page = match visit {
+            Visit::Outside => {
+                return report.find(format!("object {object}: map page address {address} lies outside the data area"));
+            }
+            Visit::Bad(reason) => return report.find(format!("object {object}: {reason}")),
+            Visit::Again(None) => return,
+            Visit::Page(page) | Visit::Again(Some(page)) => page,
+        };
+        match says {
+            Some(says) if says != page.mapped() => {
+                report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
+            }
+            None if object != 0 => {
+                let mapped = self.objects.get(&object).map_or(0, |o| o.mapped);
+                if mapped != page.mapped() {
+                    let found = page.mapped();
+                    report.find(format!("object {object}: {found} blocks are mapped, its entry says {mapped}"));
+                }
+            }
+            _ => {}
+        }
+        if matches!(visit, Visit::Page(_)) {
+            let entries = page.entries.iter().filter(|entry| !entry.is_empty());
+            let sum: u64 = entries.map(|entry| if level == 0 { 1 } else { entry.mapped() }).sum();
+            if sum != page.mapped() {
+                let says = page.mapped();
+                report.find(format!("map page {address}: its entries map {sum} blocks, its header says {says}"));
+            }
+        }
+    }
+
+    /// Reads data blocks and reports those that are not what they should be. Neighbours are read together.
+    fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
+        blocks.sort_unstable_by_key(|(_, address, _)| *address);
+        let mut rest = blocks.as_slice();
+        let mut runs: Vec<&[(u64, u64, u32)]> = Vec::new();
+        while let Some((_, start, _)) = rest.first() {
+            let follows = rest.iter().zip(*start..).take_while(|((_, address, _), expected)| address == expected);
+            let (run, after) = rest.split_at(follows.count().clamp(1, RUN_BLOCKS));
+            runs.push(run);
+            rest = after;
+        }
+        let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
+        for (chunk, requests) in runs.chunks(64).zip(requests.chunks(64)) {
+            for (run, whole) in chunk.iter().zip(read_many(&mut self.media, requests)) {
+                // When one of them cannot be read, find out which.
+                let single = match &whole {
+                    Ok(_) => Vec::new(),
+                    Err(_) => read_many(&mut self.media, &run.iter().map(|block| (block.1, 1)).collect::<Vec<_>>()),
+                };
+                for (i, (object, address, crc)) in run.iter().enumerate() {
+                    let good = match &whole {
+                        Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| crc32c(&block.0) == *crc),
+                        Err(_) => matches!(single.get(i), Some(Ok(block)) if crc32c(block) == *crc),
+                    };
+                    if !good {
+                        report.find(format!(
+                            "object {object}: data block {address} fails its checksum or cannot be read"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Compares the stored counts of a window with the references found. Returns how many blocks are in use by the stored counts.
+    fn compare_counts(&mut self, tally: &Tally, report: &mut CheckReport) -> u64 {
+        let layout = self.space.layout();
+        let mut allocated = 0u64;
+        let known = |core: &Self, segment: u32| core.space.is_resident(segment) || core.space.source(segment).is_some();
+        let mut segments = tally.window();
+        while !segments.is_empty() {
+            let mut batch = Vec::with_capacity(SEGMENTS_AT_ONCE);
+            for segment in segments.by_ref() {
+                let counted = known(self, segment) || tally.counts(segment).is_some();
+                if counted && !layout.is_metadata(segment) {
+                    batch.push(segment);
+                    if batch.len() == SEGMENTS_AT_ONCE {
+                        break;
+                    }
+                }
+            }
+            let unread: Vec<_> = batch
+                .iter()
+                .filter(|segment| !self.space.is_resident(**segment))
+                .filter_map(|segment| Some((*segment, self.space.source(*segment)?.0)))
+                .collect();
+            let requests: Vec<_> = unread.iter().map(|(_, block)| (*block, 1)).collect();
+            let mut damaged = Vec::new();
+            for ((segment, _), block) in unread.iter().zip(read_many(&mut self.media, &requests)) {
+                if let Err(reason) = block.and_then(|block| self.space.load(*segment, &block)) {
+                    report.find(reason);
+                    damaged.push(*segment);
+                }
+            }
+            let none = [0u16; SEGMENT_BLOCKS as usize];
+            for segment in batch {
+                if damaged.contains(&segment) {
+                    continue;
+                }
+                let counts = self.space.counts(segment);
+                let have = counts.as_deref().unwrap_or(&none);
+                let want = tally.counts(segment).unwrap_or(&none);
+                if self.space.is_given_up(segment, have) {
+                    report.find(given_up(layout, segment));
+                }
+                for ((have, want), address) in have.iter().zip(want).zip(layout.segment_start(segment)..) {
+                    allocated += u64::from(*have > 0);
+                    if have != want && *have != STICKY {
+                        report.find(format!("block {address}: reference count {have}, found {want} references"));
+                    }
+                    if *have > 0 && self.space.is_allocatable(address) {
+                        report.find(format!("block {address}: in use, but offered for allocation"));
+                    }
+                }
+            }
+            self.space.evict(4096);
+        }
+        allocated
+    }
+}
+
+/// A finding: the counts of a segment are not known any more.
+pub(crate) fn given_up(layout: Layout, segment: u32) -> String {
+    let (first, blocks) = (layout.segment_start(segment), layout.segment_blocks(segment));
+    format!(
+        "the reference counts of blocks {first} to {} were lost: nothing there is allocated or given back until a repair",
+        first + blocks - 1
+    )
+}

@@ -1,0 +1,384 @@
+//! What lies where, for experts: structures of a closed pool as names and values, without judging more than needed to read them.
+
+use crate::catalog::root::{Root, TreeRoot};
+use crate::core::recovery::{Scanner, await_ticket, read_blocks};
+use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
+use crate::core::{Core, FIRST_OBJECT};
+use crate::interface::operation::Options;
+use crate::interface::{ObjectKind, PoolError};
+use crate::log::frame::FRAME_HEADER_BYTES;
+use crate::log::record::{self, Record};
+use crate::map::page::{Page, PageHeaderFields, crc32c};
+use crate::space::layout::{SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use media::{BLOCK_BYTES, Done, Media};
+
+/// A value of a dump.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(u64),
+    /// True or false.
+    Flag(bool),
+    /// Several values of one kind.
+    List(Vec<Shown>),
+    /// Named values, in order.
+    Fields(Vec<(&'static str, Shown)>),
+}
+
+impl From<u64> for Shown {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+impl From<String> for Shown {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+impl From<&str> for Shown {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+fn hex32(crc: u32) -> Shown {
+    format!("{crc:08x}").into()
+}
+
+fn hex_bytes(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn tree(root: &TreeRoot) -> Shown {
+    Shown::Fields(vec![
+        ("address", root.address.get().into()),
+        ("crc", hex32(root.crc.get())),
+        ("level", u64::from(root.level).into()),
+        ("length_bytes", root.length.get().into()),
+    ])
+}
+
+/// The fields of a root blob.
+pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
+    let root = Root::decode(blob)?;
+    let groups = root.groups.iter().enumerate().filter_map(|(group, entry)| {
+        let slot = entry.slot()?;
+        Some(Shown::Fields(vec![
+            ("group", (group as u64).into()),
+            ("slot", u64::from(slot).into()),
+            ("crc", hex32(entry.crc())),
+        ]))
+    });
+    Ok(Shown::Fields(vec![
+        ("uuid", hex_bytes(&root.uuid).into()),
+        ("epoch", root.epoch.into()),
+        ("log_position", root.log_position.into()),
+        ("log_sequence", root.log_sequence.into()),
+        ("log_previous_crc", format!("{:016x}", root.log_previous_crc).into()),
+        ("next_object", root.next_object.into()),
+        ("allocated_blocks", root.allocated_blocks.into()),
+        ("metadata_blocks", root.metadata_blocks.into()),
+        ("data_start", root.data_start.into()),
+        ("data_end", root.data_end.into()),
+        ("objects", tree(&root.objects)),
+        ("documents", tree(&root.documents)),
+        ("drops", tree(&root.drops)),
+        ("clean", Shown::Flag(root.clean)),
+        ("groups", Shown::List(groups.collect())),
+    ]))
+}
+
+/// A block as a map page: header and entries. The error says why it is none.
+fn show_page(block: &[u8], address: u64) -> Result<Shown, String> {
+    let (page, fields) = Page::inspect(block).ok_or_else(|| format!("block {address} is not a map page"))?;
+    let PageHeaderFields { stored_crc, computed_crc, own_address, object_hint } = fields;
+    let leaf = page.level() == 0;
+    let entries = page.entries.iter().enumerate().filter(|(_, entry)| !entry.is_empty()).map(|(index, entry)| {
+        let mut fields = vec![("index", (index as u64).into()), ("address", entry.address().into())];
+        if !leaf {
+            fields.push(("mapped", entry.mapped().into()));
+        }
+        fields.push(("crc", hex32(entry.crc())));
+        Shown::Fields(fields)
+    });
+    Ok(Shown::Fields(vec![
+        ("address", address.into()),
+        ("own_address", own_address.into()),
+        ("level", u64::from(page.level()).into()),
+        ("epoch", page.epoch().into()),
+        ("made_for_object", object_hint.into()),
+        ("mapped", page.mapped().into()),
+        ("crc", hex32(stored_crc)),
+        ("intact", Shown::Flag(stored_crc == computed_crc && own_address == address)),
+        ("entries", Shown::List(entries.collect())),
+    ]))
+}
+
+fn show_record(record: &Record<'_>, sequence: u64) -> Shown {
+    let mut fields: Vec<(&'static str, Shown)> = vec![("sequence", sequence.into())];
+    match record {
+        Record::Write { object, first, blocks, data } => {
+            let new = blocks.iter().filter(|block| block.new).count() as u64;
+            let addresses = blocks.iter().map(|block| block.address.into()).collect();
+            fields.extend([
+                ("kind", "write".into()),
+                ("object", (*object).into()),
+                ("first_block", (*first).into()),
+                ("blocks", (blocks.len() as u64).into()),
+                ("new_blocks", new.into()),
+                ("carries_data", Shown::Flag(data.is_some())),
+                ("addresses", Shown::List(addresses)),
+            ]);
+        }
+        Record::Zero { object, first, count } => fields.extend([
+            ("kind", "zero".into()),
+            ("object", (*object).into()),
+            ("first_block", (*first).into()),
+            ("blocks", (*count).into()),
+        ]),
+        Record::Clone { source, source_first, destination, destination_first, count } => fields.extend([
+            ("kind", "clone".into()),
+            ("source", (*source).into()),
+            ("source_first_block", (*source_first).into()),
+            ("destination", (*destination).into()),
+            ("destination_first_block", (*destination_first).into()),
+            ("blocks", (*count).into()),
+        ]),
+        Record::Catalog(changes, _) => {
+            let changes = changes.iter().map(|change| {
+                // Documents may hold secrets, and are long.
+                match change {
+                    crate::CatalogChange::PutDocument { key, value } => {
+                        format!("PutDocument {{ key: {key:?}, {} bytes }}", value.len()).into()
+                    }
+                    other => format!("{other:?}").into(),
+                }
+            });
+            fields.extend([("kind", "catalog".into()), ("changes", Shown::List(changes.collect()))]);
+        }
+    }
+    Shown::Fields(fields)
+}
+
+fn load_root<M: Media>(media: &mut M) -> Result<Root, PoolError> {
+    media.load_root(0);
+    match await_ticket(media, 0)? {
+        Done::Root(blob, _) => Root::decode(&blob).map_err(PoolError::Damaged),
+        _ => Err(PoolError::Damaged("the medium answered a root load with something else".into())),
+    }
+}
+
+/// The frames and records of the log from the root's replay point to its end, `limit` records at most.
+pub fn show_log<M: Media>(media: &mut M, limit: usize) -> Result<Shown, PoolError> {
+    let root = load_root(media)?;
+    let start = crate::core::recovery::ReplayPoint {
+        position: root.log_position,
+        sequence: root.log_sequence,
+        previous_crc: root.log_previous_crc,
+    };
+    let mut scanner = Scanner::new(media.log_bytes(), root.uuid, start);
+    let (mut frames, mut records, mut more) = (Vec::new(), 0usize, false);
+    while let Some((info, content)) = scanner.next(media)? {
+        let mut shown = Vec::new();
+        let mut rest = content.get(FRAME_HEADER_BYTES..).unwrap_or_default();
+        for sequence in info.first_sequence.. {
+            let Some((record, after)) = record::decode(rest).filter(|_| !rest.is_empty()) else { break };
+            rest = after;
+            if records == limit {
+                more = true;
+                break;
+            }
+            shown.push(show_record(&record, sequence));
+            records += 1;
+        }
+        frames.push(Shown::Fields(vec![
+            ("position", info.position.into()),
+            ("epoch", info.epoch.into()),
+            ("incarnation", format!("{:016x}", info.incarnation).into()),
+            ("bytes", u64::from(info.bytes).into()),
+            ("durable_sequence", info.durable_sequence.into()),
+            ("records", Shown::List(shown)),
+        ]));
+        if more {
+            break;
+        }
+    }
+    Ok(Shown::Fields(vec![
+        ("log_bytes", media.log_bytes().into()),
+        ("replay_position", root.log_position.into()),
+        ("replay_sequence", root.log_sequence.into()),
+        ("frames", Shown::List(frames)),
+        ("more", Shown::Flag(more)),
+    ]))
+}
+
+impl<M: Media> Core<M> {
+    /// The checkpoint in force, without its log: for dumps only. A damaged space index does not stand in the way.
+    pub fn load_for_dump(media: M, options: Options) -> Result<Self, PoolError> {
+        Ok(Self::load(media, options, Some(&mut Vec::new()))?.0)
+    }
+
+    fn show_one(&self, id: u64) -> Option<Vec<(&'static str, Shown)>> {
+        let object = self.objects.get(&id)?;
+        let kind = match (id < FIRST_OBJECT, object.kind) {
+            (true, _) => "catalog",
+            (_, ObjectKind::Volume) => "volume",
+            (_, ObjectKind::Snapshot) => "snapshot",
+            (_, ObjectKind::Capture) => "capture",
+        };
+        Some(vec![
+            ("id", id.into()),
+            ("kind", kind.into()),
+            ("parent", object.parent.into()),
+            ("size_bytes", object.size_bytes.into()),
+            ("mapped_blocks", object.mapped.into()),
+            ("write_cache", Shown::Flag(object.write_cache)),
+            ("root_address", object.root.into()),
+            ("root_crc", hex32(object.root_crc)),
+            ("level", u64::from(object.level).into()),
+        ])
+    }
+
+    /// Objects, keys of documents, and detached trees of the checkpoint.
+    pub fn show_objects(&self) -> Shown {
+        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
+        ids.sort_unstable();
+        let objects = ids.into_iter().filter_map(|id| self.show_one(id).map(Shown::Fields));
+        let documents = self.documents.iter().map(|(key, value)| {
+            Shown::Fields(vec![("key", key.as_str().into()), ("bytes", (value.len() as u64).into())])
+        });
+        let drops = self.drops.iter().map(|dropped| {
+            Shown::Fields(vec![
+                ("address", dropped.address.into()),
+                ("level", u64::from(dropped.level).into()),
+                ("crc", hex32(dropped.crc)),
+            ])
+        });
+        Shown::Fields(vec![
+            ("objects", Shown::List(objects.collect())),
+            ("documents", Shown::List(documents.collect())),
+            ("drops", Shown::List(drops.collect())),
+        ])
+    }
+
+    /// One object, its map pages and where its content lies, `limit` pages and `limit` runs at most.
+    pub fn show_object(&mut self, id: u64, limit: usize) -> Result<Shown, PoolError> {
+        let mut fields = self.show_one(id).ok_or(PoolError::NoSuchObject(id))?;
+        let roots: Vec<Item> = self.all_roots().into_iter().filter(|item| item.object == id).collect();
+        let mut walk = TreeWalk::new(roots, false);
+        let (mut pages, mut runs): (Vec<_>, Vec<(u64, u64, u64)>) = (Vec::new(), Vec::new());
+        let mut bad = Vec::new();
+        while pages.len() < limit
+            && runs.len() < limit
+            && let Some(visits) = walk.next(self)
+        {
+            for (item, visit) in &visits {
+                let (address, level, _) = item.pointer;
+                match visit {
+                    Visit::Page(page) => {
+                        pages.push((item.first, level, address, page.mapped()));
+                        if leaf_entries(page).next().is_some() {
+                            let entries = (item.first..).zip(&page.entries).filter(|(_, entry)| !entry.is_empty());
+                            runs.extend(entries.map(|(block, entry)| (block, entry.address(), 1)));
+                        }
+                    }
+                    Visit::Bad(reason) => bad.push(reason.as_str().into()),
+                    Visit::Outside => bad.push(format!("page address {address} lies outside the data area").into()),
+                    Visit::Again(_) => {}
+                }
+            }
+            runs.sort_unstable();
+            runs = merged(&runs);
+        }
+        let more = runs.len() > limit || pages.len() > limit;
+        pages.sort_unstable();
+        let pages = pages.into_iter().take(limit).map(|(first, level, address, mapped)| {
+            Shown::Fields(vec![
+                ("first_block", first.into()),
+                ("level", u64::from(level).into()),
+                ("address", address.into()),
+                ("mapped", mapped.into()),
+            ])
+        });
+        let runs = runs.into_iter().take(limit).map(|(block, address, count)| {
+            Shown::Fields(vec![("first_block", block.into()), ("address", address.into()), ("blocks", count.into())])
+        });
+        fields.extend([
+            ("pages", Shown::List(pages.collect())),
+            ("runs", Shown::List(runs.collect())),
+            ("damaged", Shown::List(bad)),
+            ("more", Shown::Flag(more)),
+        ]);
+        Ok(Shown::Fields(fields))
+    }
+
+    /// There is such a block in the data area.
+    pub fn has_block(&self, address: u64) -> bool {
+        self.space.layout().locate(address).is_some()
+    }
+
+    /// A block as a map page.
+    pub fn show_page_at(&mut self, address: u64) -> Result<Shown, PoolError> {
+        let block = read_blocks(&mut self.media, address, 1)?;
+        show_page(&block, address).map_err(PoolError::Damaged)
+    }
+
+    /// What a block of the data area is for, how often it is referred to, and its content.
+    pub fn show_block(&mut self, address: u64) -> Result<Shown, PoolError> {
+        let block = read_blocks(&mut self.media, address, 1)?;
+        let layout = self.space.layout();
+        let mut fields = vec![("address", Shown::Number(address))];
+        if let Some((segment, index)) = layout.locate(address) {
+            fields.push(("segment", u64::from(segment).into()));
+            if layout.is_metadata(segment) {
+                let zone = u64::from(segment) / ZONE_SEGMENTS;
+                let use_ = match index as u64 {
+                    0 | 1 => format!("index of zone {zone}, slot {}", index % 2),
+                    2 | 3 => format!("index of 512 zones, slot {}", index % 2),
+                    16..=1039 => format!(
+                        "reference counts of segment {}, slot {}",
+                        u64::from(segment) + (index as u64 - 16) / 2,
+                        index % 2
+                    ),
+                    _ => "not in use".to_owned(),
+                };
+                fields.push(("use", use_.into()));
+            } else {
+                let count = match self.space.source(segment) {
+                    None => Shown::Number(0),
+                    Some((at, _)) => match read_blocks(&mut self.media, at, 1) {
+                        Ok(counts) => {
+                            let (counts, _) = counts.as_chunks::<2>();
+                            let count = counts.get(index % SEGMENT_BLOCKS as usize).copied().unwrap_or_default();
+                            u64::from(u16::from_le_bytes(count)).into()
+                        }
+                        Err(error) => error.to_string().into(),
+                    },
+                };
+                let page = Page::inspect(&block).is_some();
+                fields.push(("use", if page { "looks like a map page" } else { "data, catalog, or free" }.into()));
+                fields.push(("reference_count", count));
+            }
+        }
+        fields.push(("crc", hex32(crc32c(&block))));
+        let lines = block.chunks(32).enumerate().filter(|(_, line)| line.iter().any(|byte| *byte != 0));
+        let lines = lines.map(|(number, line)| format!("{:03x} {}", number * 32, hex_bytes(line)).into());
+        fields.push(("content", Shown::List(lines.collect())));
+        debug_assert!(block.len() == BLOCK_BYTES);
+        Ok(Shown::Fields(fields))
+    }
+}
+
+/// Neighbours in the object that are neighbours on the medium, as one run.
+fn merged(runs: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64)> {
+    let mut out: Vec<(u64, u64, u64)> = Vec::new();
+    for &(block, address, count) in runs {
+        match out.last_mut() {
+            Some((b, a, n)) if *b + *n == block && *a + *n == address => *n += count,
+            _ => out.push((block, address, count)),
+        }
+    }
+    out
+}

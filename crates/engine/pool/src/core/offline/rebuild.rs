@@ -1,0 +1,334 @@
+//! Repair: the space map and every counter made anew from the trees, which vouch for themselves by their checksums.
+//!
+//! Nothing is taken from the stored counts and index. What the trees prove is written to the spare slots and takes effect with a checkpoint, before
+//! the log is replayed; a crash on the way leaves the pool as it was. A map page that cannot be read leaves unknown what is in use, so
+//! that nothing is changed then; what it concerns is told by volume and LBA.
+
+#[cfg(test)]
+mod tests;
+
+use crate::catalog::root::SlotEntry;
+use crate::core::Core;
+use crate::core::recovery::{Opened, Progress};
+use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own, read_many};
+use crate::interface::operation::Options;
+use crate::interface::{ObjectKind, PoolError};
+use crate::map::page::{Page, crc32c, page_span};
+use crate::space::STICKY;
+use crate::space::layout::SEGMENT_BLOCKS;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Sentences listed in full; more are only counted.
+const LISTED: usize = 100;
+/// Segments whose counts are read at once.
+const SEGMENTS_AT_ONCE: usize = 128;
+/// Logical blocks of 512 bytes in a block.
+const LBAS: u64 = BLOCK_BYTES as u64 / 512;
+
+/// What a repair changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepairReport {
+    /// A sentence each, the first hundred.
+    pub changes: Vec<String>,
+    /// Number of changes in all. 0: the pool needs none.
+    pub count: u64,
+    /// Map pages that the counts were made from.
+    pub pages: u64,
+}
+
+impl RepairReport {
+    /// Notes a change.
+    pub fn add(&mut self, change: String) {
+        self.count += 1;
+        if self.changes.len() < LISTED {
+            self.changes.push(change);
+        }
+    }
+}
+
+/// Why a pool cannot be repaired.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RepairError {
+    /// It cannot be opened for a reason that no repair can mend.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// Parts of the map cannot be read, so that it cannot be proven which blocks are in use.
+    #[error("{} of the map cannot be read, so that it cannot be proven which blocks are in use", pages(*.count))]
+    Unprovable {
+        /// What is lost: a sentence each, by volume and LBA, the first hundred.
+        damage: Vec<String>,
+        /// Pages that cannot be read.
+        count: u64,
+    },
+}
+
+fn pages(count: u64) -> String {
+    if count == 1 { "1 page".to_owned() } else { format!("{count} pages") }
+}
+
+/// A page that cannot be used, and why.
+type BadPages = BTreeMap<u64, String>;
+
+impl<M: Media> Core<M> {
+    /// Opens a pool whose space map is not trusted: makes it anew from the trees within `memory_bytes`, then replays the log. The pool is repaired with
+    /// the next [`Core::checkpoint`], which also writes all superblock copies.
+    ///
+    /// Nothing that is in force was changed when this fails.
+    pub fn open_repairing(
+        media: M,
+        options: Options,
+        memory_bytes: usize,
+        progress: Progress<'_>,
+    ) -> Result<(Self, Opened, RepairReport), RepairError> {
+        let mut trouble = Vec::new();
+        let (mut core, start) = Self::load(media, options, Some(&mut trouble))?;
+        let mut report = RepairReport::default();
+        for sentence in trouble {
+            report.add(sentence);
+        }
+        core.rebuild(memory_bytes, &mut report)?;
+        let opened = core.replay(start, progress)?;
+        Ok((core, opened, report))
+    }
+
+    fn rebuild(&mut self, memory_bytes: usize, report: &mut RepairReport) -> Result<(), RepairError> {
+        let layout = self.space.layout();
+        let (mut from, mut in_use) = (0, 0);
+        while from < layout.segments() {
+            let mut tally = Tally::new(layout, from, memory_bytes);
+            let mut bad = BadPages::new();
+            let mut note = |item: &Item, reason: String| {
+                bad.entry(item.pointer.0).or_insert(reason);
+            };
+            let (pages, own) = self.tally(&mut tally, &mut note)?;
+            if !bad.is_empty() && self.forget_unreadable_drops(&bad, report) {
+                // Without them the counts are made anew from the start.
+                (from, in_use) = (0, 0);
+                continue;
+            }
+            if !bad.is_empty() {
+                let count = bad.len() as u64;
+                return Err(RepairError::Unprovable { damage: self.explain(&bad), count });
+            }
+            if from == 0 {
+                report.pages = pages.count();
+                let metadata = pages.count() + own;
+                if metadata != self.metadata_blocks {
+                    report.add(format!(
+                        "{metadata} blocks hold map pages and catalog, the pool's counter said {}",
+                        self.metadata_blocks
+                    ));
+                    self.metadata_blocks = metadata;
+                }
+            }
+            in_use += tally.in_use();
+            self.write_counts(&tally, report)?;
+            from = tally.end();
+        }
+        if in_use != self.space.allocated() {
+            report.add(format!("{in_use} blocks are in use, the pool's counter said {}", self.space.allocated()));
+        }
+        self.space.rebuilt(in_use);
+        self.recount_objects(report)?;
+        if report.count > 0 {
+            // The root is written anew even when all that was wrong is a number in it.
+            self.space.distrust(0);
+        }
+        Ok(())
+    }
+
+    /// Writes the counts of a window where they differ from what is stored, each to its spare slot.
+    fn write_counts(&mut self, tally: &Tally, report: &mut RepairReport) -> Result<(), PoolError> {
+        let layout = self.space.layout();
+        let none = [0u16; SEGMENT_BLOCKS as usize];
+        let mut segments = tally.window();
+        while !segments.is_empty() {
+            let mut batch = Vec::with_capacity(SEGMENTS_AT_ONCE);
+            for segment in segments.by_ref() {
+                let known = self.space.source(segment).is_some() || tally.counts(segment).is_some();
+                if known && !layout.is_metadata(segment) {
+                    batch.push(segment);
+                    if batch.len() == SEGMENTS_AT_ONCE {
+                        break;
+                    }
+                }
+            }
+            let stored: Vec<_> =
+                batch.iter().filter_map(|segment| Some((*segment, self.space.source(*segment)?))).collect();
+            let requests: Vec<_> = stored.iter().map(|(_, (block, _))| (*block, 1)).collect();
+            let mut found: BTreeMap<u32, Result<Buffer, String>> = BTreeMap::new();
+            for ((segment, (block, crc)), read) in stored.iter().zip(read_many(&mut self.media, &requests)) {
+                let verified = read.and_then(|buffer| match crc32c(&buffer) == *crc {
+                    true => Ok(buffer),
+                    false => Err(format!("reference counts of segment {segment} (block {block}) fail their checksum")),
+                });
+                found.insert(*segment, verified);
+            }
+            for segment in batch {
+                let want = tally.counts(segment).unwrap_or(&none);
+                let blocks = layout.segment_blocks(segment) as usize;
+                let free = want.iter().take(blocks).filter(|count| **count == 0).count() as u16;
+                let entry = self.space.entry(segment);
+                let differing = match found.remove(&segment) {
+                    Some(Ok(buffer)) => {
+                        let have = buffer.as_chunks::<2>().0.iter().map(|raw| u16::from_le_bytes(*raw));
+                        // A count that has reached its limit stays there, but not those of a segment that was given up.
+                        let given_up = have.clone().take(blocks).all(|count| count == STICKY);
+                        let wrong = |(have, want): &(u16, &u16)| have != *want && (*have != STICKY || given_up);
+                        let differing = have.zip(want).filter(wrong).count();
+                        if differing == 0 && entry.free() == free {
+                            continue;
+                        }
+                        if differing == 0 {
+                            let start = layout.segment_start(segment);
+                            report.add(format!(
+                                "segment {segment} (from block {start}): {free} blocks are free, the index said {}",
+                                entry.free()
+                            ));
+                        }
+                        differing
+                    }
+                    Some(Err(reason)) => {
+                        report.add(reason);
+                        0
+                    }
+                    None => want.iter().filter(|count| **count > 0).count(),
+                };
+                if differing > 0 {
+                    let start = layout.segment_start(segment);
+                    report
+                        .add(format!("segment {segment} (from block {start}): {differing} reference counts are wrong"));
+                }
+                let mut buffer = Buffer::zeroed(1);
+                for (raw, count) in buffer.as_chunks_mut::<2>().0.iter_mut().zip(want) {
+                    *raw = count.to_le_bytes();
+                }
+                let slot = entry.next_slot();
+                self.space.replace_entry(segment, SlotEntry::new(slot, crc32c(&buffer), free));
+                let address = BlockAddress(layout.counts_block(segment, slot));
+                self.media.write(&self.fence, 0, address, buffer);
+                crate::core::recovery::await_ticket(&mut self.media, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Corrects the numbers of mapped blocks in the object table.
+    fn recount_objects(&mut self, report: &mut RepairReport) -> Result<(), PoolError> {
+        let mut roots = BTreeMap::new();
+        for item in self.all_roots().into_iter().filter(|item| item.object != 0 && !is_own(item.object)) {
+            roots.insert(item.object, item.pointer);
+        }
+        let mut ids: Vec<u64> =
+            self.objects.keys().copied().filter(|id| crate::map::assign::is_user_object(*id)).collect();
+        ids.sort_unstable();
+        for id in ids {
+            let mapped = match roots.get(&id) {
+                None => 0,
+                Some(&(address, level, crc)) => {
+                    let block = crate::core::recovery::read_blocks(&mut self.media, address, 1)?;
+                    Page::parse(&block, address, level, crc).map_err(PoolError::Damaged)?.mapped()
+                }
+            };
+            let Some(object) = self.objects.get_mut(&id).filter(|object| object.mapped != mapped) else { continue };
+            report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {}", object.mapped));
+            // What is promised to it is another amount then, too.
+            self.promises.change(object, |object| {
+                object.mapped = mapped;
+                object.shared = object.shared.min(mapped);
+            });
+            self.dirty_objects.insert(id);
+        }
+        Ok(())
+    }
+
+    /// Forgets deleted trees that cannot be walked because of bad pages: nothing reads them, and what only they refer to is free once the counts are
+    /// made without them. False when there are none.
+    fn forget_unreadable_drops(&mut self, bad: &BadPages, report: &mut RepairReport) -> bool {
+        let tainted = self.tainted(bad);
+        let before = report.count;
+        for drops in [&mut self.drops, &mut self.parked] {
+            drops.retain(|dropped| {
+                let keep = !tainted.contains(&dropped.address);
+                if !keep {
+                    report.add(format!(
+                        "a deleted tree (page {}) cannot be walked: its space comes back",
+                        dropped.address
+                    ));
+                }
+                keep
+            });
+        }
+        self.drops_changed |= report.count > before;
+        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
+        report.count > before
+    }
+
+    /// Pages from which a bad one can be reached.
+    fn tainted(&mut self, bad: &BadPages) -> FxHashSet<u64> {
+        let mut tainted: FxHashSet<u64> = bad.keys().copied().collect();
+        loop {
+            let before = tainted.len();
+            let mut walk = TreeWalk::new(self.all_roots(), false);
+            while let Some(visits) = walk.next(self) {
+                for (item, visit) in &visits {
+                    if let Visit::Page(page) = visit
+                        && children(item, page).any(|child| tainted.contains(&child.pointer.0))
+                    {
+                        tainted.insert(item.pointer.0);
+                    }
+                }
+            }
+            if tainted.len() == before {
+                return tainted;
+            }
+        }
+    }
+
+    /// What cannot be read because of bad pages, by object and LBA.
+    fn explain(&mut self, bad: &BadPages) -> Vec<String> {
+        let tainted = self.tainted(bad);
+        let mut sentences = Vec::new();
+        let mut roots = self.all_roots();
+        roots.retain(|item| tainted.contains(&item.pointer.0));
+        for root in roots.into_iter().rev() {
+            let mut stack = vec![root];
+            let mut lost: Vec<(u64, u64, u64)> = Vec::new();
+            while let Some(item) = stack.pop() {
+                let (address, level, crc) = item.pointer;
+                if bad.contains_key(&address) {
+                    lost.push((item.first, item.first + page_span(level), address));
+                    continue;
+                }
+                let block = read_many(&mut self.media, &[(address, 1)]).pop();
+                let page = block.and_then(|block| Page::parse(&block.ok()?, address, level, crc).ok());
+                let Some(page) = page else { continue };
+                stack.extend(children(&item, &page).filter(|child| tainted.contains(&child.pointer.0)));
+            }
+            lost.sort_unstable();
+            for (first, end, address) in lost {
+                let reason = bad.get(&address).map_or("", String::as_str);
+                sentences.push(match self.objects.get(&root.object) {
+                    None => format!("a deleted tree whose space has not come back yet: {reason}"),
+                    Some(object) => {
+                        let what = match (is_own(object.id), object.kind) {
+                            (true, _) => "the catalog's stream",
+                            (_, ObjectKind::Volume) => "volume",
+                            (_, ObjectKind::Snapshot) => "snapshot",
+                            (_, ObjectKind::Capture) => "capture",
+                        };
+                        let last = (end * LBAS).min(object.size_bytes.div_ceil(512)).saturating_sub(1);
+                        format!("{what} {}: LBA {} to {last}: {reason}", object.id, first * LBAS)
+                    }
+                });
+                if sentences.len() >= LISTED {
+                    return sentences;
+                }
+            }
+        }
+        sentences
+    }
+}

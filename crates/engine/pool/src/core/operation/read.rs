@@ -1,0 +1,200 @@
+//! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
+
+use crate::content::stock::Stock;
+use crate::core::Core;
+use crate::core::completion::{Io, read_result};
+use crate::interface::operation::{OperationId, Output};
+use crate::map::page::crc32c;
+use crate::map::tree::index_in;
+use crate::schedule::step::{Progress, ReadState, Step};
+use bytes::Bytes;
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
+
+const B: u64 = BLOCK_BYTES as u64;
+/// Reads up to this many blocks leave their content in the cache.
+const CACHED_BLOCKS: usize = 8;
+/// A read whose checksum fails is tried this often: the block may have been overwritten and freed while it was read.
+const TRIES: u8 = 4;
+
+/// What a read has gathered.
+#[derive(Debug)]
+pub(crate) enum Gathered {
+    Nothing,
+    /// All of it, as one request brought it.
+    Whole(Buffer),
+    /// Parts from several places; zeros where nothing is mapped.
+    Parts(Vec<u8>),
+}
+
+impl Gathered {
+    /// Where the parts of `count` blocks come together.
+    fn parts(&mut self, count: usize) -> &mut [u8] {
+        if !matches!(self, Self::Parts(_)) {
+            *self = Self::Parts(vec![0; count * BLOCK_BYTES]);
+        }
+        match self {
+            Self::Parts(parts) => parts,
+            _ => &mut [],
+        }
+    }
+
+    fn into_bytes(self, stock: &Stock) -> Bytes {
+        match self {
+            Self::Nothing => Bytes::new(),
+            Self::Whole(buffer) => stock.lend(buffer),
+            Self::Parts(parts) => parts.into(),
+        }
+    }
+}
+
+impl<M: Media> Core<M> {
+    pub(crate) fn read_step(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        length: usize,
+        progress: &mut Progress,
+    ) -> Step {
+        if let Err(failure) = self.readable(object, offset, length as u64) {
+            return Step::Fail(failure);
+        }
+        if length == 0 {
+            self.took_effect(id);
+            return Step::Done(Output::Data(Bytes::new()));
+        }
+        let first = offset / B;
+        let count = ((offset + length as u64 - 1) / B - first + 1) as usize;
+        let mut tries = 0;
+        if let Some(read) = progress.read.take() {
+            if read.outstanding > 0 {
+                progress.read = Some(read);
+                return Step::Io;
+            }
+            let Some((at, address)) = read.bad else {
+                let from = (offset % B) as usize;
+                return Step::Done(Output::Data(read.out.into_bytes(&self.stock).slice(from..from + length)));
+            };
+            tries = read.tries + 1;
+            if tries >= TRIES {
+                return Step::Fail(self.bad_block(object, first + at as u64, address));
+            }
+        }
+        // (address, CRC) of each block; address 0 for zeros.
+        let mut entries = Vec::with_capacity(count);
+        let mut at = 0;
+        while at < count {
+            let block = first + at as u64;
+            let index = index_in(block, 0);
+            let n = (256 - index).min(count - at);
+            if n == 1 {
+                if let Some(entry) = self.lookup(object, block) {
+                    entries.push((entry.address(), entry.crc()));
+                }
+            } else {
+                match self.pointer(object, block, 0) {
+                    Some(((0, _, _), _)) => entries.extend((0..n).map(|_| (0, 0))),
+                    Some((pointer, _)) => {
+                        if let Some(page) = self.page(pointer) {
+                            entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));
+                        }
+                    }
+                    None => {}
+                }
+            }
+            at += n;
+        }
+        if entries.len() < count {
+            return Step::Wait;
+        }
+        self.took_effect(id);
+        let mut out = Gathered::Nothing;
+        let mut outstanding = 0;
+        let mut i = 0;
+        // After a failure each block is read alone, which tells the bad one.
+        let limit =
+            if tries > 0 { 1 } else { (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) };
+        while i < count {
+            let (address, crc) = entries[i];
+            if address == 0 {
+                i += 1;
+                continue;
+            }
+            if let Some(data) = self.blocks.get(address, crc) {
+                out.parts(count)[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
+                i += 1;
+                continue;
+            }
+            let mut n = 1;
+            while n < limit
+                && i + n < count
+                && entries[i + n].0 == address + n as u64
+                && !self.blocks.is_dirty(address + n as u64)
+            {
+                n += 1;
+            }
+            if n < count {
+                out.parts(count);
+            }
+            let blocks = (i..i + n).map(|k| (k as u64, entries[k].1)).collect();
+            let ticket = self.ticket(Io::Read { operation: id, blocks, address });
+            self.media.read(ticket, BlockAddress(address), self.stock.take(n));
+            outstanding += 1;
+            i += n;
+        }
+        if outstanding == 0 {
+            let from = (offset % B) as usize;
+            out.parts(count);
+            return Step::Done(Output::Data(out.into_bytes(&self.stock).slice(from..from + length)));
+        }
+        progress.read = Some(ReadState { out, outstanding, bad: None, tries });
+        Step::Io
+    }
+
+    pub(crate) fn read_arrived(
+        &mut self,
+        operation: OperationId,
+        blocks: Vec<(u64, u32)>,
+        address: u64,
+        result: Result<Done, MediaError>,
+    ) {
+        let buffer = read_result(result).ok();
+        let bad = match buffer.as_ref().filter(|buffer| buffer.blocks() == blocks.len()) {
+            Some(buffer) => buffer.as_blocks().iter().zip(&blocks).position(|(data, (_, crc))| crc32c(&data.0) != *crc),
+            None => Some(0),
+        };
+        let good = bad.is_none();
+        if !good {
+            self.counters.mismatches += 1;
+        } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
+            for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
+                let data = self.blocks.copy_of(&block.0);
+                self.blocks.cache(address + i as u64, data, *crc);
+            }
+        }
+        let Some(pending) = self.pending_mut(operation) else { return };
+        let Some(read) = &mut pending.progress.read else { return };
+        read.outstanding -= 1;
+        let last = read.outstanding == 0;
+        match (good, buffer, &mut read.out) {
+            (true, Some(buffer), Gathered::Parts(out)) => {
+                for (block, (k, _)) in buffer.as_blocks().iter().zip(&blocks) {
+                    let at = *k as usize * BLOCK_BYTES;
+                    out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
+                }
+                self.stock.give(buffer);
+            }
+            (true, Some(buffer), whole) => *whole = Gathered::Whole(buffer),
+            _ => {
+                let i = bad.unwrap_or(0);
+                let at = blocks.get(i).map_or(0, |(k, _)| *k as usize);
+                if read.bad.is_none_or(|(first, _)| at < first) {
+                    read.bad = Some((at, address + i as u64));
+                }
+            }
+        }
+        if last {
+            self.make_ready(operation);
+        }
+    }
+}

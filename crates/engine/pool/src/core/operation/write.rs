@@ -1,0 +1,419 @@
+//! Writes and COMPARE AND WRITE: small ones go through the log, large ones straight to their place.
+
+use super::{B, broken, is_zero};
+use crate::content::blocks::Data;
+use crate::core::admission::{Ask, Purpose, SMALL_BYTES};
+use crate::core::completion::Io;
+use crate::core::{Core, INLINE_BYTES};
+use crate::interface::operation::{MAX_WRITE_BYTES, OperationId, Output};
+use crate::log::record::{self, BlockWrite};
+use crate::map::assign::Source;
+use crate::map::page::crc32c;
+use crate::mutations::{Mutation, leaves_out};
+use crate::schedule::step::{Placed, Progress, Step};
+use crate::space::Stream;
+use block::{BlockError, CompareOutcome};
+use bytes::Bytes;
+use media::{BLOCK_BYTES, BlockAddress, Media};
+use std::rc::Rc;
+
+/// A change whose content goes through the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inline {
+    Write,
+    CompareAndWrite,
+}
+
+impl Inline {
+    /// What the operation returns.
+    const fn output(self) -> Output {
+        match self {
+            Self::Write => Output::Done,
+            Self::CompareAndWrite => Output::Compared(CompareOutcome::Written),
+        }
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// Content of a block of an object; `None` when it has to be read first (noted in `need`), `Some(None)` for zeros.
+    pub(super) fn content(&mut self, object: u64, block: u64) -> Option<Option<Data>> {
+        let entry = self.lookup(object, block)?;
+        if entry.is_empty() {
+            return Some(None);
+        }
+        match self.blocks.get(entry.address(), entry.crc()) {
+            Some(data) => Some(Some(data)),
+            None => {
+                self.need.blocks.push((entry.address(), entry.crc()));
+                None
+            }
+        }
+    }
+
+    /// The blocks that a write of `data` at `offset` leaves, or `None` when old content has to be read first.
+    pub(super) fn sources(&mut self, object: u64, offset: u64, data: &[u8]) -> Option<Vec<Source>> {
+        let first = offset / B;
+        let last = (offset + data.len() as u64 - 1) / B;
+        let mut sources = Vec::with_capacity((last - first + 1) as usize);
+        let mut complete = true;
+        let detect = self.detects_zeros(object);
+        for block in first..=last {
+            let from = (block * B).max(offset);
+            let to = ((block + 1) * B).min(offset + data.len() as u64);
+            let piece = &data[(from - offset) as usize..(to - offset) as usize];
+            if piece.len() == BLOCK_BYTES {
+                if detect && is_zero(piece) {
+                    sources.push(Source::Zero);
+                } else {
+                    let content = self.blocks.copy_of(piece.first_chunk()?);
+                    sources.push(Source::Inline(content, crc32c(piece)));
+                }
+                continue;
+            }
+            let mut content = [0u8; BLOCK_BYTES];
+            match self.content(object, block) {
+                None => {
+                    complete = false;
+                    continue;
+                }
+                Some(Some(old)) => content.copy_from_slice(&old[..]),
+                Some(None) => {}
+            }
+            let at = (from % B) as usize;
+            content[at..at + piece.len()].copy_from_slice(piece);
+            sources.push(inline_source(content, detect));
+        }
+        complete.then_some(sources)
+    }
+
+    /// Applies a write of blocks whose content is in memory and logs it.
+    pub(super) fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
+        let sequence = self.log.next_sequence();
+        let written = self.assign_write(object, first, sources, sequence)?;
+        let data = sources.iter().filter_map(|s| match s {
+            Source::Inline(data, _) => Some(&**data),
+            _ => None,
+        });
+        self.log.append(|out| record::encode_write(out, object, first, &written, data));
+        Some(())
+    }
+
+    /// The usual write, made short: one whole block that is mapped, unshared and in a leaf that this epoch owns keeps its place, so that nothing
+    /// has to be planned or allocated. False, with nothing done, for any other.
+    pub(super) fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
+        let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
+        let block = offset / B;
+        if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
+            return false;
+        }
+        let Some(leaf) = self.owned_leaf(object, block) else { return false };
+        let Some(entry) = self.pages.get_mut(&leaf).map(|cached| &mut cached.page) else { return false };
+        let place = &mut Rc::make_mut(entry).entries[crate::map::tree::index_in(block, 0)];
+        let address = place.address();
+        if address == 0 || self.space.count(address) != Some(1) {
+            return false;
+        }
+        let crc = crc32c(data);
+        *place = crate::map::page::Entry::block(address, crc);
+        let copy = self.blocks.copy_of(content);
+        let sequence = self.log.next_sequence();
+        self.blocks.write(address, copy, crc, sequence);
+        let written = [BlockWrite { address, crc, new: false }];
+        self.log.append(|out| record::encode_write(out, object, block, &written, std::iter::once(content)));
+        true
+    }
+
+    pub(super) fn inline_record_bytes(blocks: u64) -> usize {
+        32 + blocks as usize * (12 + BLOCK_BYTES)
+    }
+
+    pub(super) fn write_inline(
+        &mut self,
+        object: u64,
+        offset: u64,
+        data: &[u8],
+        forced: bool,
+        kind: Inline,
+        progress: &mut Progress,
+    ) -> Step {
+        if self.overwrite(object, offset, data) {
+            return self.acknowledged(object, forced, kind.output());
+        }
+        let first = offset / B;
+        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        let sources = self.sources(object, offset, data);
+        // Zeros may give pages back and make others necessary.
+        self.need.once = sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
+        let planned = self.plan_blocks(object, first, count);
+        self.need.once = false;
+        let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
+        if !self.need.is_empty() {
+            return Step::Wait;
+        }
+        // Nothing new to store: an overwrite in place, or zeros. That must work in a full pool too.
+        let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
+        let purpose = match kind {
+            _ if new == 0 => Purpose::Freeing,
+            _ if self.need.fresh > 0 => Purpose::Growing,
+            Inline::CompareAndWrite => Purpose::Locking,
+            Inline::Write if data.len() <= SMALL_BYTES => Purpose::Overwriting,
+            Inline::Write => Purpose::Growing,
+        };
+        let ask = self.ask_for(object, new);
+        if let Err(step) = self.room(Ask { purpose, ..ask }, progress) {
+            return step;
+        }
+        if !self.log_takes(Self::inline_record_bytes(count)) {
+            return Step::LogFull;
+        }
+        if self.commit_inline(object, first, &sources).is_none() {
+            self.stop("the map contradicts itself (write)");
+            return broken();
+        }
+        self.acknowledged(object, forced, kind.output())
+    }
+
+    pub(super) fn compare_step(
+        &mut self,
+        object: u64,
+        offset: u64,
+        compare: &[u8],
+        data: &[u8],
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
+        if let Err(failure) = self.writable(object, offset, data.len() as u64) {
+            return Step::Fail(failure);
+        }
+        if compare.len() != data.len() || data.len() > INLINE_BYTES * 8 {
+            return Step::Fail(
+                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
+            );
+        }
+        if data.is_empty() {
+            return Step::Done(Output::Compared(CompareOutcome::Written));
+        }
+        let end = offset + data.len() as u64;
+        let mut complete = true;
+        let mut difference = None;
+        for block in offset / B..=(end - 1) / B {
+            let from = (block * B).max(offset);
+            let to = ((block + 1) * B).min(end);
+            let expected = &compare[(from - offset) as usize..(to - offset) as usize];
+            let at = (from % B) as usize;
+            match self.content(object, block) {
+                None => complete = false,
+                Some(medium) => {
+                    if difference.is_none() {
+                        let found = match &medium {
+                            Some(m) => {
+                                let m = &m[at..at + expected.len()];
+                                if m == expected { None } else { m.iter().zip(expected).position(|(a, b)| a != b) }
+                            }
+                            None => expected.iter().position(|b| *b != 0),
+                        };
+                        difference = found.map(|i| (from - offset) as u32 + i as u32);
+                    }
+                }
+            }
+        }
+        if !complete {
+            return Step::Wait;
+        }
+        if let Some(offset_bytes) = difference {
+            return Step::Done(Output::Compared(CompareOutcome::Miscompare { offset_bytes }));
+        }
+        self.write_inline(object, offset, data, forced, Inline::CompareAndWrite, progress)
+    }
+
+    pub(super) fn write_placed(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
+        if data.len() > MAX_WRITE_BYTES {
+            return Step::Fail(
+                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
+            );
+        }
+        let end = offset + data.len() as u64;
+        let (first, last) = (offset.div_ceil(B), end / B);
+        let Some(placed) = &progress.placed else {
+            let step = self.place(id, object, offset, data, first..last, progress);
+            return match step {
+                Step::Space => self.write_through_log(object, offset, data, forced, progress),
+                step => step,
+            };
+        };
+        if !placed.flushed {
+            return Step::Io;
+        }
+        let head = (!offset.is_multiple_of(B)).then(|| &data[..(first * B - offset) as usize]);
+        let tail = (!end.is_multiple_of(B)).then(|| &data[(last * B - offset) as usize..]);
+        let mut complete = self.plan_blocks(object, first, last - first).is_some();
+        let mut new = 0;
+        let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
+            None => Some(Vec::new()),
+            Some(piece) => {
+                match core.plan_blocks(object, at / B, 1) {
+                    Some(blocks) => new += blocks,
+                    None => complete = false,
+                }
+                core.sources(object, at, piece)
+            }
+        };
+        let head_sources = edge(self, offset, head);
+        let tail_sources = edge(self, last * B, tail);
+        let (Some(head_sources), Some(tail_sources)) = (head_sources, tail_sources) else { return Step::Wait };
+        if !complete || !self.need.is_empty() {
+            return Step::Wait;
+        }
+        if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
+            return step;
+        }
+        let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
+        if !self.log.could_fit(bytes) {
+            return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
+        }
+        if !self.log_takes(bytes) {
+            return Step::LogFull;
+        }
+        let Some(placed) = progress.placed.take() else { return broken() };
+        self.no_longer_in_flight(&placed);
+        let middle: Vec<Source> = placed
+            .blocks
+            .iter()
+            .map(|&(address, crc)| if address == 0 { Source::Zero } else { Source::Placed(address, crc) })
+            .collect();
+        let committed = (|| {
+            let sequence = self.log.next_sequence();
+            let written: Vec<BlockWrite> = self.assign_write(object, first, &middle, sequence)?;
+            self.log.append(|out| record::encode_placed(out, object, first, &written));
+            if !head_sources.is_empty() {
+                self.commit_inline(object, offset / B, &head_sources)?;
+            }
+            if !tail_sources.is_empty() {
+                self.commit_inline(object, last, &tail_sources)?;
+            }
+            Some(())
+        })();
+        if committed.is_none() {
+            self.stop("the map contradicts itself (large write)");
+            return broken();
+        }
+        self.acknowledged(object, forced, Output::Done)
+    }
+
+    /// A large write that finds no space for its blocks. It goes through the log instead, where what is mapped and unshared is overwritten in
+    /// place, so that it works in a full pool.
+    fn write_through_log(
+        &mut self,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
+        let first = offset / B;
+        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        if !self.log.could_fit(Self::inline_record_bytes(count)) {
+            return Step::Space;
+        }
+        self.need.clear();
+        let planned = self.plan_blocks(object, first, count);
+        match planned {
+            None => Step::Wait,
+            Some(_) if !self.need.is_empty() => Step::Wait,
+            // Without new blocks, with those that were promised, or a small overwrite; what stores more waits for the space to go the short way.
+            Some(new)
+                if new == 0
+                    || self.ask_for(object, new).covered > 0
+                    || (self.need.fresh == 0 && data.len() <= SMALL_BYTES) =>
+            {
+                self.need.clear();
+                self.write_inline(object, offset, data, forced, Inline::Write, progress)
+            }
+            Some(_) => Step::Space,
+        }
+    }
+
+    /// First half of a large write: its aligned blocks go to free space.
+    fn place(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        blocks: std::ops::Range<u64>,
+        progress: &mut Progress,
+    ) -> Step {
+        let (first, count) = (blocks.start, blocks.end - blocks.start);
+        let pieces: Vec<&[u8]> =
+            blocks.map(|b| &data[(b * B - offset) as usize..((b + 1) * B - offset) as usize]).collect();
+        let detect = self.detects_zeros(object);
+        let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
+        let n = zero.iter().filter(|z| !**z).count() as u64;
+        let ask = if self.reserved(object).is_some() {
+            // What was promised depends on what is mapped already.
+            let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
+            if !self.need.is_empty() {
+                return Step::Wait;
+            }
+            let new = new.min(n);
+            let ask = self.ask_for(object, new);
+            // What is overwritten elsewhere comes back.
+            Ask { passing: ask.passing + n - new, ..ask }
+        } else {
+            Ask { lasting: n + n / 256 + 4, ..Ask::default() }
+        };
+        self.need.clear();
+        if let Err(step) = self.room(ask, progress) {
+            return step;
+        }
+        let mut blocks = Vec::with_capacity(pieces.len());
+        let mut writes = 0;
+        let limit = (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) as u64;
+        let mut i = 0;
+        while i < pieces.len() {
+            if zero[i] {
+                blocks.push((0, 0));
+                i += 1;
+                continue;
+            }
+            let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
+            let Some((address, run)) = self.space.allocate_run(Stream::Large, want.min(limit)) else {
+                self.stop("the space map promised blocks that it does not have");
+                return broken();
+            };
+            self.blocks.place(address..address + run);
+            let mut buffer = self.stock.take(run as usize);
+            for k in 0..run as usize {
+                buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
+                blocks.push((address + k as u64, crc32c(pieces[i + k])));
+                self.space.reserve(address + k as u64);
+            }
+            let ticket = self.ticket(Io::Placed { operation: id });
+            self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
+            writes += 1;
+            i += run as usize;
+        }
+        let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
+        let placed = Placed { blocks, writes, flushed, object, covered: ask.covered_blocks };
+        self.now_in_flight(&placed);
+        progress.placed = Some(placed);
+        if flushed { Step::Again } else { Step::Io }
+    }
+}
+
+/// The source for a block with this content.
+pub(super) fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source {
+    if detect && is_zero(&content) {
+        return Source::Zero;
+    }
+    let crc = crc32c(&content);
+    Source::Inline(Rc::new(content), crc)
+}

@@ -1,0 +1,129 @@
+//! Map pages that turn out to be damaged while the log is replayed. What lies below such a page is lost already: nothing there can be read. So what
+//! records change there is left out, instead of refusing the whole pool; all else takes effect. The pointer to the page gets a checksum
+//! that no page has, so that what has missed its changes is never read again, even if the medium shows the page once more. Zeroing or unmapping the
+//! whole range, or deleting the object, takes the page out of the map.
+//!
+//! A page that cannot be read at all is not given up: the medium may only be away. And a copy from below a damaged page cannot be left
+//! out, since its destination would go on showing what was there before. In both cases the pool does not open.
+
+use crate::core::Core;
+use crate::core::recovery::damaged;
+use crate::interface::{Incident, PoolError};
+use crate::log::record::Record;
+use crate::map::page::{Entry, page_span};
+use crate::map::tree::{Pointer, index_in};
+use media::{BLOCK_BYTES, Media};
+
+/// Checksum in the pointer to a page that was given up.
+const LOST: u32 = u32::from_be_bytes(*b"LOST");
+
+/// A page that fails its checksum, and why.
+pub(crate) struct DamagedPage {
+    pub address: u64,
+    pub reason: String,
+}
+
+impl<M: Media> Core<M> {
+    /// Gives a damaged page up if `record` needed it on its way to what it changes; returns what is left of the record then.
+    pub(crate) fn give_up<'a>(&mut self, page: DamagedPage, record: &Record<'a>) -> Result<Vec<Record<'a>>, PoolError> {
+        let (object, first, count) = match *record {
+            Record::Write { object, first, ref blocks, .. } => (object, first, blocks.len() as u64),
+            Record::Zero { object, first, count } => (object, first, count),
+            Record::Clone { destination, destination_first, count, .. } => (destination, destination_first, count),
+            Record::Catalog(..) => return Err(damaged(page.reason)),
+        };
+        let Some((start, (_, level, crc))) = self.find_page(object, first..first + count, page.address) else {
+            return Err(damaged(page.reason));
+        };
+        let end = start + page_span(level);
+        // Another record may have met it before.
+        if crc != LOST {
+            self.poison(object, start, level)?;
+            let lba = |block: u64| block * (BLOCK_BYTES as u64 / 512);
+            let (first, last) = (lba(start), lba(end) - 1);
+            let reason = page.reason;
+            self.note_incident(Incident::Metadata(format!(
+                "object {object}: LBA {first} to {last} cannot be read: {reason}"
+            )));
+        }
+        let mut left = Vec::new();
+        for (from, to) in [(first, start.min(first + count)), (end.max(first), first + count)] {
+            if from < to {
+                left.push(part(record, from - first, to - from));
+            }
+        }
+        Ok(left)
+    }
+
+    /// First block of the page at `address`, and the pointer to it, on the way from the object's root to one of the blocks, as far as pages are in memory.
+    fn find_page(&self, object: u64, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
+        let mut block = blocks.start;
+        while block < blocks.end {
+            let (mut at, mut level, mut crc) = self.root_of(object)?;
+            loop {
+                let start = block / page_span(level) * page_span(level);
+                if at == address {
+                    return Some((start, (at, level, crc)));
+                }
+                let page = self.pages.get(&at).filter(|_| level > 0);
+                let Some(page) = page else {
+                    block = start + page_span(level);
+                    break;
+                };
+                let entry = page.page.entries[index_in(block, level)];
+                (at, crc) = (entry.address(), entry.crc());
+                level -= 1;
+            }
+        }
+        None
+    }
+
+    /// Makes the pointer to the page of the object that begins at `start` one that nothing fits.
+    fn poison(&mut self, object: u64, start: u64, level: u8) -> Result<(), PoolError> {
+        let broken = || damaged(format!("the map of object {object} contradicts itself"));
+        let (_, root_level, _): Pointer = self.root_of(object).ok_or_else(broken)?;
+        if level == root_level {
+            self.adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
+            return Ok(());
+        }
+        let index = index_in(start, level + 1);
+        if !self.load_planned(|core| core.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {
+            return Err(broken());
+        }
+        let poisoned = (|| {
+            let path = self.own_path(object, start, level + 1)?;
+            let entry: &mut Entry = self.page_mut(path.page())?.entries.get_mut(index)?;
+            *entry = entry.with_crc(LOST);
+            self.finish_path(&path, 0)
+        })();
+        poisoned.ok_or_else(broken)
+    }
+}
+
+/// `count` blocks of a record, from its `from`th on.
+fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
+    match record {
+        Record::Write { object, first, blocks, data } => {
+            let (from, count) = (from as usize, count as usize);
+            let bytes = |blocks: &[crate::log::record::BlockWrite]| {
+                blocks.iter().filter(|block| block.address != 0).count() * BLOCK_BYTES
+            };
+            let (skipped, taken) = (bytes(&blocks[..from]), bytes(&blocks[from..from + count]));
+            Record::Write {
+                object: *object,
+                first: first + from as u64,
+                blocks: blocks[from..from + count].to_vec(),
+                data: data.and_then(|data| data.get(skipped..skipped + taken)),
+            }
+        }
+        Record::Zero { object, first, .. } => Record::Zero { object: *object, first: first + from, count },
+        Record::Clone { source, source_first, destination, destination_first, .. } => Record::Clone {
+            source: *source,
+            source_first: source_first + from,
+            destination: *destination,
+            destination_first: destination_first + from,
+            count,
+        },
+        Record::Catalog(changes, shared) => Record::Catalog(changes.clone(), shared.clone()),
+    }
+}

@@ -1,0 +1,692 @@
+//! Making and opening a pool: load the newest root, then re-run the log through the same code that live operations use.
+//!
+//! Recovery reads the log twice: first to learn which blocks records not yet replayed name (replay must not put map pages there), then to
+//! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
+//! another one. These functions block, as tools and start-up may.
+
+pub(crate) mod lost;
+
+use crate::catalog::object::Object;
+use crate::catalog::root::{Root, SlotEntry, TreeRoot};
+use crate::catalog::stream;
+use crate::core::recovery::lost::DamagedPage;
+use crate::core::scan::walk::read_many;
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
+use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
+use crate::interface::{CatalogChange, Incident, PoolError};
+use crate::log::Log;
+use crate::log::frame::{self, FrameInfo};
+use crate::log::record::{self, Record};
+use crate::map::assign::{blocks_for, is_user_object};
+use crate::map::page::{PAGE_BYTES, crc32c};
+use crate::mutations::{Mutation, leaves_out};
+use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
+use crate::space::{SpaceMap, unwritten};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, Ticket};
+use zerocopy::FromBytes;
+
+/// Bytes read at once while the log is scanned.
+const CHUNK_BYTES: usize = 4 << 20;
+/// How far beyond the end of the log a frame is looked for that proves the end wrong.
+const PROOF_BYTES: u64 = 4 << 20;
+
+/// Where a checkpoint taken during recovery replays from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplayPoint {
+    pub position: u64,
+    pub sequence: u64,
+    pub previous_crc: u64,
+}
+
+/// What opening a pool did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opened {
+    /// Records replayed.
+    pub records: u64,
+    /// Log bytes replayed.
+    pub log_bytes: u64,
+}
+
+/// Called with the number of log bytes replayed so far.
+pub type Progress<'a> = &'a mut dyn FnMut(u64);
+
+pub(crate) fn damaged(reason: impl Into<String>) -> PoolError {
+    PoolError::Damaged(reason.into())
+}
+
+/// The root of an empty pool, for formatting. It names no data area: the first open takes all that the medium offers.
+pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
+    Root {
+        uuid,
+        epoch: 1,
+        log_position: 0,
+        log_sequence: 1,
+        log_previous_crc: 0,
+        next_object: FIRST_OBJECT,
+        allocated_blocks: 0,
+        metadata_blocks: 0,
+        data_start: 0,
+        data_end: 0,
+        objects: TreeRoot::default(),
+        documents: TreeRoot::default(),
+        drops: TreeRoot::default(),
+        clean: true,
+        groups: Vec::new(),
+    }
+    .encode()
+}
+
+/// Waits for one completion of `ticket`; there must be no other request outstanding.
+pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
+    media.submit();
+    loop {
+        while let Some(Completion { ticket: found, result }) = media.poll() {
+            if found == ticket {
+                return result.map_err(|e| damaged(e.to_string()));
+            }
+        }
+        media.wait();
+    }
+}
+
+pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
+    media.read(0, BlockAddress(address), Buffer::zeroed(blocks));
+    match await_ticket(media, 0)? {
+        Done::Read(buffer) => Ok(buffer),
+        _ => Err(damaged("the medium answered a read with something else")),
+    }
+}
+
+/// Index pages read at once.
+const INDEX_PAGES_AT_ONCE: usize = 256;
+
+/// Reads the current versions of index pages, many at once: `entries` says which of them were written, `place` where. `take` gets the number and the content
+/// of each. Returns the numbers of those that cannot be used, and why.
+fn read_index<M: Media>(
+    media: &mut M,
+    entries: &[SlotEntry],
+    place: impl Fn(u32, u8) -> u64,
+    take: &mut dyn FnMut(usize, &[SlotEntry]),
+) -> Vec<(u32, String)> {
+    let written: Vec<(usize, u64)> = (entries.iter().enumerate())
+        .filter_map(|(number, entry)| Some((number, place(number as u32, entry.slot()?))))
+        .collect();
+    let mut bad = Vec::new();
+    for batch in written.chunks(INDEX_PAGES_AT_ONCE) {
+        let requests: Vec<(u64, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
+        for ((number, block), read) in batch.iter().zip(read_many(media, &requests)) {
+            let crc = entries.get(*number).map_or(0, SlotEntry::crc);
+            let good = |read: Result<Buffer, String>| match read? {
+                buffer if crc32c(&buffer) == crc => Ok(buffer),
+                _ => Err(format!("block {block} fails its checksum")),
+            };
+            // Once more: what was wrong may have been the transfer.
+            let page = good(read).or_else(|reason| {
+                let again = read_many(media, &[(*block, 1)]).pop().unwrap_or(Err(reason));
+                good(again)
+            });
+            match page {
+                Ok(page) => match <[SlotEntry]>::ref_from_bytes(&page) {
+                    Ok(entries) => take(*number, entries),
+                    Err(_) => bad.push((*number as u32, format!("block {block} is too short"))),
+                },
+                Err(reason) => bad.push((*number as u32, reason)),
+            }
+        }
+    }
+    bad
+}
+
+/// Reads the space index that the root names. With `trouble`, pages that fail are told there, count as never written, and are written anew by the next
+/// checkpoint.
+fn load_index<M: Media>(
+    media: &mut M,
+    layout: Layout,
+    root: &Root,
+    mut trouble: Option<&mut Vec<String>>,
+) -> Result<SpaceMap, PoolError> {
+    let mut stale = Vec::new();
+    let mut judge = |bad: Vec<(u32, String)>, what: &str, zones_each: u32| {
+        for (number, reason) in bad {
+            let sentence = format!("{what}: {reason}");
+            let Some(trouble) = &mut trouble else { return Err(damaged(sentence)) };
+            trouble.push(sentence);
+            stale.push(number * zones_each);
+        }
+        Ok(())
+    };
+    let copy = |from: &[SlotEntry], all: &mut [SlotEntry], at: usize| {
+        all.iter_mut().skip(at).zip(from).for_each(|(to, from)| *to = *from);
+    };
+    let mut zones = vec![SlotEntry::default(); layout.zones() as usize];
+    let bad =
+        read_index(media, &root.groups, |group, slot| layout.group_index_block(group, slot), &mut |group, page| {
+            copy(page, &mut zones, group * GROUP_ZONES as usize);
+        });
+    judge(bad, "the upper space index", GROUP_ZONES as u32)?;
+    let mut index = unwritten(layout.segments());
+    let bad = read_index(media, &zones, |zone, slot| layout.zone_index_block(zone, slot), &mut |zone, page| {
+        copy(page, &mut index, zone * ZONE_SEGMENTS as usize);
+    });
+    judge(bad, "the space index", 1)?;
+    let mut space = SpaceMap::new(layout);
+    space.load_index(root.groups.clone(), zones, index, root.allocated_blocks);
+    for zone in stale {
+        space.distrust(zone);
+    }
+    Ok(space)
+}
+
+/// Reads frames of the log in order.
+pub(crate) struct Scanner {
+    capacity: u64,
+    uuid: [u8; 16],
+    point: ReplayPoint,
+    chunk: Buffer,
+    chunk_start: u64,
+    chunk_end: u64,
+}
+
+impl Scanner {
+    pub(crate) fn new(capacity: u64, uuid: [u8; 16], point: ReplayPoint) -> Self {
+        Self { capacity, uuid, point, chunk: Buffer::default(), chunk_start: 0, chunk_end: 0 }
+    }
+
+    /// Makes `bytes` bytes at `position` available; they must not wrap.
+    fn window<M: Media>(&mut self, media: &mut M, position: u64, bytes: usize) -> Result<Option<&[u8]>, PoolError> {
+        let offset = position % self.capacity;
+        if offset + bytes as u64 > self.capacity {
+            return Ok(None);
+        }
+        if position < self.chunk_start || position + bytes as u64 > self.chunk_end {
+            let length =
+                (CHUNK_BYTES.max(bytes) as u64).min(self.capacity - offset).next_multiple_of(BLOCK_BYTES as u64);
+            media.read_log(0, offset, Buffer::zeroed((length / BLOCK_BYTES as u64) as usize));
+            match await_ticket(media, 0)? {
+                Done::Read(buffer) => self.chunk = buffer,
+                _ => return Err(damaged("the medium answered a read with something else")),
+            }
+            self.chunk_start = position;
+            self.chunk_end = position + length;
+        }
+        let from = (position - self.chunk_start) as usize;
+        Ok(self.chunk.get(from..from + bytes))
+    }
+
+    fn frame_at<M: Media>(&mut self, media: &mut M, position: u64) -> Result<Option<(FrameInfo, u64)>, PoolError> {
+        let uuid = self.uuid;
+        let capacity = self.capacity;
+        let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(None) };
+        let Some(info) = frame::peek(head, &uuid) else { return Ok(None) };
+        if info.position != position || u64::from(info.bytes) > capacity {
+            return Ok(None);
+        }
+        let bytes = (info.bytes as usize).next_multiple_of(BLOCK_BYTES);
+        let Some(whole) = self.window(media, position, bytes)? else { return Ok(None) };
+        Ok(frame::open(whole, &uuid))
+    }
+
+    /// The next frame of the chain: its fields and content.
+    pub(crate) fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
+        let lap = self.point.position.next_multiple_of(self.capacity);
+        for position in [self.point.position, lap] {
+            let Some((info, crc)) = self.frame_at(media, position)? else { continue };
+            if info.first_sequence != self.point.sequence || info.previous_crc != self.point.previous_crc {
+                continue;
+            }
+            let bytes = info.bytes as usize;
+            let content =
+                self.window(media, position, bytes.next_multiple_of(BLOCK_BYTES))?.map(|w| w[..bytes].to_vec());
+            let Some(content) = content else { continue };
+            self.point = ReplayPoint {
+                position: position + bytes.next_multiple_of(BLOCK_BYTES) as u64,
+                sequence: info.first_sequence + u64::from(info.records),
+                previous_crc: crc,
+            };
+            return Ok(Some((info, content)));
+        }
+        Ok(None)
+    }
+
+    /// True when an intact frame starts here, of this lap or a later one, that was written when record `sequence` was durable. A later lap
+    /// means that the root is older than what the log was truncated for: the disk dropped writes that a flush had covered.
+    fn was_durable<M: Media>(&mut self, media: &mut M, position: u64, sequence: u64) -> Result<bool, PoolError> {
+        let (uuid, capacity) = (self.uuid, self.capacity);
+        let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(false) };
+        let Some(info) = frame::peek(head, &uuid) else { return Ok(false) };
+        if info.durable_sequence <= sequence
+            || info.position < position
+            || info.position % capacity != position % capacity
+            || u64::from(info.bytes) > capacity
+        {
+            return Ok(false);
+        }
+        let bytes = (info.bytes as usize).next_multiple_of(BLOCK_BYTES);
+        Ok(self.window(media, position, bytes)?.is_some_and(|whole| frame::open(whole, &uuid).is_some()))
+    }
+
+    /// The chain ended. A later frame that says the next record was durable proves that the log is damaged, not ended.
+    fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
+        let end = self.point;
+        let mut position = end.position;
+        while position < end.position + PROOF_BYTES.min(self.capacity / 2) {
+            if self.was_durable(media, position, end.sequence)? {
+                return Err(damaged(format!(
+                    "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
+                    end.position, end.sequence
+                )));
+            }
+            position += BLOCK_BYTES as u64;
+        }
+        Ok(())
+    }
+}
+
+fn records_of(content: &[u8]) -> Records<'_> {
+    Records(content.get(frame::FRAME_HEADER_BYTES..).unwrap_or(&[]))
+}
+
+struct Records<'a>(&'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, PoolError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        match record::decode(self.0) {
+            Some((record, rest)) => {
+                self.0 = rest;
+                Some(Ok(record))
+            }
+            None => {
+                self.0 = &[];
+                Some(Err(damaged("a log record with a good checksum is malformed")))
+            }
+        }
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// Opens a pool: loads the newest checkpoint and replays the log.
+    pub fn open(media: M, options: Options, progress: Progress<'_>) -> Result<(Self, Opened), PoolError> {
+        let (mut core, start) = Self::load(media, options, None)?;
+        let opened = core.replay(start, progress)?;
+        Ok((core, opened))
+    }
+
+    /// Loads the newest checkpoint; returns where replay begins. With `trouble`, a space index that is damaged is told there instead of refused.
+    pub(crate) fn load(
+        mut media: M,
+        options: Options,
+        trouble: Option<&mut Vec<String>>,
+    ) -> Result<(Self, ReplayPoint), PoolError> {
+        media.load_root(0);
+        let Done::Root(blob, version) = await_ticket(&mut media, 0)? else {
+            return Err(damaged("the medium answered a root load with something else"));
+        };
+        let mut root = Root::decode(&blob).map_err(damaged)?;
+        if root.data_end == 0 {
+            root.data_start = media.data_start().0;
+            root.data_end = media.data_end().0;
+            let layout = Layout { start: root.data_start, end: root.data_end };
+            if layout.groups() as usize > crate::catalog::root::MAX_GROUPS {
+                return Err(damaged("a pool of more than 512 TiB is not supported"));
+            }
+            root.groups = vec![SlotEntry::default(); layout.groups() as usize];
+        }
+        let root = root;
+        let layout = Layout { start: root.data_start, end: root.data_end };
+        if layout.start != media.data_start().0 || layout.end > media.data_end().0 || layout.start >= layout.end {
+            return Err(damaged(format!(
+                "the pool's data area is blocks {} to {}, the device offers {} to {}",
+                layout.start,
+                layout.end,
+                media.data_start().0,
+                media.data_end().0
+            )));
+        }
+        if root.groups.len() != layout.groups() as usize {
+            return Err(damaged("the root's space index does not fit its data area"));
+        }
+        media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
+        await_ticket(&mut media, 0)?;
+
+        let mut space = load_index(&mut media, layout, &root, trouble)?;
+
+        let capacity = media.log_bytes();
+        let log = Log::new(capacity, root.log_position, root.log_position, root.log_sequence, root.log_previous_crc);
+        if options.discard {
+            space.track_discards();
+        }
+        let mut core = Self::empty(media, options, root.uuid, space, log);
+        core.root_version = version;
+        core.epoch = root.epoch + 1;
+        core.committed_epoch = root.epoch;
+        core.next_object = root.next_object.max(FIRST_OBJECT);
+        core.metadata_blocks = root.metadata_blocks;
+        for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
+            core.objects.insert(
+                id,
+                Object {
+                    root: tree.address.get(),
+                    root_crc: tree.crc.get(),
+                    level: if tree.address.get() == 0 { 2 } else { tree.level },
+                    ..Object::new(id, tree.length.get())
+                },
+            );
+        }
+        core.load_streams()?;
+
+        let start = ReplayPoint {
+            position: root.log_position,
+            sequence: root.log_sequence,
+            previous_crc: root.log_previous_crc,
+        };
+        Ok((core, start))
+    }
+
+    fn load_streams(&mut self) -> Result<(), PoolError> {
+        let table = self.read_stream(OBJECT_TABLE)?;
+        for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
+            if let Some(object) = stream::decode_object(id as u64, slot).map_err(damaged)? {
+                self.next_object = self.next_object.max(object.id + 1);
+                self.promises.add(&object);
+                self.objects.insert(object.id, object);
+            }
+        }
+        let documents = self.read_stream(DOCUMENTS)?;
+        self.documents = stream::decode_documents(&documents).map_err(damaged)?;
+        self.documents_bytes = self.documents.iter().map(|(key, value)| stream::document_bytes(key, value)).sum();
+        let drops = self.read_stream(DROP_QUEUE)?;
+        self.drops = stream::decode_drops(&drops).map_err(damaged)?;
+        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
+        self.note_stored();
+        Ok(())
+    }
+
+    /// Reads one of the pool's own streams, and finds how many blocks of it are mapped.
+    fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
+        let Some(object) = self.objects.get(&id) else { return Ok(Vec::new()) };
+        let length = object.size_bytes;
+        if length > stream::MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
+            return Err(damaged(format!("the root gives the pool's stream {id} a length of {length} bytes")));
+        }
+        let blocks = length.div_ceil(BLOCK_BYTES as u64);
+        let mut out = Vec::new();
+        for block in 0..blocks {
+            let entry = loop {
+                self.need.clear();
+                match self.lookup(id, block) {
+                    Some(entry) => break entry,
+                    None => self.load_need()?,
+                }
+            };
+            if entry.is_empty() {
+                out.resize(out.len() + BLOCK_BYTES, 0);
+                continue;
+            }
+            let content = read_blocks(&mut self.media, entry.address(), 1)?;
+            if crc32c(&content) != entry.crc() {
+                return Err(damaged(format!("catalog block {} fails its checksum", entry.address())));
+            }
+            out.extend_from_slice(&content);
+        }
+        let (root, level, crc) = self.root_of(id).unwrap_or_default();
+        let mapped = if root == 0 {
+            0
+        } else {
+            loop {
+                self.need.clear();
+                match self.page((root, level, crc)) {
+                    Some(page) => break page.mapped(),
+                    None => self.load_need()?,
+                }
+            }
+        };
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.mapped = mapped;
+        }
+        out.truncate(length as usize);
+        Ok(out)
+    }
+
+    /// Reads everything in `need`, blocking.
+    fn load_need(&mut self) -> Result<(), PoolError> {
+        if let Some(reason) = self.need.damaged.take() {
+            return Err(damaged(reason));
+        }
+        let pages = std::mem::take(&mut self.need.pages);
+        for (address, level, crc) in pages {
+            if self.pages.contains_key(&address) {
+                continue;
+            }
+            let mut tries = 0;
+            loop {
+                let block = read_blocks(&mut self.media, address, 1)?;
+                match crate::map::page::Page::parse(&block, address, level, crc) {
+                    Ok(page) => break self.insert_page(address, std::rc::Rc::new(page)),
+                    Err(reason) if tries > 0 => {
+                        self.damaged_page = Some(DamagedPage { address, reason: reason.clone() });
+                        return Err(damaged(reason));
+                    }
+                    Err(_) => tries += 1,
+                }
+            }
+        }
+        let segments = std::mem::take(&mut self.need.segments);
+        for segment in segments {
+            let Some((address, _)) = self.space.source(segment) else { continue };
+            let block = read_blocks(&mut self.media, address, 1)?;
+            if self.space.load(segment, &block).is_err() {
+                let block = read_blocks(&mut self.media, address, 1)?;
+                if let Err(reason) = self.space.load(segment, &block) {
+                    self.note_incident(Incident::Metadata(reason));
+                    self.space.give_up(segment);
+                }
+            }
+        }
+        self.need.clear();
+        Ok(())
+    }
+
+    pub(crate) fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
+        let capacity = self.media.log_bytes();
+        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        let mut named = false;
+        while let Some((_, content)) = scanner.next(&mut self.media)? {
+            for record in records_of(&content) {
+                if let Record::Write { blocks, .. } = record? {
+                    for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
+                        self.space.forbid(block.address);
+                        named = true;
+                    }
+                }
+            }
+        }
+        scanner.prove_end(&mut self.media)?;
+        let end = scanner.point;
+        let mut opened = Opened::default();
+        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        self.replaying = Some(start);
+        if self.space.is_stale() {
+            // A repair comes into force before anything else is written.
+            self.request_checkpoint();
+            self.run_checkpoint()?;
+        }
+        loop {
+            self.make_room(scanner.point)?;
+            let Some((info, content)) = scanner.next(&mut self.media)? else { break };
+            let mut sequence = info.first_sequence;
+            for record in records_of(&content) {
+                self.replay_record(&record?, sequence)?;
+                sequence += 1;
+                opened.records += 1;
+            }
+            if sequence != info.first_sequence + u64::from(info.records) {
+                return Err(damaged("a log frame holds another number of records than it says"));
+            }
+            opened.log_bytes += content.len() as u64;
+            progress(opened.log_bytes);
+        }
+        if scanner.point.sequence != end.sequence {
+            return Err(damaged("the log changed while it was read"));
+        }
+        self.replaying = None;
+        self.recount_due = true;
+        self.restore_deficits();
+        if named {
+            self.space.permit_all();
+        }
+        self.log.resume(end.position, end.sequence, end.previous_crc);
+        Ok(opened)
+    }
+
+    /// Before a frame is replayed: takes a checkpoint when memory or space demands it.
+    fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
+        let memory = self.options.memory_bytes;
+        let tight = self.space.available() < self.reserve_blocks() && self.space.pinned() > 0;
+        let full = self.dirty_pages.len() * PAGE_BYTES > memory / 4
+            || self.blocks.dirty() * BLOCK_BYTES > memory / 4
+            || self.space.dirty_segments() * 5000 > memory / 4;
+        if !tight && !full {
+            return Ok(());
+        }
+        self.replaying = Some(point);
+        self.request_checkpoint();
+        self.run_checkpoint()
+    }
+
+    /// Runs until the checkpoint that was asked for is done, blocking.
+    fn run_checkpoint(&mut self) -> Result<(), PoolError> {
+        let target = self.counters.checkpoints + 1;
+        while self.counters.checkpoints < target {
+            self.pump(0);
+            if let Some(reason) = &self.stopped {
+                return Err(PoolError::Stopped(reason.clone()));
+            }
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
+            if self.counters.checkpoints < target {
+                self.media.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a checkpoint and waits for it: everything acknowledged is then in the map, and a later open replays nothing.
+    pub fn checkpoint(&mut self) -> Result<(), PoolError> {
+        // One that is in flight froze an older state.
+        while self.frozen.is_some() && self.stopped.is_none() {
+            self.pump(0);
+            if self.starved() && self.io.is_empty() {
+                return Err(PoolError::PoolFull);
+            }
+            self.media.wait();
+        }
+        self.request_checkpoint();
+        self.run_checkpoint()
+    }
+
+    /// True when a record says what an operation could have done: with ranges inside of volumes, and objects that there can be.
+    fn is_possible(&self, record: &Record<'_>) -> bool {
+        let inside = |object: u64, first: u64, count: u64| {
+            let end = first.checked_add(count);
+            let object = self.objects.get(&object).filter(|object| is_user_object(object.id));
+            object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
+        };
+        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && !self.objects.contains_key(&id);
+        let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
+        match record {
+            Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
+            Record::Zero { object, first, count } => inside(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                inside(*source, *source_first, *count) && inside(*destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, _) => changes.iter().all(|change| match change {
+                CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
+                    new(id.0) && size(*size_bytes)
+                }
+                CatalogChange::CloneObject { id, .. } => new(id.0),
+                CatalogChange::Resize { id, size_bytes } => is_user_object(id.0) && size(*size_bytes),
+                CatalogChange::DeleteObject { id }
+                | CatalogChange::SetWriteCache { id, .. }
+                | CatalogChange::SetZeroDetection { id, .. }
+                | CatalogChange::SetReservation { id, .. }
+                | CatalogChange::Rollback { id, .. } => is_user_object(id.0),
+                CatalogChange::PutDocument { .. } | CatalogChange::DeleteDocument { .. } => true,
+            }),
+        }
+    }
+
+    fn replay_record(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        if !self.is_possible(record) {
+            return Err(damaged(format!("log record {sequence} is about what does not exist")));
+        }
+        self.damaged_page = None;
+        let planned = self.plan_replay(record, sequence);
+        if let (Err(_), Some(page)) = (&planned, self.damaged_page.take()) {
+            for part in self.give_up(page, record)? {
+                self.replay_record(&part, sequence)?;
+            }
+            return Ok(());
+        }
+        planned?;
+        let done = match record {
+            Record::Write { object, first, blocks, data } => {
+                self.replay_write(*object, *first, blocks, *data, sequence)
+            }
+            Record::Zero { object, first, count } => self.assign_zero(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, shared) => self.assign_catalog(changes).and_then(|()| {
+                shared.iter().try_for_each(|&(object, blocks, pages)| self.set_shared(object, blocks, pages))
+            }),
+        };
+        done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
+    }
+
+    /// Loads everything that replaying a record needs.
+    fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
+        let complete = self.load_planned(|core| match record {
+            Record::Write { object, first, blocks, .. } => {
+                for block in blocks.iter().filter(|b| b.address != 0) {
+                    core.need_counts(block.address);
+                }
+                core.plan_blocks(*object, *first, blocks.len() as u64).is_some()
+            }
+            Record::Zero { object, first, count } => core.plan_pieces(*object, *first, *count),
+            Record::Clone { source, source_first, destination, destination_first, count } => {
+                core.plan_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Catalog(changes, _) => core.plan_catalog(changes),
+        })?;
+        match complete {
+            true => Ok(()),
+            false => Err(damaged(format!("log record {sequence} names an object that does not exist"))),
+        }
+    }
+
+    /// Plans again and again, and loads what the plan needs, until nothing is missing, counts for what it allocates included. False when the plan is
+    /// not complete although nothing is missing.
+    pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Self) -> bool) -> Result<bool, PoolError> {
+        loop {
+            self.need.clear();
+            let complete = plan(self);
+            if self.need.is_empty() {
+                if !complete {
+                    return Ok(false);
+                }
+                let mut segments = Vec::new();
+                // A plan counts too many; what a record really takes was there when it was written, and still is.
+                if self.space.prepare(self.need.allocations + 8, &mut segments) || segments.is_empty() {
+                    return Ok(true);
+                }
+                self.need.segments = segments;
+            }
+            self.load_need()?;
+        }
+    }
+}

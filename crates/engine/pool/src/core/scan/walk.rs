@@ -1,0 +1,325 @@
+//! Walking every tree of a pool, and counting how often each block is referred to, in bounded memory and with many reads in flight.
+//!
+//! A page that several parents point to is descended into once. References are counted for a window of segments at a time: when they do not fit
+//! the memory given, the trees are walked again for the next window. For tools: these functions block, and nothing else may be in flight.
+
+use crate::core::{Core, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::interface::PoolError;
+use crate::map::page::{self, Page, entry_span};
+use crate::map::tree::Pointer;
+use crate::space::layout::{Layout, SEGMENT_BLOCKS};
+use media::{BlockAddress, Buffer, Done, Media};
+use rustc_hash::FxHashMap;
+use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+/// Pages read at once.
+pub(crate) const PAGES_AT_ONCE: usize = 128;
+/// Requests in flight.
+const IN_FLIGHT: usize = 64;
+/// Memory of a segment's counts, with what finding it takes.
+const SEGMENT_MEMORY: usize = 2 * SEGMENT_BLOCKS as usize + 64;
+
+const N: usize = SEGMENT_BLOCKS as usize;
+
+/// Reads several runs of blocks (address and length), many at once. The results are in the order of the requests; an error says why.
+pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<Result<Buffer, String>> {
+    let mut results: Vec<Option<Result<Buffer, String>>> = runs.iter().map(|_| None).collect();
+    let (mut started, mut finished) = (0, 0);
+    while finished < runs.len() {
+        while started < runs.len() && started - finished < IN_FLIGHT {
+            let (address, blocks) = runs[started];
+            media.read(started as u64, BlockAddress(address), Buffer::zeroed(blocks));
+            started += 1;
+        }
+        media.wait();
+        let before = finished;
+        while let Some(completion) = media.poll() {
+            let Some(slot) = results.get_mut(completion.ticket as usize) else { continue };
+            *slot = Some(match completion.result {
+                Ok(Done::Read(buffer)) => Ok(buffer),
+                Ok(_) => Err("the medium answered a read with something else".to_owned()),
+                Err(error) => Err(error.to_string()),
+            });
+            finished += 1;
+        }
+        if finished == before {
+            break; // nothing is outstanding any more
+        }
+    }
+    results
+        .into_iter()
+        .map(|result| result.unwrap_or_else(|| Err("the medium did not answer a read".to_owned())))
+        .collect()
+}
+
+/// A pointer to a page, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    /// Object through which it was reached; 0: the drop queue.
+    pub object: u64,
+    /// First block of the object that the page spans.
+    pub first: u64,
+    /// Where it points.
+    pub pointer: Pointer,
+    /// Mapped blocks below it, as the parent says; `None` for a root.
+    pub says: Option<u64>,
+}
+
+/// What a pointer leads to.
+pub(crate) enum Visit {
+    /// Out of the data area.
+    Outside,
+    /// A page, seen for the first time.
+    Page(Rc<Page>),
+    /// A page that was visited before; its content, when it was asked for.
+    Again(Option<Rc<Page>>),
+    /// No page: what is wrong.
+    Bad(String),
+}
+
+/// Which pages were visited, a bit each.
+#[derive(Default)]
+pub(crate) struct Pages {
+    segments: FxHashMap<u32, Box<[u64; N / 64]>>,
+    count: u64,
+}
+
+impl Pages {
+    /// Notes a page; true when it was not noted before.
+    fn insert(&mut self, segment: u32, index: usize) -> bool {
+        let words = self.segments.entry(segment).or_insert_with(|| Box::new([0; N / 64]));
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        let new = words[word] & bit == 0;
+        words[word] |= bit;
+        self.count += u64::from(new);
+        new
+    }
+
+    /// Number of pages.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+/// A walk over trees.
+pub(crate) struct TreeWalk {
+    stack: Vec<Item>,
+    pub pages: Pages,
+    /// Pages visited before are read again, so that every pointer to them can be verified.
+    verify: bool,
+}
+
+impl TreeWalk {
+    /// A walk over these roots.
+    pub fn new(roots: Vec<Item>, verify: bool) -> Self {
+        Self { stack: roots, pages: Pages::default(), verify }
+    }
+
+    /// The next pointers, each with what it leads to. `None` at the end. What lies below first-time pages comes later.
+    pub fn next<M: Media>(&mut self, core: &mut Core<M>) -> Option<Vec<(Item, Visit)>> {
+        if self.stack.is_empty() {
+            return None;
+        }
+        let layout = core.space.layout();
+        let at = self.stack.len().saturating_sub(PAGES_AT_ONCE);
+        let items = self.stack.split_off(at);
+        let mut visits: Vec<(Item, Visit)> = Vec::with_capacity(items.len());
+        let mut unread: Vec<(usize, bool)> = Vec::new();
+        for item in items.into_iter().rev() {
+            let (address, level, _) = item.pointer;
+            let visit = match layout.locate(address) {
+                None => Visit::Outside,
+                Some((segment, index)) => {
+                    let new = self.pages.insert(segment, index);
+                    match core.pages.get(&address) {
+                        _ if !new && !self.verify => Visit::Again(None),
+                        Some(cached) if cached.page.level() != level => {
+                            Visit::Bad(format!("map page {address} is at another level than its parent says"))
+                        }
+                        Some(cached) if new => Visit::Page(cached.page.clone()),
+                        Some(cached) => Visit::Again(Some(cached.page.clone())),
+                        None => {
+                            unread.push((visits.len(), new));
+                            Visit::Again(None)
+                        }
+                    }
+                }
+            };
+            visits.push((item, visit));
+        }
+        let runs: Vec<_> = unread.iter().map(|(at, _)| (visits[*at].0.pointer.0, 1)).collect();
+        for ((at, new), block) in unread.into_iter().zip(read_many(&mut core.media, &runs)) {
+            let (item, visit) = &mut visits[at];
+            let (address, level, crc) = item.pointer;
+            *visit = match block.and_then(|block| Page::parse(&block, address, level, crc)) {
+                Ok(page) if new => Visit::Page(Rc::new(page)),
+                Ok(page) => Visit::Again(Some(Rc::new(page))),
+                Err(reason) => Visit::Bad(reason),
+            };
+        }
+        for (item, visit) in &visits {
+            if let Visit::Page(page) = visit
+                && page.level() > 0
+            {
+                self.stack.extend(children(item, page));
+            }
+        }
+        Some(visits)
+    }
+}
+
+/// The pointers in an interior page.
+pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = Item> + use<'a> {
+    let (level, object, first) = (page.level(), item.object, item.first);
+    let used = page.entries.iter().enumerate().filter(move |(_, entry)| level > 0 && !entry.is_empty());
+    used.map(move |(index, entry)| Item {
+        object,
+        first: first + index as u64 * entry_span(level),
+        pointer: (entry.address(), level - 1, entry.crc()),
+        says: Some(entry.mapped()),
+    })
+}
+
+/// The blocks in a leaf that are mapped.
+pub(crate) fn leaf_entries(page: &Page) -> impl Iterator<Item = &page::Entry> {
+    let leaf = page.level() == 0;
+    page.entries.iter().filter(move |entry| leaf && !entry.is_empty())
+}
+
+/// References to the blocks of a window of segments.
+pub(crate) struct Tally {
+    layout: Layout,
+    from: u32,
+    /// First segment that is not counted; becomes less when memory runs out.
+    to: u32,
+    /// Segments that fit the memory.
+    limit: usize,
+    counts: FxHashMap<u32, Box<[u16; N]>>,
+    held: BinaryHeap<u32>,
+}
+
+impl Tally {
+    /// Counts from segment `from` on, as far as `memory_bytes` reach.
+    pub fn new(layout: Layout, from: u32, memory_bytes: usize) -> Self {
+        Self {
+            layout,
+            from,
+            to: layout.segments(),
+            limit: (memory_bytes / SEGMENT_MEMORY).max(1),
+            counts: FxHashMap::default(),
+            held: BinaryHeap::new(),
+        }
+    }
+
+    /// Ends the window where the segments in use, by what the index says, would no longer fit.
+    pub fn expect(&mut self, in_use: impl Fn(u32) -> bool) {
+        if self.limit as u64 >= u64::from(self.to - self.from) {
+            return;
+        }
+        if let Some(end) = (self.from..self.to).filter(|segment| in_use(*segment)).nth(self.limit) {
+            self.to = end;
+        }
+    }
+
+    /// First segment that was not counted: where the next window begins.
+    pub fn end(&self) -> u32 {
+        self.to
+    }
+
+    /// Segments of the window.
+    pub fn window(&self) -> std::ops::Range<u32> {
+        self.from..self.to
+    }
+
+    /// Notes a reference. Returns how many there were before; `None` outside the window. `Err` outside the data area.
+    pub fn add(&mut self, address: u64) -> Result<Option<u16>, ()> {
+        let (segment, index) = self.layout.locate(address).ok_or(())?;
+        if segment < self.from || segment >= self.to {
+            return Ok(None);
+        }
+        if let Entry::Vacant(vacant) = self.counts.entry(segment) {
+            vacant.insert(Box::new([0; N]));
+            self.held.push(segment);
+            while self.counts.len() > self.limit {
+                let Some(last) = self.held.pop() else { break };
+                self.counts.remove(&last);
+                self.to = last;
+            }
+        }
+        let Some(counts) = self.counts.get_mut(&segment) else { return Ok(None) };
+        let before = counts[index];
+        counts[index] = before.saturating_add(1);
+        Ok(Some(before))
+    }
+
+    /// The references to the blocks of a segment; `None`: none at all.
+    pub fn counts(&self, segment: u32) -> Option<&[u16; N]> {
+        self.counts.get(&segment).map(|counts| &**counts)
+    }
+
+    /// Blocks that have references.
+    pub fn in_use(&self) -> u64 {
+        self.counts.values().map(|counts| counts.iter().filter(|count| **count > 0).count() as u64).sum()
+    }
+}
+
+/// Objects that are the pool's own: their blocks are metadata.
+pub(crate) fn is_own(object: u64) -> bool {
+    matches!(object, OBJECT_TABLE | DOCUMENTS | DROP_QUEUE)
+}
+
+impl<M: Media> Core<M> {
+    /// The roots of all trees: of objects by id, then of what is in the drop queue.
+    pub(crate) fn all_roots(&self) -> Vec<Item> {
+        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
+        ids.sort_unstable();
+        let objects = ids.into_iter().filter_map(|object| {
+            let pointer = self.root_of(object)?;
+            (pointer.0 != 0).then_some(Item { object, first: 0, pointer, says: None })
+        });
+        let drops = self.drops.iter().chain(&self.parked).map(|dropped| Item {
+            object: 0,
+            first: 0,
+            pointer: (dropped.address, dropped.level, dropped.crc),
+            says: None,
+        });
+        // The last is walked first.
+        let mut roots: Vec<Item> = objects.chain(drops).collect();
+        roots.reverse();
+        roots
+    }
+
+    /// Counts the references to the blocks of one window. Pages that cannot be read are handed to `bad`. Returns the pages, and how many blocks the
+    /// pool's own streams hold.
+    pub(crate) fn tally(
+        &mut self,
+        tally: &mut Tally,
+        bad: &mut dyn FnMut(&Item, String),
+    ) -> Result<(Pages, u64), PoolError> {
+        let mut walk = TreeWalk::new(self.all_roots(), false);
+        let mut own = 0;
+        while let Some(visits) = walk.next(self) {
+            for (item, visit) in &visits {
+                let outside = |address: u64| format!("block address {address} lies outside the data area");
+                match visit {
+                    Visit::Outside => bad(item, outside(item.pointer.0)),
+                    Visit::Bad(reason) => bad(item, reason.clone()),
+                    Visit::Page(page) => {
+                        for entry in leaf_entries(page) {
+                            own += u64::from(is_own(item.object));
+                            if tally.add(entry.address()).is_err() {
+                                bad(item, outside(entry.address()));
+                            }
+                        }
+                    }
+                    Visit::Again(_) => {}
+                }
+                // An address outside was told above.
+                let _ = tally.add(item.pointer.0);
+            }
+        }
+        Ok((walk.pages, own))
+    }
+}

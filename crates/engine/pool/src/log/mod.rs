@@ -1,0 +1,217 @@
+//! The log's state in memory: records gather in a pending frame, frames are closed and written, and become durable in order.
+
+pub(crate) mod frame;
+pub(crate) mod record;
+
+use crate::log::frame::{FRAME_HEADER_BYTES, FrameBuffer, FrameInfo, seal};
+use media::{BLOCK_BYTES, Buffer};
+use std::collections::VecDeque;
+
+/// Largest frame unless one operation needs more.
+const FRAME_BYTES: usize = 1 << 20;
+/// Frames with the medium at once.
+const IN_FLIGHT: usize = 4;
+
+struct Frame {
+    position: u64,
+    end_sequence: u64,
+    durable: bool,
+}
+
+/// The log.
+pub struct Log {
+    capacity: u64,
+    /// Position of the next frame.
+    head: u64,
+    /// Position that the last checkpoint replays from.
+    tail: u64,
+    next_sequence: u64,
+    durable_sequence: u64,
+    previous_crc: u64,
+    pending: FrameBuffer,
+    pending_records: u32,
+    closed: VecDeque<(u64, FrameBuffer, u32, u64)>,
+    in_flight: VecDeque<Frame>,
+    spare: Vec<Buffer>,
+}
+
+impl Log {
+    /// A log that continues at `head` with `next_sequence`, after a frame with CRC `previous_crc`.
+    pub fn new(capacity: u64, tail: u64, head: u64, next_sequence: u64, previous_crc: u64) -> Self {
+        Self {
+            capacity,
+            head,
+            tail,
+            next_sequence,
+            durable_sequence: next_sequence,
+            previous_crc,
+            pending: FrameBuffer::new(Buffer::default()),
+            pending_records: 0,
+            closed: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Where replay ended: the log goes on from there.
+    pub fn resume(&mut self, head: u64, next_sequence: u64, previous_crc: u64) {
+        self.head = head;
+        self.next_sequence = next_sequence;
+        self.durable_sequence = next_sequence;
+        self.previous_crc = previous_crc;
+    }
+
+    /// Number of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Every record below this is durable.
+    pub fn durable_sequence(&self) -> u64 {
+        self.durable_sequence
+    }
+
+    /// Position, next sequence number and CRC where replay of a checkpoint taken now starts. The pending frame must be closed.
+    pub fn replay_point(&self) -> (u64, u64, u64) {
+        (self.head, self.next_sequence, self.previous_crc)
+    }
+
+    /// Bytes between tail and head, frames not yet written included.
+    pub fn used(&self) -> u64 {
+        self.head - self.tail + self.pending.len().next_multiple_of(BLOCK_BYTES) as u64
+    }
+
+    /// True when so much of the ring is in use that it is time for a checkpoint: five eighths. The more records one checkpoint is for, the fewer
+    /// map pages are written for each; the rest is what hosts go on with meanwhile.
+    pub fn calls_for_checkpoint(&self) -> bool {
+        self.used() > self.capacity / 8 * 5
+    }
+
+    /// True when an operation with records of `bytes` bytes fits. Part of the ring is always kept back for the end of the lap.
+    #[inline]
+    pub fn fits(&self, bytes: usize) -> bool {
+        let frame = (bytes + self.pending.len() + FRAME_HEADER_BYTES).next_multiple_of(BLOCK_BYTES) as u64;
+        let skip = frame.max(self.frame_limit() as u64 + BLOCK_BYTES as u64);
+        self.head - self.tail + frame + skip + 2 * BLOCK_BYTES as u64 <= self.capacity
+    }
+
+    /// True when an operation with records of `bytes` bytes can ever fit.
+    pub fn could_fit(&self, bytes: usize) -> bool {
+        let frame = (bytes + 2 * FRAME_HEADER_BYTES).next_multiple_of(BLOCK_BYTES) as u64;
+        frame * 2 + self.frame_limit() as u64 + 4 * BLOCK_BYTES as u64 <= self.capacity
+    }
+
+    #[inline]
+    fn frame_limit(&self) -> usize {
+        FRAME_BYTES.min((self.capacity / 16) as usize)
+    }
+
+    /// Appends a record; `encode` writes it. Returns its sequence number.
+    pub fn append(&mut self, encode: impl FnOnce(&mut FrameBuffer)) -> u64 {
+        encode(&mut self.pending);
+        self.pending_records += 1;
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        sequence
+    }
+
+    /// True when a frame could be written now.
+    pub fn has_work(&self) -> bool {
+        (!self.closed.is_empty() || self.pending_records > 0) && self.in_flight.len() < IN_FLIGHT
+    }
+
+    /// Closes the pending frame, if it has records: it gets its position.
+    pub fn close(&mut self) {
+        if self.pending_records == 0 {
+            return;
+        }
+        let next = FrameBuffer::new(self.spare.pop().unwrap_or_default());
+        let bytes = std::mem::replace(&mut self.pending, next);
+        let records = std::mem::take(&mut self.pending_records);
+        let size = bytes.len().next_multiple_of(BLOCK_BYTES) as u64;
+        if self.head % self.capacity + size > self.capacity {
+            self.head = self.head.next_multiple_of(self.capacity);
+        }
+        self.closed.push_back((self.head, bytes, records, self.next_sequence));
+        self.head += size;
+        // The CRC of a closed frame is needed by the next one, so it is sealed when written, in order.
+    }
+
+    /// Closes and seals the next frame to write, if the medium has room for it. Returns its position, offset in the ring and content.
+    pub fn next_frame(&mut self, uuid: &[u8; 16], incarnation: u64, epoch: u64) -> Option<(u64, u64, Buffer)> {
+        if self.in_flight.len() >= IN_FLIGHT {
+            return None;
+        }
+        if self.closed.is_empty() {
+            // Group commit: while a frame is on its way, records gather until it is done or the frame is full.
+            let full = self.pending.len() >= self.frame_limit();
+            if self.pending_records == 0 || (!self.in_flight.is_empty() && !full) {
+                return None;
+            }
+            self.close();
+        }
+        let (position, mut bytes, records, end_sequence) = self.closed.pop_front()?;
+        let info = FrameInfo {
+            incarnation,
+            position,
+            first_sequence: end_sequence - u64::from(records),
+            durable_sequence: self.durable_sequence,
+            previous_crc: self.previous_crc,
+            bytes: bytes.len() as u32,
+            records,
+            epoch,
+        };
+        self.previous_crc = seal(&mut bytes, uuid, &info);
+        self.in_flight.push_back(Frame { position, end_sequence, durable: false });
+        Some((position, position % self.capacity, bytes.into_buffer()))
+    }
+
+    /// Closes the pending frame and seals all closed ones, so that the replay point is exact. Returns frames to write.
+    pub fn seal_all(&mut self, uuid: &[u8; 16], incarnation: u64, epoch: u64) -> Vec<(u64, u64, Buffer)> {
+        self.close();
+        let mut frames = Vec::new();
+        while !self.closed.is_empty() {
+            let room = self.in_flight.len();
+            // A checkpoint may exceed the usual number in flight by the frames it closes.
+            match self.seal_next(uuid, incarnation, epoch) {
+                Some(frame) => frames.push(frame),
+                None => break,
+            }
+            debug_assert!(self.in_flight.len() > room);
+        }
+        frames
+    }
+
+    fn seal_next(&mut self, uuid: &[u8; 16], incarnation: u64, epoch: u64) -> Option<(u64, u64, Buffer)> {
+        let hidden = std::mem::take(&mut self.in_flight);
+        let frame = self.next_frame(uuid, incarnation, epoch);
+        let new = std::mem::replace(&mut self.in_flight, hidden);
+        self.in_flight.extend(new);
+        frame
+    }
+
+    /// The frame at `position` is durable.
+    pub fn frame_durable(&mut self, position: u64) {
+        if let Some(frame) = self.in_flight.iter_mut().find(|f| f.position == position) {
+            frame.durable = true;
+        }
+        while let Some(frame) = self.in_flight.front().filter(|f| f.durable) {
+            self.durable_sequence = frame.end_sequence;
+            self.in_flight.pop_front();
+        }
+    }
+
+    /// Takes a written frame's buffer back for reuse.
+    pub fn recycle(&mut self, buffer: Buffer) {
+        if self.spare.len() < IN_FLIGHT && buffer.len() <= FRAME_BYTES + 2 * BLOCK_BYTES {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// A checkpoint no longer needs what lies before `position`.
+    pub fn truncate(&mut self, position: u64) {
+        self.tail = position;
+        // During replay the head is where replay began; it moves to the end of the log with `resume`.
+        self.head = self.head.max(position);
+    }
+}

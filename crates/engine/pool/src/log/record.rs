@@ -1,0 +1,409 @@
+//! Records of the log: one change of the map or the catalog each. Several records of one operation always share a frame, which makes
+//! the operation atomic. Little-endian; sizes in bytes:
+//!
+//! ```text
+//! 0 kind (1) | 1 flags (1) | 2 zero (2) | 4 length of the record (4) | 8 object (8) | by kind:
+//! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32} | data of mapped blocks if flags bit 0
+//! zero     16 first block (8) | 24 count (8)
+//! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
+//! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
+//! ```
+
+use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use crate::log::frame::FrameBuffer;
+use bytes::Bytes;
+use media::BLOCK_BYTES;
+
+const WRITE: u8 = 1;
+const ZERO: u8 = 2;
+const CLONE: u8 = 3;
+const CATALOG: u8 = 4;
+const INLINE: u8 = 1;
+const NEW: u64 = 1 << 63;
+/// In place of the percentage of a reservation.
+const NO_RESERVATION: u8 = 0xff;
+
+/// One block of a write record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockWrite {
+    /// Where the block lives; 0 when the content is all zeros and the mapping is removed.
+    pub address: u64,
+    /// CRC-32C of the content.
+    pub crc: u32,
+    /// True when the block was allocated by this write.
+    pub new: bool,
+}
+
+/// A decoded record. Borrows the frame.
+#[derive(Debug)]
+pub enum Record<'a> {
+    /// Blocks written.
+    Write {
+        /// Object.
+        object: u64,
+        /// First 4 KiB block of the object.
+        first: u64,
+        /// The blocks, in order.
+        blocks: Vec<BlockWrite>,
+        /// Content of the blocks with an address, in order, when the record carries its data.
+        data: Option<&'a [u8]>,
+    },
+    /// Blocks deallocated.
+    Zero {
+        /// Object.
+        object: u64,
+        /// First block.
+        first: u64,
+        /// Number of blocks.
+        count: u64,
+    },
+    /// Blocks shared.
+    Clone {
+        /// Source object.
+        source: u64,
+        /// First block of the source.
+        source_first: u64,
+        /// Destination object.
+        destination: u64,
+        /// First block of the destination.
+        destination_first: u64,
+        /// Number of blocks.
+        count: u64,
+    },
+    /// Catalog changes, and what objects share and need at most afterwards: object, blocks, pages.
+    Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
+}
+
+fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: u64) -> usize {
+    let at = out.len();
+    out.extend_from_slice(&[kind, flags, 0, 0, 0, 0, 0, 0]);
+    out.extend_from_slice(&object.to_le_bytes());
+    at
+}
+
+fn end(out: &mut [u8], at: usize) {
+    let length = (out.len() - at) as u32;
+    out[at + 4..at + 8].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Appends a write record that carries the content of its blocks: `data` yields it for each block that has an address.
+pub fn encode_write<'a>(
+    out: &mut FrameBuffer,
+    object: u64,
+    first: u64,
+    blocks: &[BlockWrite],
+    data: impl Iterator<Item = &'a [u8; BLOCK_BYTES]>,
+) {
+    let at = begin_write(out, INLINE, object, first, blocks);
+    for block in data {
+        out.extend_from_slice(block);
+    }
+    end(out, at);
+}
+
+/// Appends a write record for content that is at its place already.
+pub fn encode_placed(out: &mut FrameBuffer, object: u64, first: u64, blocks: &[BlockWrite]) {
+    let at = begin_write(out, 0, object, first, blocks);
+    end(out, at);
+}
+
+fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
+    // In one piece: this is the record of every small write.
+    let at = out.len();
+    let mut header = [0; 32];
+    header[..2].copy_from_slice(&[WRITE, flags]);
+    header[8..16].copy_from_slice(&object.to_le_bytes());
+    header[16..24].copy_from_slice(&first.to_le_bytes());
+    header[24..28].copy_from_slice(&(blocks.len() as u32).to_le_bytes());
+    out.extend_from_slice(&header);
+    for block in blocks {
+        let mut entry = [0; 12];
+        entry[..8].copy_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
+        entry[8..].copy_from_slice(&block.crc.to_le_bytes());
+        out.extend_from_slice(&entry);
+    }
+    at
+}
+
+/// Appends a zero record.
+pub fn encode_zero(out: &mut FrameBuffer, object: u64, first: u64, count: u64) {
+    let at = begin(out, ZERO, 0, object);
+    out.extend_from_slice(&first.to_le_bytes());
+    out.extend_from_slice(&count.to_le_bytes());
+    end(out, at);
+}
+
+/// Appends a clone record.
+pub fn encode_clone(
+    out: &mut FrameBuffer,
+    source: u64,
+    source_first: u64,
+    destination: u64,
+    destination_first: u64,
+    count: u64,
+) {
+    let at = begin(out, CLONE, 0, source);
+    for value in [source_first, destination, destination_first, count] {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+    end(out, at);
+}
+
+/// Bytes that `encode_catalog` needs at most.
+pub fn catalog_bytes(changes: &[CatalogChange]) -> usize {
+    24 + changes
+        .iter()
+        .map(|c| match c {
+            CatalogChange::PutDocument { key, value } => 9 + key.len() + value.len(),
+            CatalogChange::DeleteDocument { key } => 9 + key.len(),
+            // With the count of shared blocks that a reservation comes with.
+            _ => 40,
+        })
+        .sum::<usize>()
+}
+
+/// Bytes of a catalog record without changes for `objects` counts of shared blocks.
+pub fn shared_bytes(objects: usize) -> usize {
+    24 + objects * 24
+}
+
+/// Appends a catalog record.
+pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
+    let at = begin(out, CATALOG, 0, 0);
+    out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
+    let text = |out: &mut FrameBuffer, bytes: &[u8]| {
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+    };
+    for change in changes {
+        match change {
+            CatalogChange::CreateVolume { id, size_bytes } => {
+                out.push(1);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
+            CatalogChange::CreateCapture { id, size_bytes } => {
+                out.push(11);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
+            CatalogChange::CloneObject { source, id, kind } => {
+                out.push(2);
+                out.extend_from_slice(&source.0.to_le_bytes());
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push(matches!(kind, ObjectKind::Snapshot).into());
+            }
+            CatalogChange::DeleteObject { id } => {
+                out.push(3);
+                out.extend_from_slice(&id.0.to_le_bytes());
+            }
+            CatalogChange::Resize { id, size_bytes } => {
+                out.push(4);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&size_bytes.to_le_bytes());
+            }
+            CatalogChange::SetWriteCache { id, enabled } => {
+                out.push(5);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push((*enabled).into());
+            }
+            CatalogChange::PutDocument { key, value } => {
+                out.push(6);
+                text(out, key.as_bytes());
+                text(out, value);
+            }
+            CatalogChange::DeleteDocument { key } => {
+                out.push(7);
+                text(out, key.as_bytes());
+            }
+            CatalogChange::SetReservation { id, reservation } => {
+                out.push(8);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push(reservation.map_or(NO_RESERVATION, |reservation| reservation.overwrite_percent));
+            }
+            CatalogChange::SetZeroDetection { id, enabled } => {
+                out.push(9);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.push((*enabled).into());
+            }
+            CatalogChange::Rollback { id, source } => {
+                out.push(10);
+                out.extend_from_slice(&id.0.to_le_bytes());
+                out.extend_from_slice(&source.0.to_le_bytes());
+            }
+        }
+    }
+    out.extend_from_slice(&(shared.len() as u32).to_le_bytes());
+    for (object, blocks, pages) in shared {
+        for value in [object, blocks, pages] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+    end(out, at);
+}
+
+/// A bounded cursor over bytes from the disk.
+pub struct Cursor<'a>(pub &'a [u8]);
+
+impl<'a> Cursor<'a> {
+    /// The next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(n)?;
+        self.0 = tail;
+        Some(head)
+    }
+    /// One byte.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+    /// A little-endian 32-bit number.
+    pub fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+    /// A little-endian 64-bit number.
+    pub fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+    /// A string with a 32-bit length before it.
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let n = self.u32()? as usize;
+        self.take(n)
+    }
+}
+
+/// Decodes the record at the start of `bytes`; returns it and the bytes after it. `None` when it is malformed.
+pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
+    let length = u32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?) as usize;
+    let (record, rest) = bytes.split_at_checked(length)?;
+    let mut cursor = Cursor(record);
+    let kind = cursor.u8()?;
+    let flags = cursor.u8()?;
+    cursor.take(6)?;
+    let object = cursor.u64()?;
+    let record = match kind {
+        WRITE => {
+            let first = cursor.u64()?;
+            let count = cursor.u32()? as usize;
+            cursor.take(4)?;
+            if count > cursor.0.len() / 12 {
+                return None;
+            }
+            let mut blocks = Vec::with_capacity(count);
+            for _ in 0..count {
+                let word = cursor.u64()?;
+                blocks.push(BlockWrite { address: word & !NEW, crc: cursor.u32()?, new: word & NEW != 0 });
+            }
+            let mapped = blocks.iter().filter(|b| b.address != 0).count();
+            let data = if flags & INLINE != 0 { Some(cursor.take(mapped * BLOCK_BYTES)?) } else { None };
+            Record::Write { object, first, blocks, data }
+        }
+        ZERO => Record::Zero { object, first: cursor.u64()?, count: cursor.u64()? },
+        CLONE => Record::Clone {
+            source: object,
+            source_first: cursor.u64()?,
+            destination: cursor.u64()?,
+            destination_first: cursor.u64()?,
+            count: cursor.u64()?,
+        },
+        CATALOG => {
+            let count = cursor.u32()?;
+            let mut changes = Vec::new();
+            for _ in 0..count {
+                changes.push(decode_change(&mut cursor)?);
+            }
+            // Format version 1 ends here.
+            let mut shared = Vec::new();
+            for _ in 0..if cursor.0.is_empty() { 0 } else { cursor.u32()? } {
+                shared.push((cursor.u64()?, cursor.u64()?, cursor.u64()?));
+            }
+            Record::Catalog(changes, shared)
+        }
+        _ => return None,
+    };
+    Some((record, rest))
+}
+
+fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
+    let text = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
+    Some(match cursor.u8()? {
+        1 => CatalogChange::CreateVolume { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        2 => CatalogChange::CloneObject {
+            source: ObjectId(cursor.u64()?),
+            id: ObjectId(cursor.u64()?),
+            kind: if cursor.u8()? == 1 { ObjectKind::Snapshot } else { ObjectKind::Volume },
+        },
+        3 => CatalogChange::DeleteObject { id: ObjectId(cursor.u64()?) },
+        4 => CatalogChange::Resize { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        5 => CatalogChange::SetWriteCache { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
+        6 => CatalogChange::PutDocument { key: text(cursor.bytes()?)?, value: Bytes::copy_from_slice(cursor.bytes()?) },
+        7 => CatalogChange::DeleteDocument { key: text(cursor.bytes()?)? },
+        8 => CatalogChange::SetReservation {
+            id: ObjectId(cursor.u64()?),
+            reservation: match cursor.u8()? {
+                overwrite_percent @ 0..=100 => Some(Reservation { overwrite_percent }),
+                NO_RESERVATION => None,
+                _ => return None,
+            },
+        },
+        9 => CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
+        10 => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
+        11 => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::frame::FRAME_HEADER_BYTES;
+
+    #[test]
+    fn records_survive_the_round_trip() {
+        let block = [5u8; BLOCK_BYTES];
+        let mut frame = FrameBuffer::new(media::Buffer::default());
+        let out = &mut frame;
+        let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
+        encode_write(out, 3, 4, &blocks, [&block].into_iter());
+        encode_zero(out, 3, 1, 2);
+        encode_clone(out, 1, 2, 3, 4, 5);
+        let changes = vec![
+            CatalogChange::CreateVolume { id: ObjectId(1), size_bytes: 512 },
+            CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
+            CatalogChange::PutDocument { key: "k".into(), value: Bytes::from_static(b"v") },
+            CatalogChange::DeleteDocument { key: "k".into() },
+            CatalogChange::SetReservation {
+                id: ObjectId(1),
+                reservation: Some(Reservation { overwrite_percent: 100 }),
+            },
+            CatalogChange::SetReservation { id: ObjectId(1), reservation: None },
+            CatalogChange::SetZeroDetection { id: ObjectId(1), enabled: false },
+            CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
+            CatalogChange::CreateCapture { id: ObjectId(3), size_bytes: 1024 },
+        ];
+        let before = out.len();
+        encode_catalog(out, &changes, &[(1, 7, 8)]);
+        assert!(out.len() - before <= catalog_bytes(&changes));
+        let records = &out[FRAME_HEADER_BYTES..];
+        let mut rest = records;
+        let mut seen = 0;
+        while !rest.is_empty() {
+            let Some((record, after)) = decode(rest) else { panic!("record {seen}") };
+            match (seen, record) {
+                (0, Record::Write { object: 3, first: 4, blocks: b, data: Some(d) }) => {
+                    assert_eq!(b, blocks);
+                    assert_eq!(d, block);
+                }
+                (1, Record::Zero { object: 3, first: 1, count: 2 }) => {}
+                (2, Record::Clone { source: 1, source_first: 2, destination: 3, destination_first: 4, count: 5 }) => {}
+                (3, Record::Catalog(c, shared)) => assert_eq!((c, shared), (changes.clone(), vec![(1, 7, 8)])),
+                (_, other) => panic!("{other:?}"),
+            }
+            rest = after;
+            seen += 1;
+        }
+        assert_eq!(seen, 4);
+        for cut in 0..records.len() {
+            let _ = decode(&records[..cut]);
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! The map: path-copied radix trees whose sub-trees are shared.
+//!
+//! A page that more than one parent points to is never changed. [`Core::own_path`] makes a path exclusively owned and part of the current
+//! epoch: empty pointers get fresh pages, shared pages are copied (their children gain a reference), clean pages move to a new address.
+//! Counts propagate lazily: a page's count is the number of parents that point to it, not of objects that reach it.
+
+use crate::catalog::object::Dropped;
+use crate::core::{Cached, Core};
+use crate::map::page::{Entry, FANOUT, Page, entry_span, page_span};
+use crate::space::Stream;
+use media::Media;
+use std::rc::Rc;
+
+/// A pointer to a page: address, level, CRC.
+pub(crate) type Pointer = (u64, u8, u32);
+
+/// Index of `block`'s entry in a page at `level`.
+#[inline]
+pub(crate) fn index_in(block: u64, level: u8) -> usize {
+    ((block >> (8 * u32::from(level))) & 0xff) as usize
+}
+
+/// Owned paths that are remembered at most.
+const OWNED: usize = 16_384;
+
+/// An exclusively owned path from an object's root to a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Path {
+    pub object: u64,
+    /// Page addresses; index is the level.
+    pub pages: [u64; 4],
+    pub root_level: u8,
+    pub level: u8,
+    pub block: u64,
+}
+
+impl Path {
+    /// Address of the page at the end of the path.
+    pub fn page(&self) -> u64 {
+        self.pages[usize::from(self.level)]
+    }
+}
+
+impl<M: Media> Core<M> {
+    pub(crate) fn insert_page(&mut self, address: u64, page: Rc<Page>) {
+        self.page_clock.push_back(address);
+        self.pages.insert(address, Cached { page, referenced: true });
+    }
+
+    /// A page if it is in memory; otherwise notes it in `need`.
+    #[inline]
+    pub(crate) fn page(&mut self, (address, level, crc): Pointer) -> Option<Rc<Page>> {
+        match self.pages.get_mut(&address) {
+            Some(cached) => {
+                cached.referenced = true;
+                if cached.page.level() != level {
+                    self.need.damaged =
+                        Some(format!("page {address} is at level {}, not {level}", cached.page.level()));
+                    return None;
+                }
+                Some(cached.page.clone())
+            }
+            None => {
+                self.need.pages.push((address, level, crc));
+                None
+            }
+        }
+    }
+
+    /// Notes the segment of `address` in `need` when its counts are not in memory.
+    #[inline]
+    pub(crate) fn need_counts(&mut self, address: u64) {
+        match self.space.missing(address) {
+            Ok(None) => {}
+            Ok(Some(segment)) => self.need.segments.push(segment),
+            Err(reason) => self.need.damaged = Some(reason),
+        }
+    }
+
+    /// As `need_counts` for what each entry names. Neighbours mostly lie in one segment, which is asked for once.
+    pub(crate) fn need_counts_of(&mut self, entries: &[Entry]) {
+        let mut known = 0..0;
+        for address in entries.iter().map(Entry::address) {
+            if address != 0 && !known.contains(&address) {
+                self.need_counts(address);
+                known = self.space.layout().neighbours(address);
+            }
+        }
+    }
+
+    pub(crate) fn root_of(&self, object: u64) -> Option<Pointer> {
+        let o = self.objects.get(&object)?;
+        Some((o.root, o.level, o.root_crc))
+    }
+
+    /// The entry that maps `block` of the object. Notes missing pages in `need` and returns `None` then.
+    #[inline]
+    pub(crate) fn lookup(&mut self, object: u64, block: u64) -> Option<Entry> {
+        let (mut address, mut level, mut crc) = self.root_of(object)?;
+        loop {
+            if address == 0 {
+                return Some(Entry::EMPTY);
+            }
+            let Some(cached) = self.pages.get_mut(&address) else {
+                self.need.pages.push((address, level, crc));
+                return None;
+            };
+            cached.referenced = true;
+            let entry = cached.page.entries[index_in(block, level)];
+            if level == 0 {
+                return Some(entry);
+            }
+            address = entry.address();
+            crc = entry.crc();
+            level -= 1;
+        }
+    }
+
+    /// The pointer at `level` (0: a leaf) that spans `block`; address 0 when nothing is mapped there. The object's root may be lower than
+    /// asked for, which is an error of the caller.
+    pub(crate) fn pointer(&mut self, object: u64, block: u64, level: u8) -> Option<(Pointer, u64)> {
+        let (mut address, mut at, mut crc) = self.root_of(object)?;
+        let mut mapped = self.objects.get(&object)?.mapped;
+        while at > level && address != 0 {
+            let page = self.page((address, at, crc))?;
+            let entry = page.entries[index_in(block, at)];
+            address = entry.address();
+            crc = entry.crc();
+            mapped = entry.mapped();
+            at -= 1;
+        }
+        Some(((address, level, crc), if address == 0 { 0 } else { mapped }))
+    }
+
+    /// Plans to own the path to the page at `level` that spans `block`, and to replace `entries` of it: notes what is missing and counts
+    /// allocations. With `worst`, plans as if every page were shared. Returns how many of the entries would need a new block for new
+    /// content, or `None` when something is missing.
+    pub(crate) fn plan_path(
+        &mut self,
+        object: u64,
+        block: u64,
+        level: u8,
+        entries: std::ops::Range<usize>,
+        worst: bool,
+    ) -> Option<usize> {
+        if level == 0
+            && !worst
+            && let Some(path) = self.owned.get(&(object, block / FANOUT as u64))
+        {
+            return self.plan_owned(path.page(), entries);
+        }
+        let mut pointer = self.root_of(object)?;
+        let mut shared = worst;
+        loop {
+            let (address, at, _) = pointer;
+            if address == 0 {
+                self.need.allocations += u64::from(at - level) + 1;
+                self.need.fresh += entries.len() as u64;
+                return Some(entries.len());
+            }
+            let page = self.page(pointer)?;
+            let pages_missing = self.need.segments.len();
+            self.need_counts(address);
+            if self.need.segments.len() > pages_missing {
+                // Not knowing the count, plan for the worst.
+                shared = true;
+            } else {
+                shared |= self.space.count(address).is_none_or(|c| c > 1);
+            }
+            if shared {
+                self.need_counts_of(&page.entries);
+            }
+            if shared || page.epoch() < self.epoch {
+                let this = (object, block / page_span(at));
+                let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
+                if !self.need.once || counted != this {
+                    self.need.allocations += 1;
+                    self.need.passing += u64::from(!shared);
+                }
+            }
+            if at == level {
+                let mut new = entries.len();
+                if level == 0 {
+                    for entry in &page.entries[entries] {
+                        if !entry.is_empty() {
+                            self.need_counts(entry.address());
+                            new -= usize::from(!shared && self.space.count(entry.address()) == Some(1));
+                        } else {
+                            self.need.fresh += 1;
+                        }
+                    }
+                }
+                return Some(new);
+            }
+            let entry = page.entries[index_in(block, at)];
+            pointer = (entry.address(), at - 1, entry.crc());
+        }
+    }
+
+    /// The leaf that maps `block` of the object, if its whole path is owned by this epoch.
+    pub(crate) fn owned_leaf(&self, object: u64, block: u64) -> Option<u64> {
+        Some(self.owned.get(&(object, block / FANOUT as u64))?.page())
+    }
+
+    /// As `plan_path`, for a leaf that is owned: only the counts of the old blocks matter.
+    fn plan_owned(&mut self, leaf: u64, entries: std::ops::Range<usize>) -> Option<usize> {
+        let mut new = entries.len();
+        for entry in &self.pages.get(&leaf)?.page.entries[entries] {
+            if entry.is_empty() {
+                self.need.fresh += 1;
+                continue;
+            }
+            match self.space.missing(entry.address()) {
+                Ok(None) => new -= usize::from(self.space.count(entry.address()) == Some(1)),
+                Ok(Some(segment)) => self.need.segments.push(segment),
+                Err(reason) => self.need.damaged = Some(reason),
+            }
+        }
+        Some(new)
+    }
+
+    /// Counts blocks of map pages and catalog that came and went. The count of a damaged disk may be anything.
+    pub(crate) fn count_metadata(&mut self, more: u64, less: u64) {
+        self.metadata_blocks = self.metadata_blocks.saturating_add(more).saturating_sub(less);
+    }
+
+    fn allocate_page(&mut self) -> Option<u64> {
+        let address = self.space.allocate(Stream::Metadata)?;
+        self.space.increment(address)?;
+        self.count_metadata(1, 0);
+        Some(address)
+    }
+
+    /// Makes the page behind `address` exclusively owned and part of this epoch; returns where it now is. The plan must have been complete.
+    fn own(&mut self, object: u64, address: u64, level: u8) -> Option<u64> {
+        if address == 0 {
+            let new = self.allocate_page()?;
+            self.insert_page(new, Rc::new(Page::empty(level, self.epoch, new, object)));
+            self.dirty_pages.push((level, new));
+            self.page_given(object)?;
+            return Some(new);
+        }
+        let count = self.space.count(address)?;
+        if count > 1 {
+            let mut page = (*self.pages.get(&address)?.page).clone();
+            let new = self.allocate_page()?;
+            for entry in &page.entries {
+                if !entry.is_empty() {
+                    self.space.increment(entry.address())?;
+                }
+            }
+            self.space.decrement(address)?;
+            page.place(self.epoch, new);
+            self.insert_page(new, Rc::new(page));
+            self.dirty_pages.push((level, new));
+            self.page_given(object)?;
+            return Some(new);
+        }
+        if self.pages.get(&address)?.page.epoch() < self.epoch {
+            let new = self.allocate_page()?;
+            let mut page = self.pages.remove(&address)?.page;
+            Rc::make_mut(&mut page).place(self.epoch, new);
+            self.space.decrement(address)?;
+            self.count_metadata(0, 1);
+            self.insert_page(new, page);
+            self.dirty_pages.push((level, new));
+            return Some(new);
+        }
+        Some(address)
+    }
+
+    /// The page at `address`, to change. It must be owned.
+    pub(crate) fn page_mut(&mut self, address: u64) -> Option<&mut Page> {
+        Some(Rc::make_mut(&mut self.pages.get_mut(&address)?.page))
+    }
+
+    /// Owns the path from the object's root to the page at `level` that spans `block`. `None` is a broken plan, after which the pool must stop.
+    pub(crate) fn own_path(&mut self, object: u64, block: u64, level: u8) -> Option<Path> {
+        let leaf = (object, block / FANOUT as u64);
+        if level == 0
+            && let Some(path) = self.owned.get(&leaf)
+        {
+            return Some(*path);
+        }
+        let (root, root_level, _) = self.root_of(object)?;
+        let mut path = Path { object, pages: [0; 4], root_level, level, block };
+        let mut address = self.own(object, root, root_level)?;
+        self.objects.get_mut(&object)?.root = address;
+        path.pages[usize::from(root_level)] = address;
+        let mut at = root_level;
+        while at > level {
+            let index = index_in(block, at);
+            let entry = self.pages.get(&address)?.page.entries[index];
+            let child = self.own(object, entry.address(), at - 1)?;
+            if child != entry.address() {
+                // A fresh page has nothing mapped yet; `finish_path` sets the right number before anybody can look.
+                let mapped = entry.mapped().max(1);
+                self.page_mut(address)?.entries[index] = Entry::child(child, mapped, 0);
+            }
+            address = child;
+            at -= 1;
+            path.pages[usize::from(at)] = address;
+        }
+        if level == 0 {
+            if self.owned.len() >= OWNED {
+                self.owned.clear();
+            }
+            self.owned.insert(leaf, path);
+        }
+        Some(path)
+    }
+
+    /// Ends a change: `delta` more blocks are mapped below the path's page. Pages left without any are given back.
+    pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
+        let object = self.objects.get_mut(&path.object)?;
+        if object.tracked {
+            self.promises.remove(object);
+        }
+        if delta < 0 {
+            object.unmap(delta.unsigned_abs());
+        }
+        object.mapped = object.mapped.checked_add_signed(delta)?;
+        if object.tracked {
+            object.shared = object.shared.min(object.mapped);
+            self.promises.add(object);
+        }
+        self.dirty_objects.insert(path.object);
+        if delta < 0 && !self.recounts.is_empty() {
+            self.note_more_shared(path.object, delta.unsigned_abs(), 0);
+        }
+        if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
+            return Some(());
+        }
+        for at in path.level..=path.root_level {
+            let address = path.pages[usize::from(at)];
+            let page = self.page_mut(address)?;
+            // More than the page spans: its count contradicted its entries when it was read.
+            let mapped = page.mapped().checked_add_signed(delta).filter(|mapped| *mapped <= page_span(at))?;
+            page.set_mapped(mapped);
+            let entry = if mapped == 0 {
+                self.space.decrement(address)?;
+                self.count_metadata(0, 1);
+                self.pages.remove(&address);
+                self.owned.clear();
+                self.more_shared(path.object, 0, 1)?;
+                Entry::EMPTY
+            } else if at < path.root_level {
+                Entry::child(address, mapped, 0)
+            } else {
+                continue;
+            };
+            if at == path.root_level {
+                self.objects.get_mut(&path.object)?.root = 0;
+            } else {
+                let parent = path.pages[usize::from(at) + 1];
+                self.page_mut(parent)?.entries[index_in(path.block, at + 1)] = entry;
+            }
+        }
+        Some(())
+    }
+
+    /// Removes a reference to a data block; its content in memory goes with the last one. Returns how many references are left.
+    pub(crate) fn release_block(&mut self, address: u64) -> Option<u16> {
+        let left = self.space.decrement(address)?;
+        if left == 0 {
+            let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
+            self.blocks.free(address, frozen_at);
+        }
+        Some(left)
+    }
+
+    /// Detaches the sub-tree behind `pointer`, below which `mapped` blocks are mapped; its references are given back in the background.
+    pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer, mapped: u64) {
+        if address != 0 {
+            self.owned.clear();
+            self.droppable_blocks += mapped;
+            self.drops.push(Dropped { address, level, crc, mapped });
+            self.drops_changed = true;
+        }
+    }
+
+    /// Splits a run of blocks of an object into the largest aligned pieces: calls `f` with the level of the page whose entries are
+    /// replaced, the first block, and the number of entries. Pieces of one call lie in one page.
+    pub(crate) fn pieces(root_level: u8, first: u64, count: u64, phase: u64, mut f: impl FnMut(u8, u64, usize)) {
+        let mut at = first;
+        let end = first + count;
+        while at < end {
+            // The highest level at which an entry starts here (also in the other object of a clone, `phase` blocks away) and fits.
+            let mut level = 0;
+            while level < root_level
+                && at.is_multiple_of(entry_span(level + 1))
+                && at.wrapping_add(phase).is_multiple_of(entry_span(level + 1))
+                && end - at >= entry_span(level + 1)
+                && level < 2
+            {
+                level += 1;
+            }
+            let span = entry_span(level);
+            let page_end = (at / page_span(level) + 1) * page_span(level);
+            // Stop where a higher level could take over.
+            let mut stop = end.min(page_end);
+            if level < root_level && level < 2 {
+                let next = (at / entry_span(level + 1) + 1) * entry_span(level + 1);
+                stop = stop.min(next);
+            }
+            let entries = ((stop - at) / span).clamp(1, FANOUT as u64);
+            f(level, at, entries as usize);
+            at += entries * span;
+        }
+    }
+
+    /// Drops clean map pages from memory until at most `limit` remain.
+    pub(crate) fn evict_pages(&mut self, limit: usize) {
+        let mut chances = self.page_clock.len() * 2;
+        while self.pages.len() > limit && chances > 0 {
+            chances -= 1;
+            let Some(address) = self.page_clock.pop_front() else { return };
+            let Some(cached) = self.pages.get_mut(&address) else { continue };
+            if cached.referenced || cached.page.epoch() > self.committed_epoch {
+                cached.referenced = false;
+                self.page_clock.push_back(address);
+            } else {
+                self.pages.remove(&address);
+            }
+        }
+        if self.page_clock.len() > 2 * self.pages.len() + 4096 {
+            let pages = &self.pages;
+            let mut seen = rustc_hash::FxHashSet::default();
+            self.page_clock.retain(|a| pages.contains_key(a) && seen.insert(*a));
+        }
+    }
+
+    /// Plans to replace all entries of the pieces of a run. Returns false when something is missing.
+    pub(crate) fn plan_pieces(&mut self, object: u64, first: u64, count: u64) -> bool {
+        self.plan_pieces_as(object, first, count, false)
+    }
+
+    /// As `plan_pieces`; with `shared` as if every page were shared.
+    pub(crate) fn plan_pieces_as(&mut self, object: u64, first: u64, count: u64, shared: bool) -> bool {
+        let Some((_, root_level, _)) = self.root_of(object) else { return false };
+        let mut pieces = Vec::new();
+        Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
+        let mut complete = true;
+        self.need.once = true;
+        for (level, at, entries) in pieces {
+            match self.pointer(object, at, level) {
+                None => complete = false,
+                Some(((0, _, _), _)) => {}
+                Some(_) => {
+                    let from = index_in(at, level);
+                    complete &= self.plan_path(object, at, level, from..from + entries, shared).is_some();
+                }
+            }
+        }
+        self.need.once = false;
+        complete
+    }
+
+    /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` when something is missing.
+    pub(crate) fn plan_blocks(&mut self, object: u64, first: u64, count: u64) -> Option<u64> {
+        let mut at = first;
+        let mut new = 0;
+        let mut complete = true;
+        while at < first + count {
+            let index = index_in(at, 0);
+            let n = (256 - index).min((first + count - at) as usize);
+            match self.plan_path(object, at, 0, index..index + n, false) {
+                Some(k) => new += k as u64,
+                None => complete = false,
+            }
+            at += n as u64;
+        }
+        complete.then_some(new)
+    }
+}
