@@ -28,7 +28,11 @@ const LAYERS: &[Layer] = &[
         uses: &["engine"],
         crates: &[("block", &[]), ("media", &[]), ("pool", &["block", "media"])],
     },
-    Layer { folder: "front", uses: &["protocol", "engine", "front"], crates: &[("scsi_target", &["block", "scsi"])] },
+    Layer {
+        folder: "front",
+        uses: &["protocol", "engine", "front"],
+        crates: &[("scsi_target", &["block", "scsi", "unit"]), ("unit", &["block"])],
+    },
     Layer {
         folder: "array",
         uses: &["protocol", "engine", "front", "array", "kit"],
@@ -36,7 +40,7 @@ const LAYERS: &[Layer] = &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
             ("control", &["block", "pool", "text"]),
-            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target"]),
+            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "unit"]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "windlass",
@@ -77,7 +81,10 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("array_process", &[]),
             ("bench", &["array_process", "initiator"]),
-            ("fuzz_targets", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text"]),
+            (
+                "fuzz_targets",
+                &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text", "unit"],
+            ),
             ("sim", &["block", "media", "pool"]),
             ("simulate", &["array_process", "sim"]),
         ],

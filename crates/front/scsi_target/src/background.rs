@@ -2,7 +2,6 @@
 //!
 //! The target has no runtime: whoever owns it polls [`ScsiTarget::run_background`] beside the commands.
 
-use crate::abort::AbortFlag;
 use crate::command::Command;
 use crate::commands::{extended_copy, populate_token, write_using_token};
 use crate::copies::Running;
@@ -20,6 +19,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use unit::AbortFlag;
 
 /// What is to be done.
 pub(crate) enum Work<D> {

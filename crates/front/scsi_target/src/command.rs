@@ -2,11 +2,11 @@
 //! medium checks, offload accounting and REPORT SUPPORTED OPERATION CODES.
 
 use crate::commands::COMMANDS;
-use crate::offload::Primitive;
 use crate::persistent_reservations::Role;
 use crate::sense::Fault;
 use scsi::persistent_reservation::ReservationType;
 use scsi::{Cdb, FieldPointer};
+use unit::Primitive;
 
 /// Which way parameter or block data moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Third-party copy operations of an I_T nexus: which list identifiers are in use, how far each operation is, how it ended, and what is kept
 //! of it for RECEIVE COPY RESULTS (SPC-4 §5.16.4). List identifiers of one byte and of four name the same operations.
 
-use crate::abort::AbortFlag;
 use crate::sense::{self, Fault};
 use block::VolumeId;
 use scsi::rod_token::TOKEN_BYTES;
@@ -11,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use unit::AbortFlag;
 
 /// Ended operations that are remembered for each nexus; the oldest is forgotten first.
 const KEPT: usize = 64;

@@ -1,20 +1,20 @@
 //! A command on its way through the device server: what comes in, what goes out, and what a command's code can reach.
 
-use crate::abort::AbortFlag;
 use crate::command::Command;
 use crate::copies::{self, Running};
 use crate::logical_unit::{BlockRange, LogicalUnit};
 use crate::nexus::Nexus;
-use crate::offload::OffloadWork;
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard};
-use crate::working_memory::Room;
 use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
 use bytes::Bytes;
 use scsi::third_party_copy::TransferCountUnits;
 use scsi::{Cdb, FieldPointer, FixedSense};
 use std::cell::RefCell;
+use unit::AbortFlag;
+use unit::OffloadWork;
+use unit::Room;
 
 /// Bytes in a logical block, for sums.
 pub(crate) const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
@@ -128,7 +128,7 @@ impl<D> Invocation<'_, D> {
     /// Waits for memory for so many blocks that are not the command's Data-In or Data-Out. To be called with the locks held that the command
     /// needs, and kept no longer than a few calls of the device.
     pub async fn working_room(&self, blocks: u64) -> Room<'_> {
-        self.target.working_memory.room(self.nexus.id, blocks).await
+        self.target.working_memory.room(self.nexus.id.client(), blocks).await
     }
 
     pub fn volume(&self) -> VolumeId {

@@ -10,21 +10,19 @@
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
-mod abort;
 mod access;
 mod background;
 mod command;
 mod commands;
 mod copies;
-mod in_flight;
 mod invocation;
 mod limits;
 mod logical_unit;
 mod nexus;
-mod offload;
 mod persistent_reservations;
 mod port_groups;
 mod profile;
+mod refusal;
 mod sanitize;
 mod sense;
 mod target;
@@ -34,18 +32,14 @@ mod task_set;
 mod tests;
 mod thresholds;
 mod tokens;
-mod working_memory;
 
-pub use abort::AbortFlag;
 pub use access::{AccessError, Grant};
 pub use invocation::{Arrival, Request, Response};
 pub use limits::{Limits, TokenLimits};
-pub use logical_unit::{IoLatency, IoStatistics, LogicalUnitConfig, Profile};
+pub use logical_unit::{LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
-pub use offload::{LatencyHistogram, LogEntry, OffloadStatistics, Primitive, Reason, ReasonCounts, VolumeOffload};
 pub use persistent_reservations::{
-    PersistedReservation, PersistedReservations, RegistrationInfo, ReservationReport, ReservationStore, StoreError,
-    TaskAborter,
+    PersistedReservation, PersistedReservations, RegistrationInfo, ReservationReport, ReservationStore, TaskAborter,
 };
 pub use port_groups::{PortGroupError, PortGroupStore, TargetPort, TargetPortGroup};
 pub use sanitize::{PersistedSanitize, SanitizeMethod, SanitizeSupport};

@@ -1,14 +1,12 @@
 //! A logical unit: a block device with its identity, mode parameters, medium state, reservations and counters.
 
-use crate::command::{Access, DataDirection};
-use crate::in_flight::InFlight;
+use crate::command::Access;
 use crate::limits::Limits;
 use crate::nexus::{Nexus, NexusId};
-use crate::offload::{LatencyHistogram, OffloadStatistics, Primitive};
 use crate::persistent_reservations::PersistentReservations;
 use crate::sanitize::Sanitize;
 use crate::sense::Fault;
-use crate::task_set::{ExtentLocks, TaskSet};
+use crate::task_set::TaskSet;
 use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
@@ -17,6 +15,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+use unit::ExtentLocks;
+use unit::InFlight;
+use unit::{Io, IoLatency, IoStatistics, OffloadStatistics, Primitive};
 use zerocopy::IntoBytes;
 
 /// T10 VENDOR IDENTIFICATION of every logical unit.
@@ -48,30 +49,6 @@ pub struct Profile {
     pub physical_block_exponent: u8,
     /// WSNZ = 0: WRITE SAME with a NUMBER OF LOGICAL BLOCKS of 0 means to the end of the medium. Otherwise such a command is refused.
     pub write_same_to_end: bool,
-}
-
-/// Reads and writes of a logical unit, since it was added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IoStatistics {
-    /// READ commands that completed.
-    pub reads: u64,
-    /// Bytes that they returned.
-    pub read_bytes: u64,
-    /// WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE commands that completed.
-    pub writes: u64,
-    /// Bytes that they stored.
-    pub written_bytes: u64,
-    /// Commands refused with RESERVATION CONFLICT.
-    pub reservation_conflicts: u64,
-}
-
-/// How long the commands took that [`IoStatistics`] counts, from admission to completion.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IoLatency {
-    /// READ commands.
-    pub read: LatencyHistogram,
-    /// WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE commands.
-    pub write: LatencyHistogram,
 }
 
 /// A command at work, from [`LogicalUnit::enter`] until it is dropped.
@@ -419,14 +396,9 @@ impl<D: BlockDevice> LogicalUnit<D> {
         CommandInFlight(&self.in_flight)
     }
 
-    /// Records how long a read (`In`) or write (`Out`) took.
-    pub fn record_latency(&self, direction: DataDirection, latency_ns: u64) {
-        let mut latency = self.latency.borrow_mut();
-        match direction {
-            DataDirection::In => latency.read.record(latency_ns),
-            DataDirection::Out => latency.write.record(latency_ns),
-            DataDirection::None => {}
-        }
+    /// Records the latency of a read or write.
+    pub fn record_latency(&self, io: Io, latency_ns: u64) {
+        self.latency.borrow_mut().record(io, latency_ns);
     }
 
     pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {

@@ -11,12 +11,20 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use unit::ClientId;
 
 /// Names an attached I_T nexus. Never reused while the target lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NexusId {
     slot: u32,
     generation: u32,
+}
+
+impl NexusId {
+    /// The nexus among the clients of all protocols.
+    pub(crate) fn client(self) -> ClientId {
+        ClientId { protocol: "SCSI", number: u64::from(self.slot) << 32 | u64::from(self.generation) }
+    }
 }
 
 /// What was said of a nexus when it was attached.

@@ -10,17 +10,16 @@ mod of_target;
 mod report;
 mod state;
 mod transition;
-mod turn;
 
 pub(crate) use durable::StoreFuture;
-pub use durable::{PersistedReservation, PersistedReservations, ReservationStore, StoreError, TaskAborter};
+pub use durable::{PersistedReservation, PersistedReservations, ReservationStore, TaskAborter};
 pub use report::{RegistrationInfo, ReservationReport};
 pub(crate) use state::{NexusName, Reservation, State};
 pub(crate) use transition::{Surroundings, Transition};
-pub(crate) use turn::{Turn, TurnGuard};
 
 use scsi::persistent_reservation::ReservationType;
 use std::cell::{Cell, Ref, RefCell};
+use unit::{Turn, TurnGuard};
 
 /// What an I_T nexus is to a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

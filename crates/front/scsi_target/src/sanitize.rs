@@ -10,9 +10,7 @@
 //! the pattern: a thin volume stays thin. Neither reaches what belongs to others: snapshots and clones keep what they share with the volume.
 //! There is no cryptographic erase, because content is not encrypted.
 
-use crate::abort::AbortFlag;
 use crate::logical_unit::LogicalUnit;
-use crate::persistent_reservations::StoreError;
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
 use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent, VolumeId};
@@ -24,6 +22,8 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use unit::AbortFlag;
+use unit::StoreError;
 
 /// Logical blocks of a step of an overwrite: 1 MiB.
 const STEP_BLOCKS: u64 = 2048;

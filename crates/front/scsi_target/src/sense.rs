@@ -1,11 +1,11 @@
 //! Where a fault becomes status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its failure as a [`Fault`]; only this
 //! file knows codes.
 
-use crate::persistent_reservations::StoreError;
 use crate::port_groups::PortGroupError;
 use block::BlockError;
 use scsi::target_port_groups::AccessState;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
+use unit::StoreError;
 
 /// Why a command did not complete with GOOD status.
 #[derive(Clone, Debug)]

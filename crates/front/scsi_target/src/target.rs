@@ -6,17 +6,16 @@ use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::commands;
 use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
 use crate::limits::Limits;
-use crate::logical_unit::{IoLatency, IoStatistics, LogicalUnit, LogicalUnitConfig};
+use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
-use crate::offload::{LogEntry, OffloadWork, Primitive, Reason, RefusalLog, VolumeOffload};
-use crate::persistent_reservations::{ReservationStore, TaskAborter, Turn};
+use crate::persistent_reservations::{ReservationStore, TaskAborter};
 use crate::port_groups::{self, ExplicitChange, PortGroupStore, TargetPort, TargetPortGroup};
+use crate::refusal;
 use crate::sanitize::SanitizeSupport;
 use crate::sense::{self, Fault};
 use crate::task_set::{TaskAttribute, TaskGuard, Wait};
 use crate::thresholds::ThresholdSource;
 use crate::tokens::Tokens;
-use crate::working_memory::WorkingMemory;
 use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
 use scsi::target_port_groups::PortGroup;
@@ -26,6 +25,10 @@ use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
+use unit::Turn;
+use unit::WorkingMemory;
+use unit::{Io, IoLatency, IoStatistics};
+use unit::{LogEntry, OffloadWork, Primitive, Reason, RefusalLog, VolumeOffload};
 
 /// Time, for latencies and the refusal log.
 pub trait Clock {
@@ -373,14 +376,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 return Self::failure(&fault, 0);
             }
             let _in_flight = path.unit.enter();
-            let direction = match command.operation {
-                Operation::Read => Some(DataDirection::In),
+            let io = match command.operation {
+                Operation::Read => Some(Io::Read),
                 Operation::Write | Operation::WriteAndVerify | Operation::OrWrite | Operation::WriteAtomic => {
-                    Some(DataDirection::Out)
+                    Some(Io::Write)
                 }
                 _ => None,
             };
-            let is_timed = command.offload.is_some() || direction.is_some();
+            let is_timed = command.offload.is_some() || io.is_some();
             let started_ns = if is_timed { self.clock.monotonic_ns() } else { 0 };
             let result = self.run(&nexus, &path.unit, command, cdb, request, place).await;
             if !is_timed {
@@ -393,8 +396,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
             let origin = command.offload.map(|primitive| Origin { primitive, command, nexus: &nexus, latency_ns });
             match result {
                 Ok(reply) => {
-                    if let Some(direction) = direction {
-                        path.unit.record_latency(direction, latency_ns);
+                    if let Some(io) = io {
+                        path.unit.record_latency(io, latency_ns);
                     }
                     if let Some(origin) = &origin {
                         self.account_success(origin, &path.unit, &reply);
@@ -511,15 +514,15 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 unit.as_deref().unwrap_or(call.unit).account(primitive, |statistics| statistics.add(work));
             }
             Err(fault) => {
-                if let Some(reason) = Reason::of(fault) {
-                    self.write_log(&origin, call.unit, reason, crate::offload::detail(fault));
+                if let Some(reason) = refusal::reason(fault) {
+                    self.write_log(&origin, call.unit, reason, refusal::detail(fault));
                 }
             }
         }
     }
 
     fn account_failure(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, fault: &Fault) {
-        let reason = Reason::of(fault);
+        let reason = refusal::reason(fault);
         unit.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.latency.record(origin.latency_ns);
@@ -533,7 +536,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             }
         });
         if let Some(reason) = reason {
-            self.write_log(origin, unit, reason, crate::offload::detail(fault));
+            self.write_log(origin, unit, reason, refusal::detail(fault));
         }
     }
 

@@ -1,23 +1,13 @@
-//! The order of commands on a logical unit (SAM-5 §8): task attributes, and which commands may overlap in flight.
+//! The order of commands on a logical unit by their task attributes (SAM-5 §8).
 //!
-//! A device makes each of its calls take effect at one instant, so most commands need no protection from each other. Two kinds of order are
-//! left, and both are kept here:
-//!
-//! * *Task attributes.* An ORDERED command waits until everything before it on the logical unit is done, and what comes after it waits for it;
-//!   a HEAD OF QUEUE command waits for nobody. SIMPLE commands are not ordered among each other (QUEUE ALGORITHM MODIFIER 1h).
-//! * *Extents.* A command that needs several calls of the device (it reads, works out and writes) must not see another one in
-//!   between on its blocks. [`CONFLICTS`] is the one table of what may overlap; a command names its blocks and its class before its first
-//!   call.
-//!
-//! Who waits waits for what was there before, first come, first served, so nobody waits for ever. A command holds the extents of at most
-//! one class; one that names blocks of two logical units takes them in the order of the volumes.
+//! An ORDERED command waits until everything before it on the logical unit is done, and what comes after it waits for it; a HEAD OF
+//! QUEUE command waits for no other. SIMPLE commands are not ordered among each other (QUEUE ALGORITHM MODIFIER 1h). Which commands may
+//! overlap on the same blocks is another question: [`unit::ExtentLocks`].
 
-use crate::in_flight::{InFlight, InFlightGuard};
-use block::Extent;
 use std::cell::{Cell, RefCell};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use unit::{InFlight, InFlightGuard};
 
 /// Task attribute, SAM-5 §8.9. The transport has refused what is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +56,7 @@ pub(crate) enum Wait {
     /// An ORDERED command before it.
     Barrier(Behind),
     /// Everything before it.
-    Everything(Box<crate::in_flight::Earlier>),
+    Everything(Box<unit::Earlier>),
 }
 
 /// See [`Wait::Barrier`].
@@ -127,177 +117,10 @@ impl Drop for TaskGuard {
     }
 }
 
-// Extents.
-
-/// What a command does to blocks that it names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessClass {
-    /// One call that reads: READ, the source of a copy.
-    Read,
-    /// One call that changes: WRITE, COMPARE AND WRITE, UNMAP, WRITE SAME of zeros, the destination of a copy.
-    Write,
-    /// Several calls that only read: VERIFY of a large range.
-    Scan,
-    /// Several calls that read, or read and write, and have to be as one: ORWRITE, WRITE AND VERIFY, WRITE SAME of a pattern.
-    Update,
-}
-
-impl AccessClass {
-    const COUNT: usize = 4;
-
-    /// Whether it needs one call of the device only.
-    const fn is_instant(self) -> bool {
-        matches!(self, Self::Read | Self::Write)
-    }
-}
-
-/// Whether a command of the first class that is in flight keeps one of the second class from beginning while they have a block in common.
-/// Two commands of one call each never do: the device makes them one after the other.
-pub(crate) const CONFLICTS: [[bool; AccessClass::COUNT]; AccessClass::COUNT] = {
-    const X: bool = true;
-    const O: bool = false;
-    [
-        //            Read  Write Scan  Update
-        /* Read   */ [O, O, O, X],
-        /* Write  */ [O, O, X, X],
-        /* Scan   */ [O, X, O, X],
-        /* Update */ [X, X, X, X],
-    ]
-};
-
-/// Blocks that commands of a logical unit work on.
-#[derive(Debug, Default)]
-pub(crate) struct ExtentLocks {
-    /// In order of arrival; waiting ones too.
-    entries: RefCell<Vec<Entry>>,
-    next: Cell<u64>,
-    /// Entries that are not of one call.
-    long: Cell<usize>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    number: u64,
-    class: AccessClass,
-    extents: Extents,
-    waker: Option<Waker>,
-}
-
-/// One extent without an allocation, several with one.
-#[derive(Debug)]
-enum Extents {
-    One(Extent),
-    Many(Box<[Extent]>),
-}
-
-impl Extents {
-    fn as_slice(&self) -> &[Extent] {
-        match self {
-            Self::One(extent) => std::slice::from_ref(extent),
-            Self::Many(extents) => extents,
-        }
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        let overlap = |one: &Extent, other: &Extent| {
-            one.lba.0 < other.lba.0.saturating_add(other.count) && other.lba.0 < one.lba.0.saturating_add(one.count)
-        };
-        self.as_slice().iter().any(|one| other.as_slice().iter().any(|other| overlap(one, other)))
-    }
-}
-
-/// The blocks are ours until this is dropped.
-#[derive(Debug)]
-pub(crate) struct ExtentGuard<'a> {
-    locks: &'a ExtentLocks,
-    number: u64,
-}
-
-impl ExtentLocks {
-    /// Takes the next place for these blocks; ready when nothing that conflicts and came before works on them.
-    pub fn lock(&self, class: AccessClass, extents: &[Extent]) -> Lock<'_> {
-        let number = self.next.get();
-        self.next.set(number + 1);
-        let extents = match extents {
-            [extent] => Extents::One(*extent),
-            extents => Extents::Many(extents.into()),
-        };
-        self.entries.borrow_mut().push(Entry { number, class, extents, waker: None });
-        if !class.is_instant() {
-            self.long.set(self.long.get() + 1);
-        }
-        Lock(Some(ExtentGuard { locks: self, number }))
-    }
-
-    fn poll(&self, number: u64, context: &Context<'_>) -> Poll<()> {
-        // Where every command is one call, nobody looks at anybody.
-        if self.long.get() == 0 {
-            return Poll::Ready(());
-        }
-        let mut entries = self.entries.borrow_mut();
-        let Ok(at) = entries.binary_search_by_key(&number, |entry| entry.number) else { return Poll::Ready(()) };
-        let (before, rest) = entries.split_at_mut(at);
-        let Some(own) = rest.first_mut() else { return Poll::Ready(()) };
-        let conflicts = |other: &Entry| {
-            CONFLICTS.get(other.class as usize).and_then(|row| row.get(own.class as usize)).copied().unwrap_or(true)
-                && other.extents.overlaps(&own.extents)
-        };
-        if before.iter().any(conflicts) {
-            own.waker = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    }
-}
-
-/// See [`ExtentLocks::lock`]. Given up when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Lock<'a>(Option<ExtentGuard<'a>>);
-
-impl<'a> Future for Lock<'a> {
-    type Output = ExtentGuard<'a>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ExtentGuard<'a>> {
-        match self.0.take() {
-            Some(guard) if guard.locks.poll(guard.number, context).is_pending() => {
-                self.0 = Some(guard);
-                Poll::Pending
-            }
-            Some(guard) => Poll::Ready(guard),
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl Drop for ExtentGuard<'_> {
-    fn drop(&mut self) {
-        let mut entries = self.locks.entries.borrow_mut();
-        let Ok(at) = entries.binary_search_by_key(&self.number, |entry| entry.number) else { return };
-        let gone = entries.remove(at);
-        if !gone.class.is_instant() {
-            self.locks.long.set(self.locks.long.get().saturating_sub(1));
-        }
-        for entry in entries.iter_mut().skip(at) {
-            if entry.extents.overlaps(&gone.extents)
-                && let Some(waker) = entry.waker.take()
-            {
-                waker.wake();
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::pin::pin;
-
-    fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
-        match future.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => Some(value),
-            Poll::Pending => None,
-        }
-    }
+    use std::task::Waker;
 
     fn has_come(turn: &Wait) -> bool {
         turn.poll(&Context::from_waker(Waker::noop())).is_ready()
@@ -323,57 +146,5 @@ mod tests {
         assert!(has_come(&second_turn));
         drop(second);
         assert!(has_come(&set.enter(TaskAttribute::Simple).1));
-    }
-
-    /// The table is symmetric, and only commands of several calls conflict with anything.
-    #[test]
-    fn the_table_is_consistent() {
-        for (one, row) in CONFLICTS.iter().enumerate() {
-            for (other, conflict) in row.iter().enumerate() {
-                let instant = |class: usize| class < 2;
-                assert!(!(*conflict && instant(one) && instant(other)));
-                assert_eq!(CONFLICTS[other][one], *conflict, "{one} {other}");
-            }
-        }
-    }
-
-    #[test]
-    fn updates_exclude_what_overlaps() {
-        let locks = ExtentLocks::default();
-        let update =
-            is_ready(pin!(locks.lock(AccessClass::Update, const { &[Extent::new(10, 10)] }))).expect("nobody is there");
-        let mut read = pin!(locks.lock(AccessClass::Read, const { &[Extent::new(19, 1)] }));
-        assert!(is_ready(read.as_mut()).is_none());
-        let beside =
-            is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(20, 5), Extent::new(0, 10)] })));
-        assert!(beside.is_some());
-        let mut next = pin!(locks.lock(AccessClass::Update, const { &[Extent::new(0, 100)] }));
-        assert!(is_ready(next.as_mut()).is_none());
-        drop(update);
-        let read = is_ready(read.as_mut()).expect("the update is done");
-        assert!(is_ready(next.as_mut()).is_none(), "the writer beside is not");
-        // Later ones do not overtake one that waits.
-        let mut late = pin!(locks.lock(AccessClass::Write, const { &[Extent::new(50, 1)] }));
-        assert!(is_ready(late.as_mut()).is_none());
-        drop(beside);
-        assert!(is_ready(next.as_mut()).is_none(), "the reader is not");
-        drop(read);
-        let next = is_ready(next.as_mut()).expect("nobody is before it");
-        drop(next);
-        assert!(is_ready(late.as_mut()).is_some());
-    }
-
-    #[test]
-    fn who_gives_up_is_not_waited_for() {
-        let locks = ExtentLocks::default();
-        let write =
-            is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] }))).expect("nobody is there");
-        {
-            let mut update = pin!(locks.lock(AccessClass::Update, const { &[Extent::new(0, 8)] }));
-            assert!(is_ready(update.as_mut()).is_none());
-        }
-        assert!(is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] }))).is_some());
-        drop(write);
-        assert_eq!((locks.entries.borrow().len(), locks.long.get()), (0, 0));
     }
 }

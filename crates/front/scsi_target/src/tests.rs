@@ -29,8 +29,8 @@ mod writes;
 
 use self::memory::MemoryDevice;
 use crate::{
-    AbortFlag, Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget,
-    TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
+    Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
+    TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
 };
 use block::VolumeId;
 use bytes::Bytes;
@@ -40,6 +40,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use unit::AbortFlag;
 
 pub(crate) const GOOD: u8 = 0x00;
 pub(crate) const CHECK_CONDITION: u8 = 0x02;

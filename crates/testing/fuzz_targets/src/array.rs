@@ -5,13 +5,14 @@ use crate::device::SparseDevice;
 use block::VolumeId;
 use scsi_target::{
     Clock, Grant, Limits, LogicalUnitConfig, NexusId, PersistedReservations, Profile, ReservationStore, ScsiTarget,
-    StoreError, TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAborter,
+    TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAborter,
 };
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use unit::StoreError;
 
 /// Blocks of every volume.
 pub(crate) const BLOCKS: u64 = 1 << 17;

@@ -19,7 +19,7 @@ use iscsi::target::{
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use scsi_target::{AbortFlag, Arrival, Request, TaskAttribute};
+use scsi_target::{Arrival, Request, TaskAttribute};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, IoSlice};
@@ -30,6 +30,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use unit::AbortFlag;
 
 /// Room made in the receive buffer.
 const RECEIVE_BYTES: usize = 128 << 10;

@@ -11,13 +11,11 @@ use futures_util::future::LocalBoxFuture;
 use iscsi::target::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
-use scsi_target::{
-    Grant, LatencyHistogram, LogicalUnitConfig, Primitive, Profile, Reason, ReasonCounts, RegistrationInfo,
-    ReservationType,
-};
+use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo, ReservationType};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
 
 /// The reactor's side of [`Live`].
 pub(crate) struct LiveArray {

@@ -6,11 +6,12 @@ use super::{ArrayPool, Reactor};
 use block::VolumeId;
 use control::{Control, ControlError, RegistrationRecord};
 use pool::ObjectId;
-use scsi_target::{NexusId, PersistedReservation, PersistedReservations, ReservationStore, StoreError, TaskAborter};
+use scsi_target::{NexusId, PersistedReservation, PersistedReservations, ReservationStore, TaskAborter};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use tokio::sync::oneshot;
+use unit::StoreError;
 
 /// Keeps reservations as documents of the pool. It does not keep `control` alive: at shutdown, nothing is stored any more.
 struct Store(Weak<Control<ArrayPool>>);

@@ -5,11 +5,12 @@ use super::{ArrayPool, Reactor};
 use block::VolumeId;
 use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
 use pool::ObjectId;
-use scsi_target::{PersistedSanitize, SanitizeMethod, SanitizeSupport, StoreError};
+use scsi_target::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
+use unit::StoreError;
 
 /// Content that one operation works on in a second, at most.
 const BYTES_PER_SECOND: u64 = 128 << 20;

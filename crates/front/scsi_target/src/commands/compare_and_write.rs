@@ -2,12 +2,12 @@
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::offload::{OffloadWork, Primitive};
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
 use scsi::FieldPointer;
+use unit::AccessClass;
+use unit::{OffloadWork, Primitive};
 
 pub(super) const COMMAND: Command = Command {
     name: "COMPARE AND WRITE",

@@ -17,15 +17,15 @@ use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
-use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault};
-use crate::task_set::{AccessClass, ExtentGuard};
 use block::{BlockDevice, BlockError, CopyOutcome, Durability, Extent, Lba};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, TransferCountUnits};
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey};
 use std::rc::Rc;
+use unit::{AccessClass, ExtentGuard};
+use unit::{OffloadWork, Primitive, Reason};
 
 pub(super) const LID1: Command = Command {
     name: "EXTENDED COPY (LID1)",

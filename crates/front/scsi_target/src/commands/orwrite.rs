@@ -4,11 +4,11 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::FieldPointer;
+use unit::AccessClass;
 
 pub(super) const COMMAND: Command = Command {
     name: "ORWRITE (16)",

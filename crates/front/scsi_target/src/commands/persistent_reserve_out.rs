@@ -10,7 +10,7 @@ pub(super) mod reserve;
 
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
-use crate::persistent_reservations::{NexusName, StoreError, StoreFuture, Surroundings, Transition};
+use crate::persistent_reservations::{NexusName, StoreFuture, Surroundings, Transition};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -21,6 +21,7 @@ use scsi::persistent_reservation::{
 use scsi::{Cdb, FieldPointer};
 use std::future::poll_fn;
 use std::task::Poll;
+use unit::StoreError;
 
 /// What the rows have in common. SCOPE and TYPE are taken in every one: where they mean nothing they are ignored.
 const BASIS: Command = Command {

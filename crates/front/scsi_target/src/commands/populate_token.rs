@@ -6,9 +6,7 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::copies::Running;
 use crate::invocation::{Invocation, Reply};
 use crate::limits::Limits;
-use crate::offload::{OffloadWork, Primitive};
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use crate::tokens::NewToken;
 use block::{BlockDevice, BlockError, Extent};
 use hex_literal::hex;
@@ -17,6 +15,8 @@ use scsi::opcode::service_action;
 use scsi::rod_token::{IMMED, PopulateTokenHeader, RTV, RodType};
 use scsi::third_party_copy::TransferCountUnits;
 use std::sync::Arc;
+use unit::AccessClass;
+use unit::{OffloadWork, Primitive};
 use zerocopy::FromBytes;
 
 const HEADER_BYTES: usize = size_of::<PopulateTokenHeader>();

@@ -4,9 +4,9 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
+use unit::AccessClass;
 
 const READ: Command = Command {
     name: "READ (6)",

@@ -3,13 +3,13 @@
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::MAPPING_UNIT_BLOCKS;
-use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::provisioning::{UnmapBlockDescriptor, UnmapParameterListHeader};
+use unit::AccessClass;
+use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
 pub(super) const COMMAND: Command = Command {

@@ -5,10 +5,10 @@ use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::AccessClass;
 
 pub(super) const VERIFY_10: Command = Command {
     name: "VERIFY (10)",

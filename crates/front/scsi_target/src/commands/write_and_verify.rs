@@ -5,9 +5,9 @@ use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
+use unit::AccessClass;
 
 pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     name: "WRITE AND VERIFY (10)",

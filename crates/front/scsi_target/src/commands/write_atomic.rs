@@ -3,10 +3,10 @@
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::AccessClass;
 
 // ATOMIC BOUNDARY (bytes 10 and 11) is not looked at, because MAXIMUM ATOMIC BOUNDARY SIZE is 0: a CDB that gives one is refused.
 pub(super) const COMMAND: Command = Command {

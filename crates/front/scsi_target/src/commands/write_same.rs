@@ -3,13 +3,13 @@
 use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
-use crate::offload::{OffloadWork, Primitive};
 use crate::sense::Fault;
-use crate::task_set::AccessClass;
 use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::AccessClass;
+use unit::{OffloadWork, Primitive};
 
 // Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is not looked at, because ANC_SUP is 0: a CDB that sets it is refused.
 

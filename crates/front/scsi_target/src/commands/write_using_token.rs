@@ -6,9 +6,7 @@ use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAtte
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
-use crate::offload::{OffloadWork, Primitive, Reason};
 use crate::sense::{CopyCause, Fault, TokenFault};
-use crate::task_set::AccessClass;
 use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};
 use hex_literal::hex;
@@ -16,6 +14,8 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
 use scsi::third_party_copy::TransferCountUnits;
+use unit::AccessClass;
+use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();

@@ -5,7 +5,7 @@ use crate::nexus::NexusId;
 use block::VolumeId;
 use std::future::Future;
 use std::pin::Pin;
-use thiserror::Error;
+use unit::StoreError;
 
 /// Registrations and reservation of a logical unit, as they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,17 +27,6 @@ pub struct PersistedReservation {
     pub key: u64,
     /// It holds the reservation. With the all registrants types every one does, and this need not be set.
     pub holder: bool,
-}
-
-/// Why persistent reservations were not kept. What was kept before still is.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum StoreError {
-    /// There is no room for them.
-    #[error("there is no room for the registrations")]
-    NoRoom,
-    /// The store does not work.
-    #[error("the store of the registrations does not work")]
-    Failed,
 }
 
 /// What [`ReservationStore::store`] returns.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::{OffloadStatistics, Primitive, Reason};
 use std::pin::Pin;
+use unit::{OffloadStatistics, Primitive, Reason};
 
 pub(super) fn statistics(array: &Array, volume: u64, primitive: Primitive) -> OffloadStatistics {
     let all = array.target.offload_statistics();

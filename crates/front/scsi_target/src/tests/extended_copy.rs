@@ -1,8 +1,8 @@
 use super::compare_and_write::statistics;
 use super::*;
-use crate::{Primitive, Reason};
 use hex_literal::hex;
 use scsi::third_party_copy::{BlockToBlockOffsetSegment, BlockToBlockSegment, IdentificationCscd, ParameterListHeader};
+use unit::{Primitive, Reason};
 use zerocopy::IntoBytes;
 
 pub(super) mod lid4;

@@ -1,6 +1,7 @@
 use super::*;
-use crate::{Primitive, Reason, TaskManagementError};
+use crate::TaskManagementError;
 use hex_literal::hex;
+use unit::{Primitive, Reason};
 
 const RESERVE: [u8; 6] = hex!("16 00 0000 00 00");
 const RELEASE: [u8; 6] = hex!("17 00 0000 00 00");

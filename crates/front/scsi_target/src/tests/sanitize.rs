@@ -1,11 +1,12 @@
 //! SANITIZE: what is refused, what it leaves, what still works meanwhile, and what is left behind by a failure and by a loss of power.
 
 use super::*;
-use crate::{PersistedSanitize, SanitizeMethod, SanitizeSupport, StoreError};
+use crate::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
 use hex_literal::hex;
 use scsi::sanitize::Overwrite;
 use std::cell::RefCell;
 use std::pin::Pin;
+use unit::StoreError;
 
 /// Keeps operations in memory, and notes which have begun.
 #[derive(Default)]

@@ -2,13 +2,13 @@
 
 use super::extended_copy::lid4::with_id4;
 use super::*;
-use crate::Reason;
 use crate::limits::TokenLimits;
 use hex_literal::hex;
 use scsi::rod_token::{
     BlockRange, DEL_TKN, IMMED, RTV, RodType, populate_token_list, write_using_token_list, zero_token,
 };
 use std::pin::pin;
+use unit::Reason;
 
 pub(super) type Token = [u8; 512];
 
@@ -88,7 +88,7 @@ fn a_token_copies_the_source_as_it_was() {
     let written = [destination.read(200, 2), destination.read(300, 15), destination.read(400, 1)].concat();
     assert_eq!(written, rod[3 * 512..21 * 512]);
     assert_eq!(array.target.token_count(), 1);
-    let xcopy = compare_and_write::statistics(&array, 11, crate::Primitive::Xcopy);
+    let xcopy = compare_and_write::statistics(&array, 11, unit::Primitive::Xcopy);
     assert_eq!((xcopy.ok, xcopy.bytes), (2, (24 + 18) * 512));
 }
 

@@ -1,7 +1,7 @@
 use super::compare_and_write::statistics;
 use super::*;
-use crate::{Primitive, Reason};
 use scsi::provisioning::unmap_parameter_list;
+use unit::{Primitive, Reason};
 
 fn unmap(path: &Path<'_>, list: &[u8]) -> Response {
     let [high, low] = u16::try_from(list.len()).unwrap().to_be_bytes();

@@ -1,7 +1,7 @@
 use super::compare_and_write::statistics;
 use super::*;
-use crate::{Primitive, Reason};
 use hex_literal::hex;
+use unit::{Primitive, Reason};
 
 #[test]
 fn zeros_deallocate_with_or_without_unmap() {

@@ -8,10 +8,11 @@ use bytes::Bytes;
 use scsi::LogicalUnitNumber;
 use scsi::persistent_reservation::TransportId;
 use scsi::third_party_copy::{BlockToBlockSegment, IdentificationCscd, ParameterListHeader};
-use scsi_target::{AbortFlag, NexusId, Request, Response, TaskAttribute};
+use scsi_target::{NexusId, Request, Response, TaskAttribute};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use unit::AbortFlag;
 use zerocopy::IntoBytes;
 
 const STEPS: usize = 200;

@@ -14,12 +14,13 @@ use iscsi::target::{
     TaskHandle, TaskManagement,
 };
 use iscsi::text;
-use scsi_target::{AbortFlag, NexusId, Request, ScsiTarget, TaskAttribute};
+use scsi_target::{NexusId, Request, ScsiTarget, TaskAttribute};
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use unit::AbortFlag;
 
 /// Most bytes of Data-Out and of Data-In that a connection may hold here.
 const DATA_BYTES: usize = 256 << 10;

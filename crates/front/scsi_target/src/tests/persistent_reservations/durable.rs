@@ -1,9 +1,10 @@
 //! APTPL: what is kept, when, and what happens when it cannot be.
 
 use super::*;
-use crate::{PersistedReservation, PersistedReservations, ReservationStore, StoreError};
+use crate::{PersistedReservation, PersistedReservations, ReservationStore};
 use std::cell::RefCell;
 use std::pin::Pin;
+use unit::StoreError;
 
 /// A store in memory, with a gate and an error.
 #[derive(Default)]

@@ -15,11 +15,11 @@ struct Queue {
 
 /// The right.
 #[derive(Debug, Default)]
-pub(crate) struct Turn(RefCell<Queue>);
+pub struct Turn(RefCell<Queue>);
 
 /// The right is taken, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct TurnGuard<'a>(&'a Turn);
+pub struct TurnGuard<'a>(&'a Turn);
 
 /// A place in the queue; dropped with the future that waits.
 struct Place<'a> {
@@ -28,6 +28,7 @@ struct Place<'a> {
 }
 
 impl Turn {
+    /// Waits for the right.
     pub async fn take(&self) -> TurnGuard<'_> {
         let ticket = {
             let mut queue = self.0.borrow_mut();

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 /// The counter. One per logical unit.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight {
+pub struct InFlight {
     /// Commands since somebody last began to wait.
     now: RefCell<Rc<Batch>>,
     /// Those before that are not all done.
@@ -27,7 +27,7 @@ struct Batch {
 
 /// One command in flight, from [`InFlight::enter`] until it is dropped.
 #[derive(Debug)]
-pub(crate) struct InFlightGuard(Rc<Batch>);
+pub struct InFlightGuard(Rc<Batch>);
 
 impl InFlight {
     /// Counts a command until the guard is dropped.
@@ -61,7 +61,7 @@ impl InFlight {
 
 /// Commands that were in flight at some moment.
 #[derive(Debug)]
-pub(crate) struct Earlier(Vec<Rc<Batch>>);
+pub struct Earlier(Vec<Rc<Batch>>);
 
 impl Earlier {
     /// Whether all of them are done; if not, the waker is woken when more of them are.

@@ -32,7 +32,7 @@ impl AbortFlag {
     }
 
     /// Whether it was aborted; if not, the waker is woken when it is.
-    pub(crate) fn is_set_or_wakes(&self, waker: &Waker) -> bool {
+    pub fn is_set_or_wakes(&self, waker: &Waker) -> bool {
         if self.is_set() {
             return true;
         }

@@ -1,0 +1,252 @@
+//! Refusals of offload commands: why, how often, and the bounded log of the last of them.
+//!
+//! A refusal is never silent: each command of the four primitives that does not complete leaves an entry with its reason in a bounded
+//! log, and so does one that completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
+//! miscompare of COMPARE AND WRITE is ordinary contention and only counted.
+
+use crate::offload::Primitive;
+use block::VolumeId;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+/// Why an offload command was refused, or brought no benefit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// A field of the CDB is not supported.
+    InvalidField,
+    /// A descriptor of the parameter list is malformed or not supported.
+    BadDescriptor,
+    /// The parameter list or the Data-Out has the wrong length.
+    BadLength,
+    /// A count is above the announced limit.
+    OverLimit,
+    /// A segment does not start or end on a block.
+    Misaligned,
+    /// Everything was below the mapping unit: nothing could be deallocated.
+    BelowGrain,
+    /// Blocks beyond the end of a volume.
+    OutOfRange,
+    /// A copy names a volume that the initiator may not see, or that does not exist.
+    NotGranted,
+    /// Another I_T nexus holds a reservation.
+    ReservedByAnother,
+    /// The volume is write protected.
+    WriteProtected,
+    /// The medium is ejected.
+    MediumNotPresent,
+    /// A copy with the same list identifier is running.
+    ListIdInUse,
+    /// The pool is full.
+    NoSpace,
+    /// The volume was deleted.
+    VolumeGone,
+    /// A ROD token is forged, expired, cancelled, deleted or another initiator's.
+    InvalidToken,
+    /// Another command aborted it.
+    Aborted,
+    /// Stored data could not be read.
+    MediaError,
+    /// The pool stopped.
+    PoolStopped,
+}
+
+impl Reason {
+    /// How many there are.
+    pub const COUNT: usize = 18;
+    /// All of them, in their order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::InvalidField,
+        Self::BadDescriptor,
+        Self::BadLength,
+        Self::OverLimit,
+        Self::Misaligned,
+        Self::BelowGrain,
+        Self::OutOfRange,
+        Self::NotGranted,
+        Self::ReservedByAnother,
+        Self::WriteProtected,
+        Self::MediumNotPresent,
+        Self::ListIdInUse,
+        Self::NoSpace,
+        Self::VolumeGone,
+        Self::InvalidToken,
+        Self::Aborted,
+        Self::MediaError,
+        Self::PoolStopped,
+    ];
+
+    /// A stable code for counters and API.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::InvalidField => "invalid-field",
+            Self::BadDescriptor => "bad-descriptor",
+            Self::BadLength => "bad-length",
+            Self::OverLimit => "over-limit",
+            Self::Misaligned => "misaligned",
+            Self::BelowGrain => "below-grain",
+            Self::OutOfRange => "out-of-range",
+            Self::NotGranted => "not-granted",
+            Self::ReservedByAnother => "reserved-by-another",
+            Self::WriteProtected => "write-protected",
+            Self::MediumNotPresent => "medium-not-present",
+            Self::ListIdInUse => "list-id-in-use",
+            Self::NoSpace => "no-space",
+            Self::VolumeGone => "volume-gone",
+            Self::InvalidToken => "invalid-token",
+            Self::Aborted => "aborted",
+            Self::MediaError => "media-error",
+            Self::PoolStopped => "pool-stopped",
+        }
+    }
+}
+
+impl Reason {
+    /// The reason in plain words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::InvalidField => "a field of the command is not supported",
+            Self::BadDescriptor => "a descriptor is malformed or not supported",
+            Self::BadLength => "the parameter list or data has the wrong length",
+            Self::OverLimit => "above the announced limit",
+            Self::Misaligned => "not aligned",
+            Self::BelowGrain => "smaller than the 4 KiB mapping unit",
+            Self::OutOfRange => "beyond the end of the volume",
+            Self::NotGranted => "the volume is not granted to this initiator",
+            Self::ReservedByAnother => "reserved by another initiator",
+            Self::WriteProtected => "the volume is write protected",
+            Self::MediumNotPresent => "the medium is ejected",
+            Self::ListIdInUse => "the copy list identifier is in use",
+            Self::NoSpace => "the pool is full",
+            Self::VolumeGone => "the volume no longer exists",
+            Self::InvalidToken => "the token cannot be used",
+            Self::Aborted => "another command aborted it",
+            Self::MediaError => "stored data could not be read",
+            Self::PoolStopped => "the pool stopped after a media error",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.words())
+    }
+}
+
+/// How often each reason was given, since the logical unit was added. Unlike the log it forgets nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReasonCounts([u64; Reason::COUNT]);
+
+impl ReasonCounts {
+    /// Counts a refusal.
+    pub fn add(&mut self, reason: Reason) {
+        if let Some(count) = self.0.get_mut(reason as usize) {
+            *count += 1;
+        }
+    }
+
+    /// Reasons that were given, and how often.
+    pub fn given(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+}
+/// An entry of the refusal log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Counts entries from 0, without gaps.
+    pub sequence: u64,
+    /// When, in milliseconds since 1970 (UTC).
+    pub unix_ms: u64,
+    /// The volume that received the command.
+    pub volume: VolumeId,
+    /// Its name at the time.
+    pub volume_name: String,
+    /// Name of the initiator.
+    pub initiator: String,
+    /// Which primitive.
+    pub primitive: Primitive,
+    /// The command, by the standard's name.
+    pub command: &'static str,
+    /// Why.
+    pub reason: Reason,
+    /// Particulars in words.
+    pub detail: String,
+}
+
+/// The last entries, and how many there were.
+#[derive(Debug)]
+pub struct RefusalLog {
+    entries: VecDeque<LogEntry>,
+    capacity: usize,
+    total: u64,
+    by_reason: BTreeMap<(Primitive, Reason), u64>,
+}
+
+impl RefusalLog {
+    /// An empty log that keeps `capacity` entries.
+    pub fn new(capacity: usize) -> Self {
+        Self { entries: VecDeque::new(), capacity, total: 0, by_reason: BTreeMap::new() }
+    }
+
+    /// Appends an entry, whose sequence number is set here, and drops the oldest when the log is full.
+    pub fn push(&mut self, mut entry: LogEntry) {
+        entry.sequence = self.total;
+        self.total += 1;
+        *self.by_reason.entry((entry.primitive, entry.reason)).or_default() += 1;
+        self.entries.push_back(entry);
+        while self.entries.len() > self.capacity {
+            self.entries.pop_front();
+        }
+    }
+
+    /// Entries with a sequence number of at least `sequence`, oldest first.
+    pub fn since(&self, sequence: u64) -> Vec<LogEntry> {
+        self.entries.iter().filter(|entry| entry.sequence >= sequence).cloned().collect()
+    }
+
+    /// Entries ever written.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Entries ever written, by primitive and reason; zeros are left out.
+    pub fn by_reason(&self) -> Vec<(Primitive, Reason, u64)> {
+        self.by_reason.iter().map(|((primitive, reason), count)| (*primitive, *reason, *count)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_count() {
+        let mut counts = ReasonCounts::default();
+        for (times, reason) in (1u64..).zip(Reason::ALL) {
+            (0..times).for_each(|_| counts.add(reason));
+        }
+        let given: Vec<_> = counts.given().collect();
+        assert_eq!(given, Reason::ALL.into_iter().zip(1..).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_log_keeps_the_newest_and_counts_all() {
+        let mut log = RefusalLog::new(2);
+        for detail in ["a", "b", "c"] {
+            log.push(LogEntry {
+                sequence: 0,
+                unix_ms: 0,
+                volume: VolumeId(1),
+                volume_name: String::new(),
+                initiator: String::new(),
+                primitive: Primitive::Unmap,
+                command: "UNMAP",
+                reason: Reason::OverLimit,
+                detail: detail.into(),
+            });
+        }
+        let kept: Vec<_> = log.since(0).into_iter().map(|entry| (entry.sequence, entry.detail)).collect();
+        assert_eq!(kept, [(1, "b".to_owned()), (2, "c".to_owned())]);
+        assert_eq!(log.total(), 3);
+        assert_eq!(log.by_reason(), [(Primitive::Unmap, Reason::OverLimit, 3)]);
+    }
+}
