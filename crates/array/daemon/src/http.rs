@@ -4,6 +4,7 @@
 //! goes wrong becomes a problem document in [`problem`], and nowhere else.
 
 mod access;
+pub(crate) mod connections;
 mod convert;
 mod events;
 mod extract;
@@ -13,7 +14,6 @@ mod listener;
 mod offload;
 mod openapi;
 mod peer;
-pub(crate) mod places;
 mod pools;
 mod portals;
 mod problem;

@@ -17,6 +17,7 @@ mod logging;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod metrics;
+mod notice;
 mod notify;
 mod portal;
 mod reactor;

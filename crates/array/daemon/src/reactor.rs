@@ -10,7 +10,6 @@ mod isns;
 mod live;
 mod memory;
 mod movement;
-mod notice;
 mod port_groups;
 mod pump;
 mod registry;

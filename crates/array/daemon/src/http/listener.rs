@@ -1,11 +1,13 @@
 //! Sockets of the management plane: accept, bound, hand to hyper, stop gracefully.
 //!
-//! Each listener serves a bounded number of connections, and few of one address ([`Places`]). A connection that sends no request for half a
-//! minute is closed, and so is one that takes nothing of its answer for as long.
+//! Each listener serves a bounded number of connections; a newcomer displaces an idle one ([`Connections`]).
+//! A connection is closed when its TLS handshake or first request is late, when no request comes for half a
+//! minute, and when nothing of an answer is taken for as long.
 
-use crate::http::peer::{Peer, authenticate};
-use crate::http::places::Places;
+use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
+use crate::http::peer::{Peer, authenticate, count_request};
 use crate::http::{metrics_router, router};
+use crate::notice::Notice;
 use crate::token::TokenGate;
 use crate::{ArrayHandle, ServeError};
 use anyhow::Context;
@@ -20,7 +22,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
@@ -28,16 +30,31 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// How long a TLS handshake may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection may take to send a request's headers, or be idle between requests.
+/// How long a connection may take to send a later request's headers, or be idle between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a machine may leave an answer in our send buffer.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long requests in progress may take when the array stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Most bytes of a request's headers that are kept.
+const MAX_HEADER_BYTES: usize = 64 << 10;
 /// How long to wait after accept(2) failed, typically for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long a new connection may say nothing.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    /// For the TLS handshake.
+    handshake: Duration,
+    /// From the handshake to the end of the first request's headers.
+    first_request: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { handshake: Duration::from_secs(5), first_request: Duration::from_secs(5) }
+    }
+}
 
 /// A bound socket and what is served there.
 pub(crate) enum Listener {
@@ -76,7 +93,7 @@ impl Listener {
     }
 
     /// Serves until told to stop, then lets requests in progress finish.
-    async fn run(self, array: ArrayHandle, mut stop: watch::Receiver<bool>) {
+    async fn run(self, array: ArrayHandle, deadlines: Deadlines, mut stop: watch::Receiver<bool>) {
         let app = match &self {
             Self::Unix(_) => router(array),
             Self::Https(_, _, gate) => {
@@ -85,31 +102,29 @@ impl Listener {
             Self::Metrics(_) => metrics_router(array),
         };
         let graceful = GracefulShutdown::new();
-        let places = Places::default();
+        let connections = Connections::default();
+        let displacements = Notice::default();
         loop {
-            let place = tokio::select! {
-                place = places.free() => place,
-                _ = stop.wait_for(|stop| *stop) => break,
-            };
             let accepted = tokio::select! {
                 accepted = self.accept() => accepted,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let place = match peer {
-                        Peer::Local => Some(place),
-                        Peer::Remote(address) => places.give(place, address.ip()),
+                    let room = tokio::select! {
+                        room = connections.make_room() => room,
+                        _ = stop.wait_for(|stop| *stop) => break,
                     };
-                    let Some(place) = place else {
-                        tracing::debug!(%peer, "a connection too many of one address was closed");
-                        continue;
-                    };
-                    let app = app.clone().layer(Extension(peer));
+                    report_displacement(room, &displacements);
+                    let connection = connections.join(peer.address());
+                    let counted = axum::middleware::from_fn_with_state(connection.clone(), count_request);
+                    let app = app.clone().layer(counted).layer(Extension(peer)).layer(Extension(connection.clone()));
                     let watcher = graceful.watcher();
                     tokio::spawn(async move {
-                        stream.serve(app, watcher).await;
-                        drop(place);
+                        tokio::select! {
+                            () = stream.serve(app, watcher, &connection, deadlines) => {}
+                            () = connection.displaced() => tracing::debug!(%peer, "an idle connection was displaced"),
+                        }
                     });
                 }
                 Err(error) => {
@@ -142,6 +157,19 @@ impl Listener {
     }
 }
 
+/// Writes a line to the log when newcomers displace connections, at most every ten seconds.
+fn report_displacement(room: Room, displacements: &Notice) {
+    let Room::Displaced(network) = room else { return };
+    if let Some(closed) = displacements.count(Instant::now()) {
+        let network = network.map_or_else(|| "local".to_owned(), |network| network.to_string());
+        tracing::warn!(
+            network,
+            closed,
+            "a listener of the management plane has {MAX_CONNECTIONS} connections: idle ones are closed for new ones"
+        );
+    }
+}
+
 /// A connection of a machine that ends when what was sent is not taken.
 async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = listener.accept().await?;
@@ -158,12 +186,13 @@ enum Accepted {
 }
 
 impl Accepted {
-    async fn serve(self, app: Router, watcher: Watcher) {
+    async fn serve(self, app: Router, watcher: Watcher, connection: &Connection, deadlines: Deadlines) {
+        let Deadlines { handshake, first_request } = deadlines;
         match self {
-            Self::Unix(stream) => serve_http(stream, app, watcher).await,
-            Self::Tcp(stream) => serve_http(stream, app, watcher).await,
-            Self::Tls(stream, acceptor) => match timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => serve_http(stream, app, watcher).await,
+            Self::Unix(stream) => serve_http(stream, app, watcher, connection, first_request).await,
+            Self::Tcp(stream) => serve_http(stream, app, watcher, connection, first_request).await,
+            Self::Tls(stream, acceptor) => match timeout(handshake, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => serve_http(stream, app, watcher, connection, first_request).await,
                 Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
                 Err(_elapsed) => tracing::debug!("TLS handshake took too long"),
             },
@@ -171,13 +200,31 @@ impl Accepted {
     }
 }
 
-async fn serve_http(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, app: Router, watcher: Watcher) {
-    let connection = http1::Builder::new()
+async fn serve_http(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    app: Router,
+    watcher: Watcher,
+    connection: &Connection,
+    first_request: Duration,
+) {
+    let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
+        .max_header_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
+    let silent = async {
+        tokio::time::sleep(first_request).await;
+        if connection.has_asked() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        ended = watcher.watch(served) => {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        }
+        () = silent => tracing::debug!("a connection without a request was closed"),
     }
 }
 
@@ -200,9 +247,13 @@ impl Listeners {
 
     /// Serves them all.
     pub(crate) fn run(self, array: &ArrayHandle) -> Running {
+        self.run_with(array, Deadlines::default())
+    }
+
+    fn run_with(self, array: &ArrayHandle, deadlines: Deadlines) -> Running {
         let (stop, _) = watch::channel(false);
-        let tasks =
-            self.0.into_iter().map(|listener| tokio::spawn(listener.run(array.clone(), stop.subscribe()))).collect();
+        let run = |listener: Listener| tokio::spawn(listener.run(array.clone(), deadlines, stop.subscribe()));
+        let tasks = self.0.into_iter().map(run).collect();
         Running { stop, tasks }
     }
 }
@@ -224,3 +275,6 @@ impl Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

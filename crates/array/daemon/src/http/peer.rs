@@ -1,5 +1,6 @@
 //! Who is asking, whether they may, and a line in the log about it.
 
+use crate::http::connections::Connection;
 use crate::http::problem::Fault;
 use crate::token::{Denied, TokenGate};
 use axum::extract::{Request, State};
@@ -7,7 +8,7 @@ use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,16 @@ pub(super) enum Peer {
     Remote(SocketAddr),
 }
 
+impl Peer {
+    /// Its address; `None` on the administrative socket.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::Local => None,
+            Self::Remote(address) => Some(address.ip()),
+        }
+    }
+}
+
 impl fmt::Display for Peer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -30,6 +41,12 @@ impl fmt::Display for Peer {
             Self::Remote(address) => write!(formatter, "{address}"),
         }
     }
+}
+
+/// Tells the listener that a request of the connection is in progress.
+pub(super) async fn count_request(State(connection): State<Connection>, request: Request, next: Next) -> Response {
+    let _in_progress = connection.request();
+    next.run(request).await
 }
 
 /// Lets a request through when it carries the token; `/health` needs none.
@@ -41,7 +58,11 @@ pub(super) async fn authenticate(State(gate): State<Arc<TokenGate>>, request: Re
         return Fault::Unauthorized.into_response();
     };
     let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    match gate.check(authorization, address.ip(), Instant::now()) {
+    let checked = gate.check(authorization, address.ip(), Instant::now());
+    if let Some(connection) = request.extensions().get::<Connection>() {
+        connection.trust(checked.is_ok());
+    }
+    match checked {
         Ok(()) => next.run(request).await,
         Err(denied) => {
             tracing::warn!(peer = %address, path = request.uri().path(), ?denied, "a request without the right token");

@@ -182,9 +182,11 @@ async fn a_remote_peer_needs_the_token_and_health_does_not() {
     for _ in 0..6 {
         assert_eq!(get("/api/v1/volumes", Some("Bearer guess".to_owned())).await.status(), 401);
     }
-    let waiting = get("/api/v1/volumes", Some(format!("Bearer {}", token.trim()))).await;
+    let waiting = get("/api/v1/volumes", Some("Bearer guess".to_owned())).await;
     assert_eq!(waiting.status(), 429);
     assert!(waiting.headers().contains_key(header::RETRY_AFTER));
+    let right = get("/api/v1/volumes", Some(format!("Bearer {}", token.trim()))).await;
+    assert_eq!(right.status(), 200, "the token is accepted in spite of an attacker at the same address");
 }
 
 #[tokio::test]

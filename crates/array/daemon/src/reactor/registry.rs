@@ -1,6 +1,6 @@
 //! Every connection of the array: who is logged in, and how one connection reaches another's tasks.
 
-use super::notice::Notice;
+use crate::notice::Notice;
 use block::VolumeId;
 use iscsi::target::{CloseReason, SessionIdentity};
 use jiff::Timestamp;

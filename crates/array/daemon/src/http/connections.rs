@@ -1,0 +1,308 @@
+//! Connections of one listener of the management plane: how many there are, and which one is closed for a newcomer.
+//!
+//! A connection is *idle* while no request is being answered: before the TLS handshake, before the first
+//! request, and between requests. It is *trusted* after a request with the right token. When a listener
+//! has [`MAX_CONNECTIONS`], a newcomer displaces one of the idle connections, from the address with the
+//! most of them (as `reactor/registry.rs` does for iSCSI), so that silent connections displace each other.
+//! Trusted connections are displaced only when there is no other. A connection without trust counts as
+//! idle again when its request takes longer than [`SLOW_REQUEST`].
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Connections of one listener.
+pub(super) const MAX_CONNECTIONS: usize = 128;
+/// Time after which the request of a connection without trust no longer protects the connection.
+const SLOW_REQUEST: Duration = Duration::from_secs(5);
+
+/// All connections of a listener.
+#[derive(Default)]
+pub(super) struct Connections {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Notified when a connection ends or becomes idle.
+    room: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    next_id: u64,
+    members: BTreeMap<u64, Member>,
+}
+
+/// What a newcomer's choice depends on.
+struct Member {
+    /// The owner's IPv4 address or IPv6 /64; `None` on a Unix socket.
+    network: Option<IpAddr>,
+    trusted: bool,
+    /// When the request in progress began; `None` while idle.
+    request_since: Option<Instant>,
+    /// Requests that have begun.
+    requests: u64,
+    /// Last beginning or end of a request, or of the connection.
+    last_active: Instant,
+    /// Already asked to close; not counted.
+    leaving: bool,
+    displaced: Arc<Notify>,
+}
+
+impl Member {
+    fn displaceable(&self, now: Instant) -> bool {
+        match self.request_since {
+            None => true,
+            Some(since) => !self.trusted && now.saturating_duration_since(since) >= SLOW_REQUEST,
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_member(&self, id: u64, change: impl FnOnce(&mut Member)) {
+        if let Some(member) = self.state().members.get_mut(&id) {
+            change(member);
+        }
+    }
+}
+
+/// A newcomer's turn: nothing when there was room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// There was room.
+    Free,
+    /// A connection of this network was asked to close.
+    Displaced(Option<IpAddr>),
+    /// Every connection is at work for a client.
+    None,
+}
+
+impl Connections {
+    /// Makes room for one more connection. Waits only while every connection has a request in progress.
+    pub async fn make_room(&self) -> Room {
+        loop {
+            match self.try_make_room(Instant::now()) {
+                Room::None => {}
+                room => return room,
+            }
+            // A request that becomes slow is noticed by the clock.
+            let _elapsed = tokio::time::timeout(SLOW_REQUEST / 4, self.shared.room.notified()).await;
+        }
+    }
+
+    fn try_make_room(&self, now: Instant) -> Room {
+        let mut state = self.shared.state();
+        let counted = || state.members.iter().filter(|(_, member)| !member.leaving);
+        if counted().count() < MAX_CONNECTIONS {
+            return Room::Free;
+        }
+        let trusted_too = !counted().any(|(_, member)| !member.trusted && member.displaceable(now));
+        let candidates =
+            || counted().filter(|(_, member)| member.displaceable(now) && (trusted_too || !member.trusted));
+        let mut by_network: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for (_, member) in counted().filter(|(_, member)| trusted_too || !member.trusted) {
+            *by_network.entry(member.network).or_default() += 1;
+        }
+        let choice = candidates().max_by_key(|(_, member)| {
+            let most = by_network.get(&member.network).copied().unwrap_or(0);
+            (most, Reverse(member.last_active))
+        });
+        let Some(id) = choice.map(|(id, _)| *id) else { return Room::None };
+        let Some(member) = state.members.get_mut(&id) else { return Room::None };
+        member.leaving = true;
+        member.displaced.notify_one();
+        Room::Displaced(member.network)
+    }
+
+    /// Counts a new connection; `None` is the owner on a Unix socket, who is trusted.
+    pub fn join(&self, address: Option<IpAddr>) -> Connection {
+        let mut state = self.shared.state();
+        let id = state.next_id;
+        state.next_id += 1;
+        let displaced = Arc::new(Notify::new());
+        state.members.insert(
+            id,
+            Member {
+                network: address.map(network),
+                trusted: address.is_none(),
+                request_since: None,
+                requests: 0,
+                last_active: Instant::now(),
+                leaving: false,
+                displaced: Arc::clone(&displaced),
+            },
+        );
+        let membership = Membership { id, shared: Arc::clone(&self.shared) };
+        Connection { membership: Arc::new(membership), displaced }
+    }
+}
+
+/// One connection, held as long as it lasts.
+#[derive(Clone)]
+pub(super) struct Connection {
+    membership: Arc<Membership>,
+    displaced: Arc<Notify>,
+}
+
+struct Membership {
+    id: u64,
+    shared: Arc<Shared>,
+}
+
+impl Connection {
+    /// Completes when the connection has to make room for another.
+    pub async fn displaced(&self) {
+        self.displaced.notified().await;
+    }
+
+    /// A request on it has the right token, or has not.
+    pub fn trust(&self, trusted: bool) {
+        self.membership.shared.with_member(self.membership.id, |member| member.trusted = trusted);
+    }
+
+    /// A request has begun on it at some time.
+    pub fn has_asked(&self) -> bool {
+        let mut asked = false;
+        self.membership.shared.with_member(self.membership.id, |member| asked = member.requests > 0);
+        asked
+    }
+
+    /// A request begins; it ends when the guard is dropped.
+    pub fn request(&self) -> RequestGuard {
+        self.membership.shared.with_member(self.membership.id, |member| {
+            let now = Instant::now();
+            member.requests += 1;
+            member.request_since = Some(now);
+            member.last_active = now;
+        });
+        RequestGuard(self.clone())
+    }
+}
+
+/// A request in progress.
+pub(super) struct RequestGuard(Connection);
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let Membership { id, shared } = &*self.0.membership;
+        shared.with_member(*id, |member| {
+            member.request_since = None;
+            member.last_active = Instant::now();
+        });
+        shared.room.notify_one();
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.shared.state().members.remove(&self.id);
+        self.shared.room.notify_one();
+    }
+}
+
+/// The part of an address that has one owner: an IPv4 address or an IPv6 /64.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))
+    }
+
+    fn displaced(from: u8) -> Room {
+        Room::Displaced(Some(address(from)))
+    }
+
+    fn joined(connections: &Connections, from: u8, count: usize) -> Vec<Connection> {
+        (0..count).map(|_| connections.join(Some(address(from)))).collect()
+    }
+
+    /// Places used to be kept by those who came first: 64 silent connections from four addresses shut out every
+    /// administrator for as long as they were renewed.
+    #[test]
+    fn silent_connections_displace_those_of_the_address_with_the_most() {
+        let connections = Connections::default();
+        let now = Instant::now();
+        assert_eq!(connections.try_make_room(now), Room::Free);
+        let _administrator = joined(&connections, 1, 1);
+        let _some = joined(&connections, 2, 27);
+        let _most = joined(&connections, 3, MAX_CONNECTIONS - 28);
+        let mut newcomers = Vec::new();
+        for _ in 0..37 {
+            assert_eq!(connections.try_make_room(now), displaced(3));
+            newcomers.extend(joined(&connections, 2, 1));
+        }
+        assert_eq!(connections.try_make_room(now), displaced(2));
+    }
+
+    /// The oldest connection of that address goes first.
+    #[tokio::test]
+    async fn the_connection_that_was_idle_longest_goes_first() {
+        let connections = Connections::default();
+        let all = joined(&connections, 3, MAX_CONNECTIONS);
+        drop(all[0].request());
+        assert_eq!(connections.make_room().await, displaced(3));
+        all[1].displaced().await;
+        let kept = tokio::time::timeout(Duration::ZERO, all[0].displaced()).await;
+        assert!(kept.is_err());
+    }
+
+    /// A connection with the token stays while there is another one to displace, even at an address with many.
+    #[test]
+    fn a_trusted_connection_is_displaced_last() {
+        let connections = Connections::default();
+        let now = Instant::now();
+        let trusted = joined(&connections, 3, MAX_CONNECTIONS - 1);
+        trusted.iter().for_each(|connection| connection.trust(true));
+        let _silent = joined(&connections, 1, 1);
+        assert_eq!(connections.try_make_room(now), displaced(1));
+        let _silent_again = joined(&connections, 1, 1);
+        assert_eq!(connections.try_make_room(now), displaced(1));
+        let _last = joined(&connections, 3, 1).first().map(|last| last.trust(true));
+        assert_eq!(connections.try_make_room(now), Room::Free);
+    }
+
+    /// Nothing is displaced in the middle of an answer, unless the request is slow and has no token.
+    #[test]
+    fn requests_in_progress_are_displaced_when_slow_and_without_token() {
+        let connections = Connections::default();
+        let all = joined(&connections, 3, MAX_CONNECTIONS);
+        let requests: Vec<_> = all.iter().map(Connection::request).collect();
+        all.iter().skip(1).for_each(|connection| connection.trust(true));
+        let now = Instant::now();
+        assert_eq!(connections.try_make_room(now), Room::None);
+        assert_eq!(connections.try_make_room(now + SLOW_REQUEST), displaced(3));
+        let joined = connections.join(Some(address(4)));
+        let request = joined.request();
+        joined.trust(true);
+        assert_eq!(connections.try_make_room(now + SLOW_REQUEST), Room::None);
+        drop((requests, request));
+        assert!(matches!(connections.try_make_room(now), Room::Displaced(_)));
+    }
+
+    #[test]
+    fn connections_that_end_are_forgotten() {
+        let connections = Connections::default();
+        let all = joined(&connections, 1, MAX_CONNECTIONS);
+        let request = all[0].request();
+        drop((all, request));
+        assert!(connections.shared.state().members.is_empty());
+    }
+}

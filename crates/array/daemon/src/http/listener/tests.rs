@@ -1,0 +1,121 @@
+//! Connections that say nothing, against a listener on the loopback interface.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use super::*;
+use crate::memory::{TemporaryDirectory, spawn};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use std::net::Ipv4Addr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// Longest time for a request of a client that behaves.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Deadlines that end no connection, so that only displacement does.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// An HTTPS listener over an array in memory, and what a client needs.
+struct Https {
+    address: SocketAddr,
+    token: String,
+    connector: TlsConnector,
+    _running: Running,
+    _array: ArrayHandle,
+    _directory: TemporaryDirectory,
+}
+
+impl Https {
+    async fn start() -> Self {
+        let directory = TemporaryDirectory::new();
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let tls = crate::tls::server_config(&crate::TlsMode::SelfSigned, directory.path(), listen.ip()).unwrap();
+        let gate = TokenGate::open(directory.path()).unwrap();
+        let token = std::fs::read_to_string(directory.path().join("admin.token")).unwrap();
+        let mut listeners = Listeners::default();
+        listeners.add(Listener::https(listen, tls, gate).await.unwrap());
+        let address = listeners.http_address().unwrap();
+        let array = spawn(|_, _, _| {});
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(directory.path().join("tls/cert.pem")).unwrap()).unwrap();
+        let client = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            address,
+            token: token.trim().to_owned(),
+            connector: TlsConnector::from(Arc::new(client)),
+            _running: listeners.run_with(&array, Deadlines { handshake: NEVER, first_request: NEVER }),
+            _array: array,
+            _directory: directory,
+        }
+    }
+
+    /// A TCP connection from an address of the loopback network.
+    async fn connect(&self, from: [u8; 4]) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from((from, 0))).unwrap();
+        socket.connect(self.address).await.unwrap()
+    }
+
+    async fn handshake(&self, from: [u8; 4]) -> TlsStream<TcpStream> {
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = self.connect(from).await;
+        timeout(PATIENCE, self.connector.connect(name, stream)).await.unwrap().unwrap()
+    }
+
+    /// GETs a path with the token on an open connection, which stays open; returns the status line.
+    async fn get(&self, stream: &mut TlsStream<TcpStream>, path: &str) -> String {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", self.token);
+        let answer = async {
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = vec![0; 64 << 10];
+            let length = stream.read(&mut answer).await.unwrap();
+            String::from_utf8_lossy(&answer[..length]).lines().next().unwrap_or_default().to_owned()
+        };
+        timeout(PATIENCE, answer).await.unwrap()
+    }
+}
+
+/// 64 silent connections from four addresses shut out everybody else: the listener served 64 at a time and accepted
+/// no more, so that requests from other addresses timed out as long as the silent ones were renewed.
+#[tokio::test]
+async fn hundreds_of_silent_connections_keep_nobody_out() {
+    let https = Https::start().await;
+    let mut administrator = https.handshake([127, 0, 0, 2]).await;
+    assert_eq!(https.get(&mut administrator, "/api/v1/system").await, "HTTP/1.1 200 OK");
+    let mut silent = Vec::new();
+    for round in 0..100_u8 {
+        for last in 2..6 {
+            silent.push(https.connect([127, 0, 0, last]).await);
+        }
+        if round % 25 == 0 {
+            let mut other = https.handshake([127, 0, 0, 9]).await;
+            assert_eq!(https.get(&mut other, "/health").await, "HTTP/1.1 200 OK");
+        }
+    }
+    // From an address that the silent ones come from too, and on a connection that was there before them.
+    let mut neighbour = https.handshake([127, 0, 0, 3]).await;
+    assert_eq!(https.get(&mut neighbour, "/api/v1/volumes").await, "HTTP/1.1 200 OK");
+    assert_eq!(https.get(&mut administrator, "/api/v1/volumes").await, "HTTP/1.1 200 OK");
+    // The oldest were closed, the newest were not.
+    let end = timeout(PATIENCE, silent[0].read(&mut [0])).await.unwrap();
+    assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
+    assert!(silent.last().unwrap().try_read(&mut [0]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock));
+}
+
+/// A connection that never asks used to keep its place for half a minute.
+#[tokio::test]
+async fn a_connection_is_closed_when_its_first_request_is_late() {
+    let connections = Connections::default();
+    let (mut client, server) = tokio::io::duplex(1 << 10);
+    let graceful = GracefulShutdown::new();
+    let connection = connections.join(None);
+    let served = serve_http(server, Router::new(), graceful.watcher(), &connection, Duration::from_millis(1));
+    timeout(PATIENCE, served).await.unwrap();
+    assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+}
