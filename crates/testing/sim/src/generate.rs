@@ -310,7 +310,14 @@ impl Generator {
                         Kind::Resize,
                     ]);
                     let change = self.catalog(kind, world, model);
-                    if let Catalog::Clone { id, .. } = change
+                    if let Catalog::Clone { id, source, snapshot: false } = change
+                        && let Some(source) = model.objects.get(&source)
+                        && self.one_in(3)
+                    {
+                        // A clone that is larger than its source.
+                        let sectors = source.sectors + self.below(world.volume_sectors);
+                        changes.extend([change, Catalog::Resize { id, sectors }]);
+                    } else if let Catalog::Clone { id, .. } = change
                         && self.one_in(3)
                     {
                         changes.extend([

@@ -97,6 +97,8 @@ impl<M: Media> Core<M> {
         let mut created = std::collections::BTreeSet::new();
         let mut deleted = std::collections::BTreeSet::new();
         let mut resized = std::collections::BTreeSet::new();
+        // Sizes that changes before this one in the list gave to objects, in bytes.
+        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
         for change in changes {
             let exists = |id: u64| {
                 is_user_object(id)
@@ -126,6 +128,7 @@ impl<M: Media> Core<M> {
                         return Err(PoolError::ObjectExists(id.0));
                     }
                     created.insert(id.0);
+                    sizes.insert(id.0, *size_bytes);
                 }
                 CatalogChange::CloneObject { source, id, .. } => {
                     must_exist(source.0)?;
@@ -133,6 +136,7 @@ impl<M: Media> Core<M> {
                         return Err(PoolError::ObjectExists(id.0));
                     }
                     created.insert(id.0);
+                    sizes.insert(id.0, self.size_after(source.0, &sizes));
                 }
                 CatalogChange::DeleteObject { id } => {
                     must_exist(id.0)?;
@@ -150,10 +154,11 @@ impl<M: Media> Core<M> {
                         // What the second one takes away depends on the first, so it could not be planned.
                         return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
                     }
-                    if created.contains(&id.0) {
-                        // Its map does not exist yet, so the change could not be planned.
+                    if created.contains(&id.0) && self.size_after(id.0, &sizes) > *size_bytes {
+                        // Taking blocks away has to be planned on a map, and this one does not exist yet.
                         return Err(PoolError::ObjectExists(id.0));
                     }
+                    sizes.insert(id.0, *size_bytes);
                 }
                 CatalogChange::SetWriteCache { id, .. } | CatalogChange::SetZeroDetection { id, .. } => {
                     must_exist(id.0)?;
@@ -184,6 +189,12 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
+    /// Size of an object in bytes: as a list of changes has set it so far, or else as it is.
+    fn size_after(&self, id: u64, sizes: &BTreeMap<u64, u64>) -> u64 {
+        let present = || self.objects.get(&id).map_or(0, |object| object.size_bytes);
+        sizes.get(&id).copied().unwrap_or_else(present)
+    }
+
     /// Plans a catalog change. False when something is missing.
     pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
         let mut complete = true;
@@ -197,6 +208,9 @@ impl<M: Media> Core<M> {
                     }
                 }
                 CatalogChange::Resize { id, size_bytes } => {
+                    // Pages above the root, as many as there are levels. Growth needs nothing else, so that an object
+                    // created in the same list may grow too.
+                    self.need.allocations += 4;
                     let Some(o) = self.objects.get(&id.0) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
@@ -206,7 +220,6 @@ impl<M: Media> Core<M> {
                             .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
                         complete &= self.plan_pieces_as(id.0, new, old - new, shared);
                     }
-                    self.need.allocations += 4;
                 }
                 _ => {}
             }

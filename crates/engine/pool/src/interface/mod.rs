@@ -121,7 +121,8 @@ pub enum CatalogChange {
         /// Object to delete.
         id: ObjectId,
     },
-    /// Sets the size, a multiple of 512. What lies beyond a smaller size is deallocated.
+    /// Sets the size, a multiple of 512. What lies beyond a smaller size is deallocated. A volume created in the same
+    /// list may grow, and not shrink.
     Resize {
         /// Volume to resize.
         id: ObjectId,

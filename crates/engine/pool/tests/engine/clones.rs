@@ -1,6 +1,6 @@
 //! Many clones of one template that go their own ways.
 use crate::common::{BLOCK, Numbers, Rig};
-use pool::ObjectKind;
+use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation, PoolError, Reservation};
 use std::collections::BTreeMap;
 
 #[test]
@@ -59,4 +59,69 @@ fn clones_512_of_one_template_stay_exact() {
         .count();
     assert_eq!(rig.data_blocks(), kept + TEMPLATE - overwritten_by_all as u64);
     rig.assert_clean();
+}
+
+/// A clone larger than its source took two commits, because the pool refused to resize an object created in the same
+/// list: a crash between them left a clone of the old size.
+#[test]
+fn a_clone_grows_in_the_commit_that_creates_it() {
+    for size_blocks in [1001, 90_000, 17_000_000] {
+        let mut rig = Rig::new(2048 * 6);
+        let source = rig.create(1000);
+        rig.write(source, 0, 300, 1).unwrap();
+        let clone = rig.core.new_object_id();
+        let (id, kind) = (ObjectId(clone), ObjectKind::Volume);
+        let changes = vec![
+            CatalogChange::CloneObject { source: ObjectId(source), id, kind },
+            CatalogChange::Resize { id, size_bytes: size_blocks * BLOCK },
+        ];
+        rig.run(Operation::Catalog(changes)).unwrap();
+        rig.write(clone, size_blocks - 1, 1, 2).unwrap();
+        rig.write(clone, 0, 1, 3).unwrap();
+        let mut rig = rig.crash();
+        let sizes = [source, clone].map(|object| rig.core.object(object).unwrap().size_bytes / BLOCK);
+        assert_eq!(sizes, [1000, size_blocks]);
+        let byte = |rig: &mut Rig, object, block| rig.read(object, block, 1).unwrap()[0];
+        assert_eq!([0, 299, 300, size_blocks - 1].map(|block| byte(&mut rig, clone, block)), [3, 1, 0, 2]);
+        assert_eq!([0, 299].map(|block| byte(&mut rig, source, block)), [1, 1]);
+        rig.delete(source);
+        rig.settle();
+        assert_eq!(rig.data_blocks(), 301);
+        rig.assert_clean();
+    }
+}
+
+#[test]
+fn a_clone_does_not_shrink_in_the_commit_that_creates_it() {
+    let mut rig = Rig::new(2048 * 6);
+    let source = rig.create(1000);
+    let (id, kind) = (ObjectId(rig.core.new_object_id()), ObjectKind::Volume);
+    let clone = CatalogChange::CloneObject { source: ObjectId(source), id, kind };
+    let shrink = CatalogChange::Resize { id, size_bytes: 999 * BLOCK };
+    let refused = rig.run(Operation::Catalog(vec![clone, shrink]));
+    assert_eq!(refused.map(|_| ()), Err(Failure::Pool(PoolError::ObjectExists(id.0))));
+    assert!(rig.core.object(id.0).is_none());
+}
+
+/// Space is promised for the size that the clone has at the end of the commit.
+#[test]
+fn a_thick_clone_grows_in_the_commit_that_creates_it() {
+    let mut rig = Rig::new(2048 * 6);
+    let source = rig.create(100);
+    rig.write(source, 0, 100, 1).unwrap();
+    let mut clone_of_blocks = |blocks| {
+        let (id, kind) = (ObjectId(rig.core.new_object_id()), ObjectKind::Volume);
+        let changes = vec![
+            CatalogChange::CloneObject { source: ObjectId(source), id, kind },
+            CatalogChange::Resize { id, size_bytes: blocks * BLOCK },
+            CatalogChange::SetReservation { id, reservation: Some(Reservation { overwrite_percent: 100 }) },
+        ];
+        let done = rig.run(Operation::Catalog(changes)).map(|_| ());
+        (done, rig.core.object(id.0).map(|info| info.promised_bytes))
+    };
+    let (refused, none) = clone_of_blocks(2048 * 6);
+    assert!(matches!(refused, Err(Failure::Pool(PoolError::NoRoomForReservation { .. }))) && none.is_none());
+    let (done, promised) = clone_of_blocks(2048);
+    assert_eq!(done, Ok(()));
+    assert!(promised.unwrap() >= 2048 * BLOCK, "{promised:?}");
 }
