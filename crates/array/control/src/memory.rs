@@ -26,8 +26,8 @@ pub struct MemoryCatalog {
     pub size_bytes: Cell<u64>,
     /// What the next commit fails with.
     pub fail_next: RefCell<Option<PoolError>>,
-    /// What the next resize fails with.
-    pub fail_resize: RefCell<Option<PoolError>>,
+    /// Commits until the power goes: each one after that never returns and has no effect. `None`: the power stays on.
+    pub crash_after: Cell<Option<u64>>,
     /// Counts of unique bytes do not end as long as this is set.
     pub counting: Cell<bool>,
     /// Zeros that a step of reclaim finds: by object and the offset at which the step begins.
@@ -74,7 +74,7 @@ impl Default for MemoryCatalog {
             next_object: Cell::new(1),
             size_bytes: Cell::new(64 << 30),
             fail_next: RefCell::default(),
-            fail_resize: RefCell::default(),
+            crash_after: Cell::default(),
             counting: Cell::new(false),
             zeros: RefCell::default(),
             bad: RefCell::default(),
@@ -200,16 +200,17 @@ impl Catalog for MemoryCatalog {
         if let Some(error) = self.fail_next.take() {
             return Err(error);
         }
-        let resizes = changes.iter().any(|change| matches!(change, CatalogChange::Resize { .. }));
-        if let Some(error) = self.fail_resize.borrow_mut().take_if(|_| resizes) {
-            return Err(error);
+        match self.crash_after.get() {
+            None => {}
+            Some(0) => std::future::pending().await,
+            Some(commits) => self.crash_after.set(Some(commits - 1)),
         }
         let mut state = self.state.borrow().clone();
         let before: Vec<u64> = state.objects.keys().copied().collect();
         for change in changes {
-            // As in the pool: the map of an object made in the same commit cannot be planned for.
-            if let CatalogChange::Resize { id, .. } = &change
-                && state.objects.contains_key(&id.0)
+            // As in the pool: what a smaller size takes away cannot be planned on a map that does not exist yet.
+            if let CatalogChange::Resize { id, size_bytes } = &change
+                && state.objects.get(&id.0).is_some_and(|object| object.size_bytes > *size_bytes)
                 && !before.contains(&id.0)
             {
                 return Err(PoolError::ObjectExists(id.0));

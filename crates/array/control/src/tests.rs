@@ -71,6 +71,15 @@ impl Array {
         block_on(self.control.execute(action))
     }
 
+    /// Cuts the power after so many more commits, while this action runs, and starts the array again. True when the action
+    /// came to its end before.
+    fn crash_after(self, commits: u64, action: Action) -> (Self, bool) {
+        self.catalog.crash_after.set(Some(commits));
+        let done = self.control.execute(action).now_or_never().is_some();
+        self.catalog.crash_after.set(None);
+        (Self::over(self.catalog).unwrap(), done)
+    }
+
     fn code(&self, action: Action) -> &'static str {
         self.run(action).unwrap_err().code()
     }

@@ -48,7 +48,6 @@ impl<C: Catalog + 'static> Control<C> {
         let reservation = wanted_reservation(None, create.reserve, create.overwrite_reserve_percent, &create.name)?;
         let object = self.catalog.new_object_id();
         let mut changes = Vec::new();
-        let mut larger = None;
         match &source {
             None => {
                 let size_bytes =
@@ -69,7 +68,7 @@ impl<C: Catalog + 'static> Control<C> {
                 let (source, kind) = (source.object, ObjectKind::Volume);
                 changes.push(CatalogChange::CloneObject { source, id: object, kind });
                 if size_bytes > present_bytes {
-                    larger = Some(size_bytes);
+                    changes.push(CatalogChange::Resize { id: object, size_bytes });
                 }
             }
         }
@@ -95,30 +94,8 @@ impl<C: Catalog + 'static> Control<C> {
         changes.push(record.put()?);
         let stored = record.clone();
         let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
-        let added = [Change::VolumeAdded { object }];
-        match larger {
-            None => self.commit(changes, apply, &added).await?,
-            Some(size_bytes) => {
-                self.commit(changes, apply, &[]).await?;
-                self.enlarge_clone(&record, size_bytes, &added).await?;
-            }
-        }
+        self.commit(changes, apply, &[Change::VolumeAdded { object }]).await?;
         self.volume_reply(record, true).await
-    }
-
-    /// Gives a new clone its size, in a commit of its own: the pool plans a change of size on the map the volume has, so the volume has
-    /// to be there. A clone that cannot be enlarged is taken back.
-    async fn enlarge_clone(
-        &self,
-        record: &VolumeRecord,
-        size_bytes: u64,
-        added: &[Change],
-    ) -> Result<(), ControlError> {
-        let resize = vec![CatalogChange::Resize { id: record.object, size_bytes }];
-        let Err(error) = self.commit(resize, |_| {}, added).await else { return Ok(()) };
-        let delete = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        self.commit(delete, |directory| drop(directory.volumes.remove(&record.id)), &[]).await?;
-        Err(error)
     }
 
     pub(crate) async fn volume_set(&self, set: VolumeSet) -> Result<Reply, ControlError> {
