@@ -22,7 +22,7 @@ pub enum Verb {
     },
     /// Take a snapshot of a volume, or of several at one instant; takes no time and no space
     #[command(
-        after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it."
+        after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it.\n\nA name that exists already is refused with status 4: the content of that snapshot is older. A job that runs again and again uses a new name each time, such as a date."
     )]
     Create {
         /// Volume, by name or id
@@ -115,9 +115,6 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Create { group_name: Some(name), group, .. } => {
             let create = SnapshotGroupCreate { volumes: group.clone(), name: name.clone() };
             let answer = client.post::<List<Snapshot>>("/api/v1/snapshots", &create).await?;
-            if !answer.created {
-                output.say(&format!("note: the snapshots {name} were there already, taken at one instant"));
-            }
             output.list(&answer.body.items)
         }
         Verb::Tree { volume } => {

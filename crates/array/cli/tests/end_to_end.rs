@@ -497,7 +497,12 @@ fn snapshots_of_a_group_a_tree_and_a_way_back() {
         array.ok(&[&group[..], &["--columns", "volume,name"]].concat()),
         "VOLUME  NAME\ndata    nightly\nlog     nightly\n"
     );
-    assert_eq!(array.run(&group).err, "note: the snapshots nightly were there already, taken at one instant\n");
+    for again in
+        [&group[..], &["snapshot", "create", "data", "nightly"], &["snapshot", "create", "data", "nightly", "-q"]]
+    {
+        let refused = array.run(again);
+        assert!(refused.status == 4 && refused.err.contains("snapshot data@nightly exists already"), "{refused:?}");
+    }
     array.ok(&["volume", "clone", "data@nightly", "test"]);
     assert_eq!(
         array.ok(&["snapshot", "tree", "data"]),

@@ -27,9 +27,9 @@ impl<C: Catalog + 'static> Control<C> {
         let mut kept = None;
         if let Some(name) = rollback.keep {
             check_name(Noun::Snapshot, &name)?;
-            if self.directory().snapshot_of(volume.id, &name).is_some() {
-                let name = format!("{}@{name}", volume.name);
-                return Err(ControlError::Exists { noun: Noun::Snapshot, name, difference: String::new() });
+            let existing = self.directory().snapshot_of(volume.id, &name).cloned();
+            if let Some(existing) = existing {
+                return Err(self.taken_before(&existing));
             }
             let id = self.catalog.new_object_id();
             let record = SnapshotRecord {

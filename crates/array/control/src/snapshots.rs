@@ -42,7 +42,7 @@ impl<C: Catalog + 'static> Control<C> {
         let volume = self.directory().volume(volume)?.clone();
         let existing = self.directory().snapshot_of(volume.id, &name).cloned();
         if let Some(existing) = existing {
-            return self.snapshot_reply(existing, false).await;
+            return Err(self.taken_before(&existing));
         }
         let object = self.catalog.new_object_id();
         let record = SnapshotRecord {
@@ -74,19 +74,12 @@ impl<C: Catalog + 'static> Control<C> {
                 members.push(volume);
             }
         }
-        let existing: Vec<SnapshotRecord> = {
+        let existing = {
             let directory = self.directory();
-            members.iter().filter_map(|volume| directory.snapshot_of(volume.id, &name)).cloned().collect()
+            members.iter().find_map(|volume| directory.snapshot_of(volume.id, &name)).cloned()
         };
-        if let Some(first) = existing.first() {
-            let same = existing.len() == members.len()
-                && first.group.is_some()
-                && existing.iter().all(|snapshot| snapshot.group == first.group);
-            if !same {
-                let (name, difference) = (self.directory().full_name(first), " and is not of this group".to_owned());
-                return Err(ControlError::Exists { noun: Noun::Snapshot, name, difference });
-            }
-            return self.group_reply(existing, false).await;
+        if let Some(existing) = existing {
+            return Err(self.taken_before(&existing));
         }
         let (group, created) = (Some(new_id(&*self.environment)), self.environment.now());
         let mut changes = Vec::with_capacity(members.len() * 2);
@@ -105,6 +98,13 @@ impl<C: Catalog + 'static> Control<C> {
         };
         self.commit(changes, apply, &[]).await?;
         self.group_reply(records, true).await
+    }
+
+    /// Refuses a name that a snapshot has. Its content is that of another time, so the same request given twice is not
+    /// the same snapshot.
+    pub(crate) fn taken_before(&self, existing: &SnapshotRecord) -> ControlError {
+        let name = self.directory().full_name(existing);
+        ControlError::Exists { noun: Noun::Snapshot, name, difference: format!(", taken {:.0}", existing.created) }
     }
 
     async fn group_reply(&self, records: Vec<SnapshotRecord>, created: bool) -> Result<Reply, ControlError> {

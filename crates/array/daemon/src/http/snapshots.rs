@@ -4,7 +4,7 @@ use crate::ArrayHandle;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate};
+use api::{List, Problem, Snapshot, SnapshotCreate, SnapshotGroupCreate};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -32,7 +32,7 @@ pub(super) async fn list_of(
     many(&array, Some(volume)).await
 }
 
-/// Takes a snapshot. The same request twice takes one.
+/// Takes a snapshot. A name that a snapshot of the volume has already is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/snapshots",
@@ -41,7 +41,7 @@ pub(super) async fn list_of(
     request_body = SnapshotCreate,
     responses(
         (status = 201, description = "Taken", body = Snapshot),
-        (status = 200, description = "The volume had a snapshot of that name", body = Snapshot)
+        (status = 409, description = "The volume has a snapshot of that name", body = Problem, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn create(
@@ -53,7 +53,8 @@ pub(super) async fn create(
     Ok(made(created, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
 }
 
-/// Takes snapshots of several volumes at one instant. The same request twice takes them once.
+/// Takes snapshots of several volumes at one instant, all or none. A name that a snapshot of one of the volumes has
+/// already is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/snapshots",
@@ -61,7 +62,7 @@ pub(super) async fn create(
     request_body = SnapshotGroupCreate,
     responses(
         (status = 201, description = "Taken", body = List<Snapshot>),
-        (status = 200, description = "They were there, taken at one instant", body = List<Snapshot>)
+        (status = 409, description = "A volume has a snapshot of that name", body = Problem, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn create_group(

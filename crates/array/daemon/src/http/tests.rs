@@ -387,7 +387,10 @@ async fn snapshots_are_taken_together_returned_to_and_shown_as_a_tree() {
     let (status, taken) = post(&app, "/api/v1/snapshots", group.clone()).await;
     assert_eq!((status.as_u16(), &taken["items"][1]["volume"]), (201, &json!("v2")));
     assert_eq!(taken["items"][0]["group_id"], taken["items"][1]["group_id"]);
-    assert_eq!(post(&app, "/api/v1/snapshots", group).await.0, 200);
+    let (status, refused) = post(&app, "/api/v1/snapshots", group).await;
+    assert_eq!((status.as_u16(), &refused["code"]), (409, &json!("exists")));
+    let again = post(&app, "/api/v1/volumes/v1/snapshots", json!({ "name": "nightly" })).await;
+    assert_eq!((again.0.as_u16(), &again.1["code"]), (409, &json!("exists")));
     post(&app, "/api/v1/volumes", json!({ "name": "c", "source": "v1@nightly" })).await;
     let (_, tree) = send(&app, "GET", "/api/v1/volumes/v1/tree", None).await;
     let names: Vec<&str> = tree["items"].as_array().unwrap().iter().filter_map(|node| node["name"].as_str()).collect();
