@@ -28,10 +28,18 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// An array with a pool of `pool_size` ("256M") and further arguments of the daemon.
     pub(crate) fn start(pool_size: &str, arguments: &[&str]) -> Self {
+        Self::start_over(pool_size, arguments, |_| {})
+    }
+
+    /// As [`Self::start`], after `prepare` has put files into the state directory.
+    pub(crate) fn start_over(pool_size: &str, arguments: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = TempDir::new().unwrap();
+        let state_directory = directory.path().join("state");
+        std::fs::create_dir(&state_directory).unwrap();
+        prepare(&state_directory);
         let array = Array::start(ArrayOptions {
             executable: PathBuf::from(env!("CARGO_BIN_EXE_windlass")),
-            state_directory: directory.path().join("state"),
+            state_directory,
             portals: vec![free_portal().unwrap()],
             pool_size: pool_size.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),

@@ -15,6 +15,7 @@ mod memory_of_peers;
 mod migrate;
 mod multipath;
 mod persistent_reservations;
+mod release_0_1;
 mod sanitize;
 mod space;
 mod tokens;
