@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod checksum;
 mod content;
 mod core;
 mod device;
+mod geometry;
 mod interface;
 mod log;
 mod map;

@@ -2,15 +2,15 @@
 //! or none.
 
 use crate::catalog::object::Object;
-use crate::catalog::stream;
+use crate::catalog::{is_user_object, stream};
 use crate::core::Core;
 use crate::core::admission::{Ask, Purpose, SMALL_BYTES, TABLE_PATH};
 use crate::core::operation::broken;
+use crate::geometry::{blocks_for, level_for, page_span};
 use crate::interface::operation::{MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, Output};
 use crate::interface::{CatalogChange, ObjectKind, PoolError};
 use crate::log::record;
-use crate::map::assign::{blocks_for, is_user_object};
-use crate::map::page::{Entry, level_for, page_span};
+use crate::map::page::Entry;
 use crate::schedule::step::{Progress, Step};
 use crate::space::Stream;
 use media::{BLOCK_BYTES, Media};
@@ -65,7 +65,7 @@ impl<M: Media> Core<M> {
         let mut shared = Vec::new();
         for change in changes {
             if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
-                && let Some(object) = self.objects.get(&id.0)
+                && let Some(object) = self.objects.get(id.0)
             {
                 shared.push((id.0, object.shared, object.pages_due));
             }
@@ -88,8 +88,7 @@ impl<M: Media> Core<M> {
                 _ => {}
             }
         }
-        let stored = |key: &str| self.documents.get(key).map_or(0, |value| stream::document_bytes(key, value));
-        let before: u64 = after.keys().map(|key| stored(key)).sum();
+        let before: u64 = after.keys().map(|key| self.documents.bytes_of(key)).sum();
         after.values().sum::<u64>().saturating_sub(before)
     }
 
@@ -102,7 +101,7 @@ impl<M: Media> Core<M> {
         for change in changes {
             let exists = |id: u64| {
                 is_user_object(id)
-                    && (self.objects.contains_key(&id) || created.contains(&id))
+                    && (self.objects.get(id).is_some() || created.contains(&id))
                     && !deleted.contains(&id)
             };
             let must_exist = |id: u64| if exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) };
@@ -146,7 +145,7 @@ impl<M: Media> Core<M> {
                     must_exist(id.0)?;
                     size(*size_bytes)?;
                     // A volume may end inside a block only while what lies behind its end has never been written.
-                    let shrinks = self.objects.get(&id.0).is_some_and(|o| o.size_bytes > *size_bytes);
+                    let shrinks = self.objects.get(id.0).is_some_and(|o| o.size_bytes > *size_bytes);
                     if shrinks && !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
                         return Err(PoolError::BadSize { size_bytes: *size_bytes, max_bytes: MAX_VOLUME_BYTES });
                     }
@@ -191,7 +190,7 @@ impl<M: Media> Core<M> {
 
     /// Size of an object in bytes: as a list of changes has set it so far, or else as it is.
     fn size_after(&self, id: u64, sizes: &BTreeMap<u64, u64>) -> u64 {
-        let present = || self.objects.get(&id).map_or(0, |object| object.size_bytes);
+        let present = || self.objects.get(id).map_or(0, |object| object.size_bytes);
         sizes.get(&id).copied().unwrap_or_else(present)
     }
 
@@ -211,7 +210,7 @@ impl<M: Media> Core<M> {
                     // Pages above the root, as many as there are levels. Growth needs nothing else, so that an object
                     // created in the same list may grow too.
                     self.need.allocations += 4;
-                    let Some(o) = self.objects.get(&id.0) else { continue };
+                    let Some(o) = self.objects.get(id.0) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
                         // A clone before it in the list shares every page that it has to own.
@@ -233,15 +232,15 @@ impl<M: Media> Core<M> {
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {
-                    self.insert_object(Object::new(id.0, *size_bytes));
+                    self.objects.insert(Object::new(id.0, *size_bytes));
                 }
                 CatalogChange::CreateCapture { id, size_bytes } => {
-                    self.insert_object(Object { kind: ObjectKind::Capture, ..Object::new(id.0, *size_bytes) });
+                    self.objects.insert(Object { kind: ObjectKind::Capture, ..Object::new(id.0, *size_bytes) });
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
                     let source = self.share_tree(source.0)?;
                     // What it holds is the source's, and nothing else of it.
-                    self.insert_object(Object {
+                    self.objects.insert(Object {
                         kind: *kind,
                         parent: source.id,
                         root: source.root,
@@ -252,32 +251,28 @@ impl<M: Media> Core<M> {
                     });
                 }
                 CatalogChange::DeleteObject { id } => {
-                    let object = self.objects.remove(&id.0)?;
-                    self.promises.remove(&object);
-                    self.recount_due = true;
-                    self.deleted_objects += 1;
+                    let object = self.objects.remove(id.0)?;
                     self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
-                    self.dirty_objects.insert(id.0);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
-                    let (old, new) = (blocks_for(self.objects.get(&id.0)?.size_bytes), blocks_for(*size_bytes));
+                    let (old, new) = (blocks_for(self.objects.get(id.0)?.size_bytes), blocks_for(*size_bytes));
                     if new < old {
                         self.assign_zero(id.0, new, old - new)?;
                     }
-                    while self.objects.get(&id.0)?.level < level_for(new) {
+                    while self.objects.get(id.0)?.level < level_for(new) {
                         self.raise_root(id.0)?;
                     }
-                    self.adjust(id.0, |object| object.resize(*size_bytes))?;
+                    self.objects.adjust(id.0, |object| object.resize(*size_bytes))?;
                 }
                 CatalogChange::SetWriteCache { id, enabled } => {
-                    self.adjust(id.0, |object| object.write_cache = *enabled)?;
+                    self.objects.adjust(id.0, |object| object.write_cache = *enabled)?;
                 }
                 CatalogChange::SetZeroDetection { id, enabled } => {
-                    self.adjust(id.0, |object| object.zero_detection = *enabled)?;
+                    self.objects.adjust(id.0, |object| object.zero_detection = *enabled)?;
                 }
                 CatalogChange::SetReservation { id, reservation } => {
                     // What is shared has not been counted while nothing was promised.
-                    self.adjust(id.0, |object| {
+                    self.objects.adjust(id.0, |object| {
                         match (reservation, object.tracked) {
                             (Some(_), true) => {}
                             (Some(_), false) => object.share(u64::MAX, u64::MAX),
@@ -290,28 +285,21 @@ impl<M: Media> Core<M> {
                 }
                 CatalogChange::Rollback { id, source } => {
                     let source = self.share_tree(source.0)?;
-                    let old = self.objects.get(&id.0)?.clone();
+                    let old = self.objects.get(id.0)?.clone();
                     self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
-                    self.adjust(id.0, |object| {
+                    self.objects.adjust(id.0, |object| {
                         (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
                         (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
                         if object.tracked {
                             object.share(u64::MAX, u64::MAX);
                         }
                     })?;
-                    self.note_more_shared(id.0, u64::MAX, u64::MAX);
+                    self.objects.note_more_shared(id.0, u64::MAX, u64::MAX);
                 }
                 CatalogChange::PutDocument { key, value } => {
-                    let old = self.documents.insert(key.clone(), value.clone());
-                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
-                    self.documents_bytes += stream::document_bytes(key, value);
-                    self.documents_dirty = true;
+                    self.documents.put(key, value.clone());
                 }
-                CatalogChange::DeleteDocument { key } => {
-                    let old = self.documents.remove(key);
-                    self.documents_bytes -= old.map_or(0, |old| stream::document_bytes(key, &old));
-                    self.documents_dirty = true;
-                }
+                CatalogChange::DeleteDocument { key } => self.documents.delete(key),
             }
         }
         Some(())
@@ -319,8 +307,8 @@ impl<M: Media> Core<M> {
 
     /// Adds a reference to an object's whole tree, for another object; returns the object as it is then.
     fn share_tree(&mut self, id: u64) -> Option<Object> {
-        self.more_shared(id, u64::MAX, u64::MAX)?;
-        let object = self.objects.get(&id)?.clone();
+        self.objects.more_shared(id, u64::MAX, u64::MAX)?;
+        let object = self.objects.get(id)?.clone();
         if object.root != 0 {
             // A change before this one in the list may have made paths to it owned.
             self.owned.clear();
@@ -329,19 +317,12 @@ impl<M: Media> Core<M> {
         Some(object)
     }
 
-    fn insert_object(&mut self, object: Object) {
-        self.next_object = self.next_object.max(object.id + 1);
-        self.dirty_objects.insert(object.id);
-        self.objects.insert(object.id, object);
-    }
-
     /// Puts a new root above the old one.
     fn raise_root(&mut self, id: u64) -> Option<()> {
-        let object = self.objects.get(&id)?.clone();
+        let object = self.objects.get(id)?.clone();
         let level = object.level + 1;
         if object.root == 0 {
-            self.objects.get_mut(&id)?.level = level;
-            return Some(());
+            return self.objects.raise_root(id, 0, level);
         }
         // The object table says how many blocks the old root maps; on a damaged disk that may be anything.
         if !(1..=page_span(object.level)).contains(&object.mapped) {
@@ -355,11 +336,7 @@ impl<M: Media> Core<M> {
         page.set_mapped(object.mapped);
         self.insert_page(address, std::rc::Rc::new(page));
         self.dirty_pages.push((level, address));
-        self.page_given(id)?;
-        let object = self.objects.get_mut(&id)?;
-        object.root = address;
-        object.root_crc = 0;
-        object.level = level;
-        Some(())
+        self.objects.page_given(id)?;
+        self.objects.raise_root(id, address, level)
     }
 }

@@ -83,7 +83,7 @@ impl Object {
             size_bytes,
             root: 0,
             root_crc: 0,
-            level: crate::map::page::level_for(crate::map::assign::blocks_for(size_bytes)),
+            level: crate::geometry::level_for(crate::geometry::blocks_for(size_bytes)),
             mapped: 0,
             write_cache: false,
             zero_detection: true,
@@ -98,9 +98,9 @@ impl Object {
 
     /// Map pages of the object when all of it is mapped.
     pub fn all_pages(&self) -> u64 {
-        let blocks = crate::map::assign::blocks_for(self.size_bytes);
-        let top = self.level.max(crate::map::page::level_for(blocks));
-        (0..=top).map(|level| blocks.div_ceil(crate::map::page::page_span(level))).sum()
+        let blocks = crate::geometry::blocks_for(self.size_bytes);
+        let top = self.level.max(crate::geometry::level_for(blocks));
+        (0..=top).map(|level| blocks.div_ceil(crate::geometry::page_span(level))).sum()
     }
 
     /// Up to so many more blocks and pages are shared with others.
@@ -120,7 +120,7 @@ impl Object {
     /// Blocks that must be kept free for the reservation: one for each block that is not mapped, a share of those that are shared, and the map.
     pub fn promised(&self) -> u64 {
         let Some(reservation) = self.reservation else { return 0 };
-        let blocks = crate::map::assign::blocks_for(self.size_bytes);
+        let blocks = crate::geometry::blocks_for(self.size_bytes);
         let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
         (blocks.saturating_sub(self.mapped) + shared + self.pages_due).saturating_sub(self.deficit)
     }

@@ -96,17 +96,17 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
         })
     };
     let sane = |o: &Object| {
-        let blocks = crate::map::assign::blocks_for(o.size_bytes);
+        let blocks = crate::geometry::blocks_for(o.size_bytes);
         let percent = o.reservation.map_or(0, |reservation| reservation.overwrite_percent);
-        crate::map::assign::is_user_object(id)
+        crate::catalog::is_user_object(id)
             && o.size_bytes <= crate::interface::operation::MAX_VOLUME_BYTES
-            && o.level <= crate::map::page::MAX_LEVEL
+            && o.level <= crate::geometry::MAX_LEVEL
             && o.mapped <= blocks
             && percent <= 100
     };
     let bounded = |mut o: Object| {
         // At most: more than this is promised to nobody.
-        o.shared = o.shared.min(crate::map::assign::blocks_for(o.size_bytes));
+        o.shared = o.shared.min(crate::geometry::blocks_for(o.size_bytes));
         o.pages_due = o.pages_due.min(o.all_pages());
         o
     };
@@ -165,7 +165,7 @@ pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
         let mut c = Cursor(raw);
         let drop = (|| {
             let (address, crc, level) =
-                (c.u64()?, c.u32()?, c.u8().filter(|level| *level <= crate::map::page::MAX_LEVEL)?);
+                (c.u64()?, c.u32()?, c.u8().filter(|level| *level <= crate::geometry::MAX_LEVEL)?);
             let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
             Some(Dropped { address, crc, level, mapped })
         })();

@@ -86,13 +86,13 @@ impl<M: Media> Core<M> {
     /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
     /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
     pub(crate) fn checkpoint_blocks(&self) -> u64 {
-        let slots = crate::catalog::stream::SLOTS_PER_BLOCK;
         // Every object may be changed until then, so that changing one takes nothing from anybody.
-        let table = (self.objects.len() as u64 + self.deleted_objects).min(self.next_object.div_ceil(slots));
+        let table = self.objects.table_blocks();
         // What shrank is taken out of the map block by block, which needs the pages above it.
-        let blocks = ((self.drops.len() + self.parked.len()) as u64 * 16 + self.documents_bytes + self.stored_bytes)
-            / BLOCK_BYTES as u64
-            + 2;
+        let blocks =
+            ((self.drops.len() + self.parked.len()) as u64 * 16 + self.documents.stored_bytes() + self.stored_bytes)
+                / BLOCK_BYTES as u64
+                + 2;
         // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
         blocks + (blocks / 256 + 4) * 4 + table * TABLE_PATH + 32
     }
@@ -100,7 +100,7 @@ impl<M: Media> Core<M> {
     /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
     /// accounting of promises is wrong.
     pub fn overdrawn_blocks(&self) -> u64 {
-        (self.promises.owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
+        (self.objects.promises().owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
     }
 
     /// Blocks that are free, or will be without anybody's doing.
@@ -111,24 +111,24 @@ impl<M: Media> Core<M> {
     /// Promises an object what it was not promised before, as far as there is space for it.
     pub(crate) fn settle_deficit(&mut self, id: u64) {
         let coming = self.space.available() + self.space.pinned();
-        let kept =
-            self.promises.owed + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
+        let kept = self.objects.promises().owed
+            + self.checkpoint_blocks()
+            + DROP_GROWTH
+            + self.reserve_blocks()
+            + self.working_blocks();
         let room = coming.saturating_sub(kept);
-        if let Some(object) = self.objects.get_mut(&id).filter(|object| object.deficit > 0) {
-            self.promises.change(object, |object| object.deficit = object.deficit.saturating_sub(room));
+        if self.objects.get(id).is_some_and(|object| object.deficit > 0) {
+            self.objects.adjust_in_memory(id, |object| object.deficit = object.deficit.saturating_sub(room));
         }
     }
 
     /// After opening: what was not promised to volumes whose overwrite reserve is below 100 % is not stored.
     pub(crate) fn restore_deficits(&mut self) {
         let partly = |o: &&crate::catalog::object::Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
-        let mut ids: Vec<u64> = self.objects.values().filter(partly).map(|o| o.id).collect();
-        ids.sort_unstable();
+        let ids: Vec<u64> = self.objects.users().filter(partly).map(|object| object.id).collect();
         for id in ids {
             let overdrawn = self.overdrawn_blocks();
-            if let Some(object) = self.objects.get_mut(&id) {
-                self.promises.change(object, |object| object.deficit += overdrawn.min(object.promised()));
-            }
+            self.objects.adjust_in_memory(id, |object| object.deficit += overdrawn.min(object.promised()));
         }
     }
 
@@ -140,7 +140,7 @@ impl<M: Media> Core<M> {
         let available = self.space.available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);
-        let owed = self.promises.owed.saturating_sub(ask.covered);
+        let owed = self.objects.promises().owed.saturating_sub(ask.covered);
         let reserve = match ask.purpose {
             Purpose::Freeing => 0,
             Purpose::Locking => self.reserve_blocks(),
@@ -176,36 +176,20 @@ impl<M: Media> Core<M> {
     /// The blocks of a large write are taken, those that were promised among them.
     pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
         self.placed += 1;
-        self.change_in_flight(placed.object, |in_flight| in_flight + placed.covered);
+        self.objects.change_in_flight(placed.object, |in_flight| in_flight + placed.covered);
     }
 
     /// A large write takes effect or fails.
     pub(crate) fn no_longer_in_flight(&mut self, placed: &Placed) {
         self.placed -= 1;
-        self.change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
-    }
-
-    fn change_in_flight(&mut self, object: u64, change: impl FnOnce(u64) -> u64) {
-        // It may have been deleted meanwhile.
-        if let Some(object) = self.objects.get_mut(&object) {
-            self.promises.change(object, |object| object.in_flight = change(object.in_flight));
-        }
-    }
-
-    /// The object, if it has a reservation.
-    #[inline]
-    pub(crate) fn reserved(&self, id: u64) -> Option<&crate::catalog::object::Object> {
-        match self.promises.objects {
-            0 => None,
-            _ => self.objects.get(&id).filter(|object| object.reservation.is_some()),
-        }
+        self.objects.change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
     }
 
     /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
     pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
         let pages = self.need.allocations - self.need.passing;
         let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
-        let Some(reserved) = self.reserved(object) else { return ask };
+        let Some(reserved) = self.objects.reserved(object) else { return ask };
         // A plan may count a page several times; what is due is the most that can be needed.
         let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
@@ -231,9 +215,9 @@ impl<M: Media> Core<M> {
     /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
     pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
         let more = |id: u64| {
-            let Some(o) = self.reserved(id) else { return 0 };
+            let Some(o) = self.objects.reserved(id) else { return 0 };
             let mut after = o.clone();
-            after.share(count, crate::map::page::pages_of_run(count));
+            after.share(count, crate::geometry::pages_of_run(count));
             after.promised().saturating_sub(o.promised())
         };
         if source == destination { more(source) } else { more(source) + more(destination) }
@@ -243,7 +227,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
         let mut after: FxHashMap<u64, crate::catalog::object::Object> = FxHashMap::default();
         let known = |after: &FxHashMap<u64, crate::catalog::object::Object>, id: u64| {
-            after.get(&id).cloned().or_else(|| self.objects.get(&id).cloned())
+            after.get(&id).cloned().or_else(|| self.objects.get(id).cloned())
         };
         for change in changes {
             match change {
@@ -270,7 +254,7 @@ impl<M: Media> Core<M> {
                     let Some(mut object) = known(&after, id.0) else { continue };
                     object.resize(*size_bytes);
                     object.level =
-                        object.level.max(crate::map::page::level_for(crate::map::assign::blocks_for(*size_bytes)));
+                        object.level.max(crate::geometry::level_for(crate::geometry::blocks_for(*size_bytes)));
                     after.insert(id.0, object);
                 }
                 CatalogChange::Rollback { id, source } => {
@@ -295,7 +279,7 @@ impl<M: Media> Core<M> {
             }
         }
         let before: u64 =
-            after.keys().filter_map(|id| self.objects.get(id)).map(crate::catalog::object::Object::promised).sum();
+            after.keys().filter_map(|id| self.objects.get(*id)).map(crate::catalog::object::Object::promised).sum();
         let after: u64 = after.values().map(crate::catalog::object::Object::promised).sum();
         after.saturating_sub(before)
     }

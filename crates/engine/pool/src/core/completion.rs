@@ -350,7 +350,7 @@ impl<M: Media> Core<M> {
             return;
         }
         match read_result(result) {
-            Ok(buffer) if crate::map::page::crc32c(&buffer) == crc => {
+            Ok(buffer) if crate::checksum::crc32c(&buffer) == crc => {
                 if let [block] = buffer.as_blocks() {
                     let data = self.blocks.copy_of(&block.0);
                     self.blocks.cache(address, data, crc);

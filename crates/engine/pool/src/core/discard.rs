@@ -23,7 +23,7 @@ impl<M: Media> Core<M> {
         }
         // Not where every block may be wanted at once: what is on its way to the medium is missing until it is back.
         let reserves = self.reserve_blocks() + self.working_blocks() + self.checkpoint_blocks();
-        let kept = self.space.usable() / 10 + self.promises.promised + reserves;
+        let kept = self.space.usable() / 10 + self.objects.promises().promised + reserves;
         while self.discards_in_flight < IN_FLIGHT
             && self.space.available() > kept + SEGMENT_BLOCKS
             && let Some((address, blocks)) = self.space.begin_discard()

@@ -17,7 +17,8 @@ use crate::space::layout::{GROUP_ZONES, ZONE_BLOCKS};
 use media::Media;
 
 /// What the medium refuses to exceed is what the root has room for.
-const _: () = assert!(media::MAX_GROWN_BLOCKS == crate::catalog::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
+const _: () =
+    assert!(media::MAX_GROWN_BLOCKS == crate::core::checkpoint::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
 /// Reads of the counts of the last segment before a growth is given up.
 const TRIES: u8 = 3;
 

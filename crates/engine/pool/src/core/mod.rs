@@ -18,7 +18,9 @@ pub(crate) mod recovery;
 pub(crate) mod scan;
 pub(crate) mod starved;
 
-use crate::catalog::object::{Dropped, Object, Promises};
+use crate::catalog::documents::Documents;
+use crate::catalog::object::Dropped;
+use crate::catalog::objects::Objects;
 use crate::content::blocks::Blocks;
 use crate::content::stock::Stock;
 use crate::core::checkpoint::Frozen;
@@ -43,11 +45,6 @@ const INTERNAL: OperationId = 1 << 63;
 const MANY_WAITS: u16 = 32;
 /// Writes up to this many bytes carry their data in the log.
 pub(crate) const INLINE_BYTES: usize = 32 << 10;
-
-pub(crate) const OBJECT_TABLE: u64 = 1;
-pub(crate) const DOCUMENTS: u64 = 2;
-pub(crate) const DROP_QUEUE: u64 = 3;
-pub(crate) const FIRST_OBJECT: u64 = 16;
 
 pub(crate) struct Cached {
     pub page: Rc<Page>,
@@ -93,15 +90,10 @@ pub struct Core<M: Media> {
     pub(crate) owned: FxHashMap<(u64, u64), crate::map::tree::Path>,
     pub(crate) space: SpaceMap,
     pub(crate) blocks: Blocks,
-    pub(crate) objects: FxHashMap<u64, Object>,
-    pub(crate) dirty_objects: std::collections::BTreeSet<u64>,
-    pub(crate) next_object: u64,
-    pub(crate) documents: BTreeMap<String, Bytes>,
-    pub(crate) documents_dirty: bool,
+    pub(crate) objects: Objects,
+    pub(crate) documents: Documents,
     /// Length of the drop queue and of the documents in the last checkpoint.
     pub(crate) stored_bytes: u64,
-    /// Length of the stored form of `documents`.
-    pub(crate) documents_bytes: u64,
     pub(crate) drops: Vec<Dropped>,
     pub(crate) drops_changed: bool,
     /// Something was given back since the last checkpoint began.
@@ -110,15 +102,8 @@ pub struct Core<M: Media> {
     pub(crate) parked: Vec<Dropped>,
     /// Blocks mapped below the detached sub-trees.
     pub(crate) droppable_blocks: u64,
-    /// Objects deleted since the last checkpoint began.
-    pub(crate) deleted_objects: u64,
-    /// Blocks kept free for reserved volumes.
-    pub(crate) promises: Promises,
     /// Large writes whose blocks are taken and that have not taken effect.
     pub(crate) placed: usize,
-    /// Reserved volumes whose shared blocks are being counted, and how many more, and how many more pages, may have
-    /// become shared meanwhile.
-    pub(crate) recounts: FxHashMap<u64, (u64, u64)>,
     /// Shared pages that the pass of `Verify` under way has seen.
     pub(crate) verified: FxHashMap<u64, Box<[u64; crate::core::scan::VERIFIED_WORDS]>>,
     pub(crate) incidents: VecDeque<Incident>,
@@ -128,8 +113,6 @@ pub struct Core<M: Media> {
     /// A checkpoint is flushed, and flips when the flush of large writes has ended well too.
     pub(crate) flip_waits: bool,
     pub(crate) online_check: Option<Box<crate::core::scan::online_check::OnlineCheck>>,
-    /// Something was given back since what reserved volumes share was counted.
-    pub(crate) recount_due: bool,
     /// Operations that want another turn, but not before others had one.
     later: Vec<OperationId>,
     /// Pages that a scan may look at in one turn.
@@ -185,22 +168,15 @@ impl<M: Media> Core<M> {
             owned: FxHashMap::default(),
             space,
             blocks: Blocks::default(),
-            objects: FxHashMap::default(),
-            dirty_objects: std::collections::BTreeSet::new(),
-            next_object: FIRST_OBJECT,
-            documents: BTreeMap::new(),
-            documents_dirty: false,
-            documents_bytes: 0,
+            objects: Objects::new(),
+            documents: Documents::default(),
             stored_bytes: 0,
             drops: Vec::new(),
             drops_changed: false,
             given_back: false,
             parked: Vec::new(),
             droppable_blocks: 0,
-            deleted_objects: 0,
-            promises: Promises::default(),
             placed: 0,
-            recounts: FxHashMap::default(),
             verified: FxHashMap::default(),
             incidents: VecDeque::new(),
             growing: None,
@@ -208,7 +184,6 @@ impl<M: Media> Core<M> {
             discards_in_flight: 0,
             flip_waits: false,
             online_check: None,
-            recount_due: false,
             later: Vec::new(),
             scan_pages: 16,
             host_operations: 0,
@@ -281,14 +256,10 @@ impl<M: Media> Core<M> {
 
     /// Counts anew what reserved volumes share, once what was given back has been walked: their promises may have become smaller.
     fn recount_if_due(&mut self) {
-        if !self.recount_due || !self.drops.is_empty() || self.replaying.is_some() {
+        if !self.objects.recount_due() || !self.drops.is_empty() || self.replaying.is_some() {
             return;
         }
-        self.recount_due = false;
-        let reserved = self.objects.values().filter(|o| o.reservation.is_some() && o.shared > 0).map(|o| o.id);
-        let mut reserved: Vec<u64> = reserved.filter(|id| !self.recounts.contains_key(id)).collect();
-        reserved.sort_unstable();
-        for object in reserved {
+        for object in self.objects.take_due_recounts() {
             let id = self.next_operation | INTERNAL;
             self.next_operation += 1;
             let operation = Operation::Recount { object };
@@ -343,7 +314,7 @@ impl<M: Media> Core<M> {
         }
         // From a tenth of the pool down to a fiftieth.
         let (from, to) = (self.space.usable() / 10, self.space.usable() / 50);
-        let free = self.space.available().saturating_sub(self.promises.promised);
+        let free = self.space.available().saturating_sub(self.objects.promises().promised);
         let missing = from.saturating_sub(free).min(from - to);
         (missing * 256 / (from - to).max(1)) as u16
     }
@@ -562,7 +533,7 @@ impl<M: Media> Core<M> {
     /// Gives back what a failed operation had set aside.
     fn abandon(&mut self, pending: &mut Pending) {
         if let Operation::Recount { object } = &pending.operation {
-            self.recounts.remove(object);
+            self.objects.end_count(*object);
         }
         if let Some(placed) = pending.progress.placed.take() {
             self.no_longer_in_flight(&placed);
@@ -658,7 +629,7 @@ impl<M: Media> Core<M> {
 
     /// What is known of an object.
     pub fn object(&self, id: u64) -> Option<ObjectInfo> {
-        let o = self.objects.get(&id).filter(|o| o.id >= FIRST_OBJECT)?;
+        let o = self.objects.user(id)?;
         Some(ObjectInfo {
             id: ObjectId(o.id),
             kind: o.kind,
@@ -682,21 +653,17 @@ impl<M: Media> Core<M> {
 
     /// Ids of every object, sorted.
     pub fn object_ids(&self) -> Vec<u64> {
-        let mut ids: Vec<_> = self.objects.keys().copied().filter(|id| *id >= FIRST_OBJECT).collect();
-        ids.sort_unstable();
-        ids
+        self.objects.users().map(|object| object.id).collect()
     }
 
     /// A fresh object id.
     pub fn new_object_id(&mut self) -> u64 {
-        let id = self.next_object;
-        self.next_object += 1;
-        id
+        self.objects.take_id()
     }
 
     /// The documents.
     pub fn documents(&self) -> &BTreeMap<String, Bytes> {
-        &self.documents
+        self.documents.all()
     }
 
     /// Space of the pool. Blocks freed but not yet released, and detached sub-trees already walked, count as free.
@@ -711,7 +678,7 @@ impl<M: Media> Core<M> {
             used_bytes: used,
             free_bytes: size - used,
             metadata_bytes: fixed + self.metadata_blocks * block,
-            promised_bytes: self.promises.promised * block,
+            promised_bytes: self.objects.promises().promised * block,
             reclaimable_bytes: (self.space.pinned() + self.droppable_blocks) * block,
             starved: self.starved(),
         }

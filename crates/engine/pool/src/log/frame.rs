@@ -4,7 +4,7 @@
 //! it, so that a frame left over from an earlier lap or an earlier run is never taken for one of this chain. Frames do not wrap: one
 //! that does not fit before the end of the ring starts at the next lap.
 
-use crate::map::page::crc64;
+use crate::checksum::crc64;
 use media::{BLOCK_BYTES, Buffer};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

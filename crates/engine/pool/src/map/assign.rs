@@ -3,12 +3,12 @@
 //! Each function assumes that planning found everything in memory and enough free blocks. `None` means that this was not so: the map may be half
 //! changed, and the caller stops the pool.
 
-use crate::catalog::object::Object;
 use crate::content::blocks::Data;
-use crate::core::{Core, FIRST_OBJECT};
+use crate::core::Core;
+
+use crate::geometry::{FANOUT, index_in};
 use crate::log::record::BlockWrite;
-use crate::map::page::{Entry, FANOUT};
-use crate::map::tree::index_in;
+use crate::map::page::Entry;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{STICKY, Stream};
 use media::{BLOCK_BYTES, Media};
@@ -83,7 +83,7 @@ impl<M: Media> Core<M> {
                 written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
             }
             self.finish_path(&path, delta)?;
-            self.fewer_shared(object, parted)?;
+            self.objects.fewer_shared(object, parted)?;
             at += n;
         }
         Some(written)
@@ -149,7 +149,7 @@ impl<M: Media> Core<M> {
                 }
             }
             self.finish_path(&path, delta)?;
-            self.fewer_shared(object, parted)?;
+            self.objects.fewer_shared(object, parted)?;
             at += n;
         }
         Some(())
@@ -181,20 +181,20 @@ impl<M: Media> Core<M> {
                 if level == 0 {
                     delta -= 1;
                     let left = self.release_block(old.address())?;
-                    self.fewer_shared(object, u64::from(left > 0))?;
+                    self.objects.fewer_shared(object, u64::from(left > 0))?;
                 } else {
                     delta -= old.mapped() as i64;
                     if self.space.count(old.address()).is_some_and(|count| count > 1) {
-                        self.fewer_shared(object, old.mapped())?;
+                        self.objects.fewer_shared(object, old.mapped())?;
                     }
                     self.drop_tree((old.address(), level - 1, old.crc()), old.mapped());
                 }
             }
             if level > 0 {
-                self.more_shared(
+                self.objects.more_shared(
                     object,
                     0,
-                    crate::map::page::pages_of_run(entries as u64 * crate::map::page::entry_span(level)),
+                    crate::geometry::pages_of_run(entries as u64 * crate::geometry::entry_span(level)),
                 )?;
             }
             self.finish_path(&path, delta)?;
@@ -225,7 +225,7 @@ impl<M: Media> Core<M> {
             let from = at.wrapping_add(phase);
             let mut done = 0;
             while done < entries {
-                let block = from + done as u64 * crate::map::page::entry_span(level);
+                let block = from + done as u64 * crate::geometry::entry_span(level);
                 let index = index_in(block, level);
                 let n = (entries - done).min(FANOUT - index);
                 match self.pointer(source, block, level)?.0.0 {
@@ -282,8 +282,8 @@ impl<M: Media> Core<M> {
             }
             self.finish_path(&path, after - before)?;
         }
-        self.more_shared(source, shared, crate::map::page::pages_of_run(count))?;
-        self.more_shared(destination, shared, crate::map::page::pages_of_run(count))
+        self.objects.more_shared(source, shared, crate::geometry::pages_of_run(count))?;
+        self.objects.more_shared(destination, shared, crate::geometry::pages_of_run(count))
     }
 
     /// Plans a clone: like `assign_clone`, without changing anything. False when something is missing.
@@ -311,7 +311,7 @@ impl<M: Media> Core<M> {
             let from = at.wrapping_add(phase);
             let mut i = 0u64;
             while i < entries as u64 {
-                let block = from + i * crate::map::page::entry_span(level);
+                let block = from + i * crate::geometry::entry_span(level);
                 let index = index_in(block, level);
                 let n = (entries as u64 - i).min(256 - index as u64);
                 match self.pointer(source, block, level) {
@@ -332,68 +332,10 @@ impl<M: Media> Core<M> {
         complete
     }
 
-    /// Changes an object's fields, and what it has promised with them.
-    pub(crate) fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
-        let object = self.objects.get_mut(&id)?;
-        self.promises.change(object, change);
-        self.dirty_objects.insert(id);
-        Some(())
-    }
-
-    /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
-    pub(crate) fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
-        self.note_more_shared(id, blocks, pages);
-        let object = self.objects.get_mut(&id)?;
-        if object.tracked {
-            self.promises.change(object, |object| object.share(blocks, pages));
-            self.dirty_objects.insert(id);
-        }
-        Some(())
-    }
-
-    /// So many blocks of an object were shared, and are its own now.
-    fn fewer_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
-        if blocks == 0 || !self.objects.get(&id)?.tracked {
-            return Some(());
-        }
-        self.adjust(id, |object| object.shared = object.shared.saturating_sub(blocks))
-    }
-
-    /// The object has been given a page that stays.
-    pub(crate) fn page_given(&mut self, id: u64) -> Option<()> {
-        if !self.objects.get(&id)?.tracked {
-            return Some(());
-        }
-        self.adjust(id, |object| object.pages_due = object.pages_due.saturating_sub(1))
-    }
-
     /// What the object shares at most, as counted.
     pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
-        self.adjust(id, |object| {
-            (object.shared, object.pages_due) = (0, 0);
-            object.share(blocks, pages);
-            object.tracked = true;
-        })?;
+        self.objects.set_shared(id, blocks, pages)?;
         self.settle_deficit(id);
         Some(())
     }
-
-    /// Tells a count that is under way what it may have missed.
-    pub(crate) fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
-        if !self.recounts.is_empty()
-            && let Some(missed) = self.recounts.get_mut(&id)
-        {
-            *missed = (missed.0.saturating_add(blocks), missed.1.saturating_add(pages));
-        }
-    }
-}
-
-/// 4 KiB blocks of an object of `size_bytes`.
-pub(crate) fn blocks_for(size_bytes: u64) -> u64 {
-    size_bytes.div_ceil(BLOCK_BYTES as u64)
-}
-
-/// Ids below this belong to the pool itself.
-pub(crate) const fn is_user_object(id: u64) -> bool {
-    id >= FIRST_OBJECT
 }

@@ -4,48 +4,17 @@
 //! CRC-32C and how many blocks are mapped below it. A parent so vouches for its children: a lost or misdirected write is found by the
 //! first read. In memory a page has the form it has on disk, without the padding.
 
+use crate::checksum::crc32c;
+
+use crate::geometry::{FANOUT, page_span};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Entries in a page.
-pub const FANOUT: usize = 256;
-/// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
-pub const MAX_LEVEL: u8 = 3;
 /// First bytes of a page: "WLpg".
 pub const PAGE_MAGIC: u32 = 0x6770_4c57;
 
 const ADDRESS_BITS: u32 = 40;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
-
-/// Blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).
-pub const fn entry_span(level: u8) -> u64 {
-    1 << (8 * level as u32)
-}
-
-/// Blocks that a page at `level` spans.
-pub const fn page_span(level: u8) -> u64 {
-    1 << (8 * (level as u32 + 1))
-}
-
-/// Pages that map a run of blocks, at most, wherever it begins.
-pub const fn pages_of_run(blocks: u64) -> u64 {
-    let mut pages = 0u64;
-    let mut level = 0;
-    while level <= MAX_LEVEL {
-        pages = pages.saturating_add(blocks.div_ceil(page_span(level)).saturating_add(1));
-        level += 1;
-    }
-    pages
-}
-
-/// The lowest level whose root spans `blocks`.
-pub const fn level_for(blocks: u64) -> u8 {
-    let mut level = 0;
-    while level < MAX_LEVEL && page_span(level) < blocks {
-        level += 1;
-    }
-    level
-}
 
 /// A pointer to a block or child page. 12 bytes, little-endian.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -246,19 +215,10 @@ impl Page {
     }
 }
 
-/// CRC-32C (Castagnoli) of `bytes`.
-pub fn crc32c(bytes: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
-
-/// CRC-64/NVME of `bytes`.
-pub fn crc64(bytes: &[u8]) -> u64 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::level_for;
 
     #[test]
     fn entry_keeps_address_count_and_crc() {

@@ -6,19 +6,13 @@
 
 use crate::catalog::object::Dropped;
 use crate::core::{Cached, Core};
-use crate::map::page::{Entry, FANOUT, Page, entry_span, page_span};
+use crate::geometry::Pointer;
+use crate::geometry::index_in;
+use crate::geometry::{FANOUT, entry_span, page_span};
+use crate::map::page::{Entry, Page};
 use crate::space::Stream;
 use media::Media;
 use std::rc::Rc;
-
-/// A pointer to a page: address, level, CRC.
-pub(crate) type Pointer = (u64, u8, u32);
-
-/// Index of `block`'s entry in a page at `level`.
-#[inline]
-pub(crate) fn index_in(block: u64, level: u8) -> usize {
-    ((block >> (8 * u32::from(level))) & 0xff) as usize
-}
 
 /// Owned paths that are remembered at most.
 const OWNED: usize = 16_384;
@@ -89,8 +83,7 @@ impl<M: Media> Core<M> {
     }
 
     pub(crate) fn root_of(&self, object: u64) -> Option<Pointer> {
-        let o = self.objects.get(&object)?;
-        Some((o.root, o.level, o.root_crc))
+        self.objects.root(object)
     }
 
     /// The entry that maps `block` of the object. Notes missing pages in `need` and returns `None` then.
@@ -120,7 +113,7 @@ impl<M: Media> Core<M> {
     /// asked for, which is an error of the caller.
     pub(crate) fn pointer(&mut self, object: u64, block: u64, level: u8) -> Option<(Pointer, u64)> {
         let (mut address, mut at, mut crc) = self.root_of(object)?;
-        let mut mapped = self.objects.get(&object)?.mapped;
+        let mut mapped = self.objects.get(object)?.mapped;
         while at > level && address != 0 {
             let page = self.page((address, at, crc))?;
             let entry = page.entries[index_in(block, at)];
@@ -237,7 +230,7 @@ impl<M: Media> Core<M> {
             let new = self.allocate_page()?;
             self.insert_page(new, Rc::new(Page::empty(level, self.epoch, new, object)));
             self.dirty_pages.push((level, new));
-            self.page_given(object)?;
+            self.objects.page_given(object)?;
             return Some(new);
         }
         let count = self.space.count(address)?;
@@ -253,7 +246,7 @@ impl<M: Media> Core<M> {
             page.place(self.epoch, new);
             self.insert_page(new, Rc::new(page));
             self.dirty_pages.push((level, new));
-            self.page_given(object)?;
+            self.objects.page_given(object)?;
             return Some(new);
         }
         if self.pages.get(&address)?.page.epoch() < self.epoch {
@@ -285,7 +278,7 @@ impl<M: Media> Core<M> {
         let (root, root_level, _) = self.root_of(object)?;
         let mut path = Path { object, pages: [0; 4], root_level, level, block };
         let mut address = self.own(object, root, root_level)?;
-        self.objects.get_mut(&object)?.root = address;
+        self.objects.set_root(object, address)?;
         path.pages[usize::from(root_level)] = address;
         let mut at = root_level;
         while at > level {
@@ -312,22 +305,7 @@ impl<M: Media> Core<M> {
 
     /// Ends a change: `delta` more blocks are mapped below the path's page. Pages left without any are given back.
     pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
-        let object = self.objects.get_mut(&path.object)?;
-        if object.tracked {
-            self.promises.remove(object);
-        }
-        if delta < 0 {
-            object.unmap(delta.unsigned_abs());
-        }
-        object.mapped = object.mapped.checked_add_signed(delta)?;
-        if object.tracked {
-            object.shared = object.shared.min(object.mapped);
-            self.promises.add(object);
-        }
-        self.dirty_objects.insert(path.object);
-        if delta < 0 && !self.recounts.is_empty() {
-            self.note_more_shared(path.object, delta.unsigned_abs(), 0);
-        }
+        self.objects.change_mapped(path.object, delta)?;
         if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
             return Some(());
         }
@@ -342,7 +320,7 @@ impl<M: Media> Core<M> {
                 self.count_metadata(0, 1);
                 self.pages.remove(&address);
                 self.owned.clear();
-                self.more_shared(path.object, 0, 1)?;
+                self.objects.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
                 Entry::child(address, mapped, 0)
@@ -350,7 +328,7 @@ impl<M: Media> Core<M> {
                 continue;
             };
             if at == path.root_level {
-                self.objects.get_mut(&path.object)?.root = 0;
+                self.objects.set_root(path.object, 0)?;
             } else {
                 let parent = path.pages[usize::from(at) + 1];
                 self.page_mut(parent)?.entries[index_in(path.block, at + 1)] = entry;

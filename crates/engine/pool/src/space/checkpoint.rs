@@ -3,9 +3,9 @@
 use super::SpaceMap;
 use super::discards::note_runs;
 use super::segment::{Bits, WORDS, set};
-use crate::catalog::root::SlotEntry;
-use crate::map::page::crc32c;
+use crate::checksum::crc32c;
 use crate::space::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
+use crate::space::slot::SlotEntry;
 use media::Buffer;
 use std::collections::BTreeSet;
 use zerocopy::IntoBytes;

@@ -11,15 +11,16 @@ mod discards;
 pub(crate) mod layout;
 mod references;
 mod segment;
+pub(crate) mod slot;
 #[cfg(test)]
 mod tests;
 
 pub use allocation::Stream;
 pub use checkpoint::SpaceWrites;
 
-use crate::catalog::root::SlotEntry;
-use crate::map::page::crc32c;
+use crate::checksum::crc32c;
 use crate::space::layout::{Layout, ZONE_SEGMENTS};
+use crate::space::slot::SlotEntry;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use segment::{Bits, N, Resident, Segment, WORDS, bit, set};

@@ -5,18 +5,20 @@
 //! it has been destaged (the finish rule). The flip releases only what was free at the freeze and not allocated since (the release rule).
 
 pub(crate) mod pace;
+pub(crate) mod root;
 
 use crate::catalog::object::Dropped;
-use crate::catalog::root::{Root, TreeRoot};
-use crate::catalog::stream;
+use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE, stream};
+use crate::checksum::crc32c;
 use crate::content::blocks::Data;
+use crate::core::Core;
 use crate::core::checkpoint::pace::Pace;
+use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::completion::Io;
 use crate::core::starved::Rewrite;
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::interface::Incident;
 use crate::map::assign::Source;
-use crate::map::page::{Entry, crc32c};
+use crate::map::page::Entry;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{SpaceWrites, Stream};
 use media::{BLOCK_BYTES, BlockAddress, Media};
@@ -81,19 +83,14 @@ impl<M: Media> Core<M> {
     fn freeze(&mut self) -> bool {
         // What changes in the pool's own streams, block by block.
         let drops = self.drops_changed.then(|| stream::encode_drops(&self.drops, &self.parked));
-        let documents = self.documents_dirty.then(|| stream::encode_documents(&self.documents));
-        let table: std::collections::BTreeSet<u64> = self
-            .dirty_objects
-            .iter()
-            .filter(|id| crate::map::assign::is_user_object(**id))
-            .map(|id| id / stream::SLOTS_PER_BLOCK)
-            .collect();
+        let documents = self.documents.encode_changed();
+        let table = self.objects.changed_blocks();
         self.need.clear();
         let mut complete = true;
         let mut new = 0;
         let mut whole = |core: &mut Self, id: u64, bytes: &Option<Vec<u8>>| {
             let Some(bytes) = bytes else { return };
-            let old = core.objects.get(&id).map_or(0, |o| o.size_bytes).div_ceil(BLOCK_BYTES as u64);
+            let old = core.objects.length(id).div_ceil(BLOCK_BYTES as u64);
             let now = (bytes.len() as u64).div_ceil(BLOCK_BYTES as u64);
             new += now;
             complete &= core.plan_blocks(id, 0, now.max(old)).is_some();
@@ -146,11 +143,7 @@ impl<M: Media> Core<M> {
     ) -> Option<()> {
         let mut crcs = FxHashMap::default();
         let dirty = self.seal_pages(0, &mut crcs);
-        for object in self.objects.values_mut() {
-            if let Some(crc) = crcs.get(&object.root) {
-                object.root_crc = *crc;
-            }
-        }
+        self.objects.seal_roots(&crcs);
         let mut drops = drops;
         let mut resealed = false;
         for dropped in self.drops.iter_mut().chain(&mut self.parked) {
@@ -169,30 +162,21 @@ impl<M: Media> Core<M> {
         }
         if let Some(bytes) = &documents {
             self.write_stream(DOCUMENTS, bytes, &mut blocks)?;
-            self.documents_dirty = false;
+            self.documents.note_frozen();
         }
         for block in table {
-            let mut content = [0u8; BLOCK_BYTES];
-            for (i, slot) in content.chunks_exact_mut(stream::SLOT_BYTES).enumerate() {
-                let id = block * stream::SLOTS_PER_BLOCK + i as u64;
-                if let Some(object) = self.objects.get(&id).filter(|o| crate::map::assign::is_user_object(o.id)) {
-                    stream::encode_object(object, slot);
-                }
-            }
+            let content = self.objects.table_block(*block);
             self.write_stream_block(OBJECT_TABLE, *block, &content, &mut blocks)?;
         }
         if let Some(last) = table.last() {
-            let o = self.objects.get_mut(&OBJECT_TABLE)?;
-            o.size_bytes = o.size_bytes.max((last + 1) * BLOCK_BYTES as u64);
+            let length = self.objects.length(OBJECT_TABLE).max((last + 1) * BLOCK_BYTES as u64);
+            self.objects.set_length(OBJECT_TABLE, length)?;
         }
-        self.dirty_objects.clear();
-        (self.deleted_objects, self.given_back) = (0, false);
+        self.objects.note_frozen();
+        self.given_back = false;
         let own = self.seal_pages(dirty, &mut crcs);
         for id in [OBJECT_TABLE, DOCUMENTS, DROP_QUEUE] {
-            let object = self.objects.get_mut(&id)?;
-            if let Some(crc) = crcs.get(&object.root) {
-                object.root_crc = *crc;
-            }
+            self.objects.seal_root(id, &crcs)?;
         }
         let pages: Vec<_> = self.dirty_pages[..own]
             .iter()
@@ -217,7 +201,7 @@ impl<M: Media> Core<M> {
         };
         let tree = |id: u64| {
             self.objects
-                .get(&id)
+                .get(id)
                 .map_or(TreeRoot::default(), |o| TreeRoot::new(o.root, o.root_crc, o.level, o.size_bytes))
         };
         let layout = self.space.layout();
@@ -227,7 +211,7 @@ impl<M: Media> Core<M> {
             log_position,
             log_sequence,
             log_previous_crc,
-            next_object: self.next_object,
+            next_object: self.objects.next_id(),
             allocated_blocks: self.space.allocated(),
             metadata_blocks: self.metadata_blocks,
             data_start: layout.start,
@@ -263,8 +247,7 @@ impl<M: Media> Core<M> {
 
     /// Remembers how long the streams are that the next checkpoint may have to take out of the map.
     pub(crate) fn note_stored(&mut self) {
-        let length = |id: u64| self.objects.get(&id).map_or(0, |object| object.size_bytes);
-        self.stored_bytes = length(DROP_QUEUE) + length(DOCUMENTS);
+        self.stored_bytes = self.objects.length(DROP_QUEUE) + self.objects.length(DOCUMENTS);
     }
 
     /// Computes the CRCs of the pages dirtied since index `from` of the list, children first, and stores them in their parents. Returns the
@@ -296,7 +279,7 @@ impl<M: Media> Core<M> {
     }
 
     fn write_stream(&mut self, id: u64, bytes: &[u8], writes: &mut SpaceWrites) -> Option<()> {
-        let old = self.objects.get(&id)?.size_bytes.div_ceil(BLOCK_BYTES as u64);
+        let old = self.objects.length(id).div_ceil(BLOCK_BYTES as u64);
         let now = (bytes.len() as u64).div_ceil(BLOCK_BYTES as u64);
         for (i, chunk) in bytes.chunks(BLOCK_BYTES).enumerate() {
             let mut content = [0u8; BLOCK_BYTES];
@@ -307,7 +290,7 @@ impl<M: Media> Core<M> {
         for block in now..old {
             self.write_stream_block(id, block, &[0; BLOCK_BYTES], writes)?;
         }
-        self.objects.get_mut(&id)?.size_bytes = bytes.len() as u64;
+        self.objects.set_length(id, bytes.len() as u64)?;
         Some(())
     }
 
@@ -328,9 +311,9 @@ impl<M: Media> Core<M> {
             writes.push((address, buffer));
             Source::Placed(address, crc32c(content))
         };
-        let before = self.objects.get(&id)?.mapped;
+        let before = self.objects.get(id)?.mapped;
         self.assign_write(id, block, &[source], 0)?;
-        let after = self.objects.get(&id)?.mapped;
+        let after = self.objects.get(id)?.mapped;
         self.count_metadata(after, before);
         Some(())
     }

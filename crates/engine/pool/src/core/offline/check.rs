@@ -3,10 +3,10 @@
 //! The pool is opened (its log replayed) first; a tool that must not change the file opens it over an overlay. Memory is bounded by
 //! [`CheckOptions::memory_bytes`]: what does not fit is done in further passes over the map.
 
+use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries, read_many};
 use crate::interface::PoolError;
-use crate::map::page::crc32c;
 use crate::space::STICKY;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
 use media::Media;
@@ -116,11 +116,9 @@ impl<M: Media> Core<M> {
 
     /// Objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
-        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
-            report.objects += u64::from(crate::map::assign::is_user_object(id));
-            let Some(object) = self.objects.get(&id) else { continue };
+        for object in self.objects.all() {
+            let id = object.id;
+            report.objects += u64::from(crate::catalog::is_user_object(id));
             if object.root == 0 && object.mapped != 0 {
                 let mapped = object.mapped;
                 report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
@@ -207,7 +205,7 @@ impl<M: Media> Core<M> {
                 report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
             }
             None if object != 0 => {
-                let mapped = self.objects.get(&object).map_or(0, |o| o.mapped);
+                let mapped = self.objects.get(object).map_or(0, |o| o.mapped);
                 if mapped != page.mapped() {
                     let found = page.mapped();
                     report.find(format!("object {object}: {found} blocks are mapped, its entry says {mapped}"));

@@ -1,14 +1,17 @@
 //! What lies where, for experts: structures of a closed pool as names and values, without judging more than needed to read them.
 
-use crate::catalog::root::{Root, TreeRoot};
+use crate::catalog::FIRST_OBJECT;
+use crate::checksum::crc32c;
+use crate::core::Core;
+use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::{Scanner, await_ticket, read_blocks};
 use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
-use crate::core::{Core, FIRST_OBJECT};
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
 use crate::log::frame::FRAME_HEADER_BYTES;
-use crate::log::record::{self, Record};
-use crate::map::page::{Page, PageHeaderFields, crc32c};
+use crate::log::record;
+use crate::log::record::Record;
+use crate::map::page::{Page, PageHeaderFields};
 use crate::space::layout::{SEGMENT_BLOCKS, ZONE_SEGMENTS};
 use media::{BLOCK_BYTES, Done, Media};
 
@@ -221,7 +224,7 @@ impl<M: Media> Core<M> {
     }
 
     fn show_one(&self, id: u64) -> Option<Vec<(&'static str, Shown)>> {
-        let object = self.objects.get(&id)?;
+        let object = self.objects.get(id)?;
         let kind = match (id < FIRST_OBJECT, object.kind) {
             (true, _) => "catalog",
             (_, ObjectKind::Volume) => "volume",
@@ -243,10 +246,8 @@ impl<M: Media> Core<M> {
 
     /// Objects, keys of documents, and detached trees of the checkpoint.
     pub fn show_objects(&self) -> Shown {
-        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
-        ids.sort_unstable();
-        let objects = ids.into_iter().filter_map(|id| self.show_one(id).map(Shown::Fields));
-        let documents = self.documents.iter().map(|(key, value)| {
+        let objects = self.objects.all().into_iter().filter_map(|object| self.show_one(object.id).map(Shown::Fields));
+        let documents = self.documents.all().iter().map(|(key, value)| {
             Shown::Fields(vec![("key", key.as_str().into()), ("bytes", (value.len() as u64).into())])
         });
         let drops = self.drops.iter().map(|dropped| {

@@ -7,15 +7,17 @@
 #[cfg(test)]
 mod tests;
 
-use crate::catalog::root::SlotEntry;
+use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::recovery::{Opened, Progress};
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own, read_many};
+use crate::geometry::page_span;
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
-use crate::map::page::{Page, crc32c, page_span};
+use crate::map::page::Page;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
+use crate::space::slot::SlotEntry;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -222,9 +224,7 @@ impl<M: Media> Core<M> {
         for item in self.all_roots().into_iter().filter(|item| item.object != 0 && !is_own(item.object)) {
             roots.insert(item.object, item.pointer);
         }
-        let mut ids: Vec<u64> =
-            self.objects.keys().copied().filter(|id| crate::map::assign::is_user_object(*id)).collect();
-        ids.sort_unstable();
+        let ids: Vec<u64> = self.objects.users().map(|object| object.id).collect();
         for id in ids {
             let mapped = match roots.get(&id) {
                 None => 0,
@@ -233,14 +233,13 @@ impl<M: Media> Core<M> {
                     Page::parse(&block, address, level, crc).map_err(PoolError::Damaged)?.mapped()
                 }
             };
-            let Some(object) = self.objects.get_mut(&id).filter(|object| object.mapped != mapped) else { continue };
+            let Some(object) = self.objects.get(id).filter(|object| object.mapped != mapped) else { continue };
             report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {}", object.mapped));
             // What is promised to it is another amount then, too.
-            self.promises.change(object, |object| {
+            self.objects.adjust(id, |object| {
                 object.mapped = mapped;
                 object.shared = object.shared.min(mapped);
             });
-            self.dirty_objects.insert(id);
         }
         Ok(())
     }
@@ -311,7 +310,7 @@ impl<M: Media> Core<M> {
             lost.sort_unstable();
             for (first, end, address) in lost {
                 let reason = bad.get(&address).map_or("", String::as_str);
-                sentences.push(match self.objects.get(&root.object) {
+                sentences.push(match self.objects.get(root.object) {
                     None => format!("a deleted tree whose space has not come back yet: {reason}"),
                     Some(object) => {
                         let what = match (is_own(object.id), object.kind) {

@@ -2,12 +2,13 @@
 
 use super::zero::merge;
 use super::{B, ZEROS, broken};
+
 use crate::core::Core;
 use crate::core::admission::Ask;
+use crate::geometry::blocks_for;
 use crate::interface::ObjectKind;
 use crate::interface::operation::Output;
-use crate::log::record::{self};
-use crate::map::assign::{blocks_for, is_user_object};
+use crate::log::record;
 use crate::schedule::step::{Progress, Step};
 use block::{BlockError, CopyOutcome};
 use media::Media;
@@ -109,13 +110,13 @@ impl<M: Media> Core<M> {
         ranges: &[(u64, u64)],
         progress: &mut Progress,
     ) -> Step {
-        let is_capture = self.objects.get(&capture).is_some_and(|object| object.kind == ObjectKind::Capture);
+        let is_capture = self.objects.get(capture).is_some_and(|object| object.kind == ObjectKind::Capture);
         if source == capture || !is_capture {
             return Step::Fail(BlockError::ReadOnly.into());
         }
         for &(first, count) in ranges {
             for object in [source, capture] {
-                let Some(object) = self.objects.get(&object).filter(|object| is_user_object(object.id)) else {
+                let Some(object) = self.objects.user(object) else {
                     return Step::Fail(BlockError::Gone.into());
                 };
                 if first.checked_add(count).is_none_or(|end| end > blocks_for(object.size_bytes)) {

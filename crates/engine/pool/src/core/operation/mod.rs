@@ -7,9 +7,9 @@ mod zero;
 
 use crate::catalog::object::Object;
 use crate::core::{Core, INLINE_BYTES};
+use crate::geometry::blocks_for;
 use crate::interface::ObjectKind;
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
-use crate::map::assign::{blocks_for, is_user_object};
 use crate::schedule::step::{Progress, Step};
 use block::{BlockError, Extent, ProvisioningExtent};
 use media::{BLOCK_BYTES, Media};
@@ -71,7 +71,7 @@ impl<M: Media> Core<M> {
 
     /// The object, if the range lies inside it.
     pub(crate) fn readable(&self, object: u64, offset: u64, length: u64) -> Result<&Object, Failure> {
-        let Some(o) = self.objects.get(&object).filter(|o| is_user_object(o.id)) else {
+        let Some(o) = self.objects.user(object) else {
             return Err(BlockError::Gone.into());
         };
         if offset.checked_add(length).is_none_or(|end| end > o.size_bytes)
@@ -92,7 +92,7 @@ impl<M: Media> Core<M> {
     }
 
     fn acknowledged(&self, object: u64, forced: bool, output: Output) -> Step {
-        match self.objects.get(&object) {
+        match self.objects.get(object) {
             Some(o) if o.write_cache && !forced => Step::Done(output),
             _ => Step::Durable(output),
         }
@@ -100,7 +100,7 @@ impl<M: Media> Core<M> {
 
     /// True when blocks of zeros are not stored for this object.
     fn detects_zeros(&self, object: u64) -> bool {
-        self.objects.get(&object).is_none_or(|o| o.zero_detection)
+        self.objects.get(object).is_none_or(|o| o.zero_detection)
     }
 
     fn provisioning_step(&mut self, object: u64, offset: u64, limit: usize) -> Step {
@@ -132,13 +132,13 @@ impl<M: Media> Core<M> {
             let (count, mapped) = match found {
                 None => (end - block, false),
                 Some(_) if level > 0 => {
-                    let span = crate::map::page::entry_span(level);
+                    let span = crate::geometry::entry_span(level);
                     ((block / span + 1) * span - block, false)
                 }
                 Some(pointer) => {
                     pages += 1;
                     let Some(page) = self.page(pointer) else { return Step::Wait };
-                    let index = crate::map::tree::index_in(block, 0);
+                    let index = crate::geometry::index_in(block, 0);
                     let mapped = !page.entries[index].is_empty();
                     let run = page.entries[index..].iter().take_while(|e| e.is_empty() != mapped).count();
                     (run as u64, mapped)

@@ -1,11 +1,11 @@
 //! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
 
+use crate::checksum::crc32c;
 use crate::content::stock::Stock;
 use crate::core::Core;
 use crate::core::completion::{Io, read_result};
+use crate::geometry::index_in;
 use crate::interface::operation::{OperationId, Output};
-use crate::map::page::crc32c;
-use crate::map::tree::index_in;
 use crate::schedule::step::{Progress, ReadState, Step};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};

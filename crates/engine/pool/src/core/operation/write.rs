@@ -1,14 +1,15 @@
 //! Writes and COMPARE AND WRITE: small ones go through the log, large ones straight to their place.
 
 use super::{B, broken, is_zero};
+use crate::checksum::crc32c;
 use crate::content::blocks::Data;
 use crate::core::admission::{Ask, Purpose, SMALL_BYTES};
 use crate::core::completion::Io;
 use crate::core::{Core, INLINE_BYTES};
 use crate::interface::operation::{MAX_WRITE_BYTES, OperationId, Output};
-use crate::log::record::{self, BlockWrite};
+use crate::log::record;
+use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
-use crate::map::page::crc32c;
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::{Placed, Progress, Step};
 use crate::space::Stream;
@@ -108,7 +109,7 @@ impl<M: Media> Core<M> {
         }
         let Some(leaf) = self.owned_leaf(object, block) else { return false };
         let Some(entry) = self.pages.get_mut(&leaf).map(|cached| &mut cached.page) else { return false };
-        let place = &mut Rc::make_mut(entry).entries[crate::map::tree::index_in(block, 0)];
+        let place = &mut Rc::make_mut(entry).entries[crate::geometry::index_in(block, 0)];
         let address = place.address();
         if address == 0 || self.space.count(address) != Some(1) {
             return false;
@@ -357,7 +358,7 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        let ask = if self.reserved(object).is_some() {
+        let ask = if self.objects.reserved(object).is_some() {
             // What was promised depends on what is mapped already.
             let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
             if !self.need.is_empty() {

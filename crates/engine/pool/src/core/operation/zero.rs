@@ -30,7 +30,7 @@ impl<M: Media> Core<M> {
         let mut new = 0;
         for &(offset, length) in &ranges {
             let end = offset + length;
-            let size = self.objects.get(&object).map_or(0, |o| o.size_bytes);
+            let size = self.objects.get(object).map_or(0, |o| o.size_bytes);
             // The last block of a volume may be short: zeroing to the end takes it whole.
             let aligned_end = if end == size { end.next_multiple_of(B) } else { end };
             let (first, last) = (offset.div_ceil(B), aligned_end / B);

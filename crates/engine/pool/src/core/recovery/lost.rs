@@ -8,10 +8,10 @@
 
 use crate::core::Core;
 use crate::core::recovery::damaged;
+use crate::geometry::{Pointer, index_in, page_span};
 use crate::interface::{Incident, PoolError};
 use crate::log::record::Record;
-use crate::map::page::{Entry, page_span};
-use crate::map::tree::{Pointer, index_in};
+use crate::map::page::Entry;
 use media::{BLOCK_BYTES, Media};
 
 /// Checksum in the pointer to a page that was given up.
@@ -83,7 +83,7 @@ impl<M: Media> Core<M> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
         let (_, root_level, _): Pointer = self.root_of(object).ok_or_else(broken)?;
         if level == root_level {
-            self.adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
+            self.objects.adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
             return Ok(());
         }
         let index = index_in(start, level + 1);

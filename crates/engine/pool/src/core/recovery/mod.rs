@@ -6,21 +6,24 @@
 
 pub(crate) mod lost;
 
+use crate::catalog::documents::Documents;
 use crate::catalog::object::Object;
-use crate::catalog::root::{Root, SlotEntry, TreeRoot};
-use crate::catalog::stream;
+use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
+use crate::checksum::crc32c;
+use crate::core::Core;
+use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::lost::DamagedPage;
 use crate::core::scan::walk::read_many;
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE};
+use crate::geometry::blocks_for;
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::{CatalogChange, Incident, PoolError};
-use crate::log::Log;
-use crate::log::frame::{self, FrameInfo};
-use crate::log::record::{self, Record};
-use crate::map::assign::{blocks_for, is_user_object};
-use crate::map::page::{PAGE_BYTES, crc32c};
+use crate::log::frame::FrameInfo;
+use crate::log::record::Record;
+use crate::log::{Log, frame, record};
+use crate::map::page::PAGE_BYTES;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
+use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, Ticket};
 use zerocopy::FromBytes;
@@ -330,7 +333,7 @@ impl<M: Media> Core<M> {
             root.data_start = media.data_start().0;
             root.data_end = media.data_end().0;
             let layout = Layout { start: root.data_start, end: root.data_end };
-            if layout.groups() as usize > crate::catalog::root::MAX_GROUPS {
+            if layout.groups() as usize > crate::core::checkpoint::root::MAX_GROUPS {
                 return Err(damaged("a pool of more than 512 TiB is not supported"));
             }
             root.groups = vec![SlotEntry::default(); layout.groups() as usize];
@@ -363,18 +366,15 @@ impl<M: Media> Core<M> {
         core.root_version = version;
         core.epoch = root.epoch + 1;
         core.committed_epoch = root.epoch;
-        core.next_object = root.next_object.max(FIRST_OBJECT);
+        core.objects.raise_next(root.next_object);
         core.metadata_blocks = root.metadata_blocks;
         for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
-            core.objects.insert(
-                id,
-                Object {
-                    root: tree.address.get(),
-                    root_crc: tree.crc.get(),
-                    level: if tree.address.get() == 0 { 2 } else { tree.level },
-                    ..Object::new(id, tree.length.get())
-                },
-            );
+            core.objects.load(Object {
+                root: tree.address.get(),
+                root_crc: tree.crc.get(),
+                level: if tree.address.get() == 0 { 2 } else { tree.level },
+                ..Object::new(id, tree.length.get())
+            });
         }
         core.load_streams()?;
 
@@ -388,16 +388,9 @@ impl<M: Media> Core<M> {
 
     fn load_streams(&mut self) -> Result<(), PoolError> {
         let table = self.read_stream(OBJECT_TABLE)?;
-        for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
-            if let Some(object) = stream::decode_object(id as u64, slot).map_err(damaged)? {
-                self.next_object = self.next_object.max(object.id + 1);
-                self.promises.add(&object);
-                self.objects.insert(object.id, object);
-            }
-        }
+        self.objects.load_table(&table).map_err(damaged)?;
         let documents = self.read_stream(DOCUMENTS)?;
-        self.documents = stream::decode_documents(&documents).map_err(damaged)?;
-        self.documents_bytes = self.documents.iter().map(|(key, value)| stream::document_bytes(key, value)).sum();
+        self.documents = Documents::load(&documents).map_err(damaged)?;
         let drops = self.read_stream(DROP_QUEUE)?;
         self.drops = stream::decode_drops(&drops).map_err(damaged)?;
         self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
@@ -407,7 +400,7 @@ impl<M: Media> Core<M> {
 
     /// Reads one of the pool's own streams, and finds how many blocks of it are mapped.
     fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
-        let Some(object) = self.objects.get(&id) else { return Ok(Vec::new()) };
+        let Some(object) = self.objects.get(id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
         if length > stream::MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
             return Err(damaged(format!("the root gives the pool's stream {id} a length of {length} bytes")));
@@ -444,9 +437,7 @@ impl<M: Media> Core<M> {
                 }
             }
         };
-        if let Some(object) = self.objects.get_mut(&id) {
-            object.mapped = mapped;
-        }
+        self.objects.set_mapped(id, mapped);
         out.truncate(length as usize);
         Ok(out)
     }
@@ -533,7 +524,7 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
-        self.recount_due = true;
+        self.objects.want_recount();
         self.restore_deficits();
         if named {
             self.space.permit_all();
@@ -593,10 +584,10 @@ impl<M: Media> Core<M> {
     fn is_possible(&self, record: &Record<'_>) -> bool {
         let inside = |object: u64, first: u64, count: u64| {
             let end = first.checked_add(count);
-            let object = self.objects.get(&object).filter(|object| is_user_object(object.id));
+            let object = self.objects.user(object);
             object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
         };
-        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && !self.objects.contains_key(&id);
+        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && self.objects.get(id).is_none();
         let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
         match record {
             Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),

@@ -7,12 +7,13 @@
 pub(crate) mod online_check;
 pub(crate) mod walk;
 
+use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::completion::{Io, read_result};
+use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::interface::{BlockId, Incident, ObjectId, Place, PoolError, ScanStep};
-use crate::map::page::{FANOUT, MAX_LEVEL, Page, crc32c, page_span};
-use crate::map::tree::Pointer;
+use crate::map::page::Page;
 use crate::schedule::step::{Progress, Step};
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
@@ -139,7 +140,7 @@ impl<M: Media> Core<M> {
                 if level == 0 {
                     return Visit::Leaf(span * FANOUT as u64, page);
                 }
-                let index = crate::map::tree::index_in(scan.block, level);
+                let index = crate::geometry::index_in(scan.block, level);
                 match page.entries[index..].iter().position(|entry| !entry.is_empty()) {
                     Some(0) => {
                         let entry = page.entries[index];
@@ -159,7 +160,7 @@ impl<M: Media> Core<M> {
     /// What deleting all these objects frees: simulates giving back their references.
     pub(crate) fn unique_step(&mut self, objects: &[u64], progress: &mut Progress) -> Step {
         for id in objects {
-            if !self.objects.get(id).is_some_and(|o| crate::map::assign::is_user_object(o.id)) {
+            if self.objects.user(*id).is_none() {
                 return Step::Fail(PoolError::NoSuchObject(*id).into());
             }
         }
@@ -242,12 +243,12 @@ impl<M: Media> Core<M> {
 
     /// Counts the blocks that a volume shares with nobody, and with that how many it shares at most.
     pub(crate) fn recount_step(&mut self, object: u64, progress: &mut Progress) -> Step {
-        if !self.objects.get(&object).is_some_and(|o| crate::map::assign::is_user_object(o.id)) {
-            self.recounts.remove(&object);
+        if self.objects.user(object).is_none() {
+            self.objects.end_count(object);
             return Step::Fail(PoolError::NoSuchObject(object).into());
         }
         let mut scan = progress.scan.take().unwrap_or_else(|| {
-            self.recounts.insert(object, (0, 0));
+            self.objects.begin_count(object);
             Box::default()
         });
         for _ in 0..self.scan_pages {
@@ -277,39 +278,46 @@ impl<M: Media> Core<M> {
                     scan.blocks += own.count() as u64;
                     scan.block = first + FANOUT as u64;
                 }
-                Visit::End => {
-                    let Some(missed) = self.recounts.get(&object).copied() else {
-                        return Step::Done(Output::Done);
-                    };
-                    let Some(o) = self.objects.get(&object) else {
-                        self.recounts.remove(&object);
-                        return Step::Done(Output::Done);
-                    };
-                    let shared = o.mapped.saturating_sub(scan.blocks).saturating_add(missed.0).min(o.mapped);
-                    let pages = o.all_pages().saturating_sub(scan.pages).saturating_add(missed.1).min(o.all_pages());
-                    if o.reservation.is_some() && shared >= o.shared && pages >= o.pages_due {
-                        self.recounts.remove(&object);
-                        return Step::Done(Output::Done);
-                    }
-                    if !self.log_takes(crate::log::record::shared_bytes(1)) {
+                Visit::End => match self.end_recount(object, scan.blocks, scan.pages) {
+                    Step::LogFull => {
                         progress.scan = Some(scan);
                         return Step::LogFull;
                     }
-                    self.recounts.remove(&object);
-                    let (shared, pages) = match o.reservation {
-                        Some(_) => (shared.min(o.shared), pages.min(o.pages_due)),
-                        None => (shared, pages),
-                    };
-                    if self.set_shared(object, shared, pages).is_none() {
-                        return Step::Done(Output::Done);
-                    }
-                    self.log.append(|out| crate::log::record::encode_catalog(out, &[], &[(object, shared, pages)]));
-                    return Step::Durable(Output::Done);
-                }
+                    step => return step,
+                },
             }
         }
         progress.scan = Some(scan);
         Step::Later
+    }
+
+    /// Ends a count: the volume has so many blocks and pages for itself.
+    fn end_recount(&mut self, object: u64, own_blocks: u64, own_pages: u64) -> Step {
+        let (Some(missed), Some(o)) = (self.objects.missed(object), self.objects.get(object)) else {
+            self.objects.end_count(object);
+            return Step::Done(Output::Done);
+        };
+        let shared = o.mapped.saturating_sub(own_blocks).saturating_add(missed.blocks).min(o.mapped);
+        let pages = o.all_pages().saturating_sub(own_pages).saturating_add(missed.pages).min(o.all_pages());
+        let reserved = o.reservation.is_some();
+        let (before, pages_before) = (o.shared, o.pages_due);
+        if reserved && shared >= before && pages >= pages_before {
+            self.objects.end_count(object);
+            return Step::Done(Output::Done);
+        }
+        if !self.log_takes(crate::log::record::shared_bytes(1)) {
+            return Step::LogFull;
+        }
+        self.objects.end_count(object);
+        let (shared, pages) = match reserved {
+            true => (shared.min(before), pages.min(pages_before)),
+            false => (shared, pages),
+        };
+        if self.set_shared(object, shared, pages).is_none() {
+            return Step::Done(Output::Done);
+        }
+        self.log.append(|out| crate::log::record::encode_catalog(out, &[], &[(object, shared, pages)]));
+        Step::Durable(Output::Done)
     }
 
     /// Finds every place that is stored in one of the blocks.
@@ -399,7 +407,7 @@ impl<M: Media> Core<M> {
             progress.scan = Some(scan);
             return Step::Wait;
         }
-        let size = self.objects.get(&object).map_or(0, |o| o.size_bytes);
+        let size = self.objects.get(object).map_or(0, |o| o.size_bytes);
         // The last block of a volume may be short.
         for range in &mut ranges {
             range.1 = range.1.min(size.saturating_sub(range.0));
@@ -532,7 +540,7 @@ impl<M: Media> Core<M> {
         for (block, address, _) in still {
             verify.step.bad.push(place(object, block, address));
         }
-        if self.objects.get(&object).is_none_or(|o| verify.step.next.is_some_and(|next| next >= o.size_bytes)) {
+        if self.objects.get(object).is_none_or(|o| verify.step.next.is_some_and(|next| next >= o.size_bytes)) {
             verify.step.next = None;
         }
         Step::Done(Output::Scanned(Box::new(std::mem::take(&mut verify.step))))

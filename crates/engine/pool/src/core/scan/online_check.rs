@@ -7,17 +7,18 @@
 //! scarce the held blocks are let go and the pass begins anew.
 
 use crate::catalog::object::Dropped;
-use crate::catalog::root::SlotEntry;
+use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::completion::{Io, read_result};
 use crate::core::offline::check::{CheckReport, given_up};
+use crate::geometry::Pointer;
 use crate::interface::operation::{Failure, OperationId, Output};
 use crate::interface::{CheckStep, PoolError};
-use crate::map::page::{Page, crc32c};
-use crate::map::tree::Pointer;
+use crate::map::page::Page;
 use crate::schedule::step::Step;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
+use crate::space::slot::SlotEntry;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
 use rustc_hash::FxHashMap;
 
@@ -358,11 +359,10 @@ impl<M: Media> Core<M> {
         }
         let whole = check.from == 0 && to == layout.segments();
         check.allocated = whole.then_some(self.space.allocated());
-        let mut objects: Vec<_> = self.objects.values().collect();
-        objects.sort_unstable_by_key(|object| object.id);
-        check.report.objects = objects.iter().filter(|o| crate::map::assign::is_user_object(o.id)).count() as u64;
+        let objects = self.objects.all();
+        check.report.objects = objects.iter().filter(|o| crate::catalog::is_user_object(o.id)).count() as u64;
         for object in objects {
-            let says = crate::map::assign::is_user_object(object.id).then_some(object.mapped);
+            let says = crate::catalog::is_user_object(object.id).then_some(object.mapped);
             match object.root {
                 0 if says.unwrap_or(0) != 0 => check.report.find(format!(
                     "object {}: {} blocks are said to be mapped, but its map is empty",
@@ -458,8 +458,7 @@ mod tests {
         assert_eq!(check(&mut core).findings, Vec::<String>::new());
         let entry = core.lookup(16, 3).unwrap();
         core.space.increment(entry.address()).unwrap();
-        core.objects.get_mut(&16).unwrap().mapped += 1;
-        core.dirty_objects.insert(16);
+        core.objects.adjust(16, |object| object.mapped += 1).unwrap();
         let report = check(&mut core);
         assert_eq!(report.count, 2, "{:?}", report.findings);
         assert!(report.findings[0].contains("its parent says 17"), "{:?}", report.findings);

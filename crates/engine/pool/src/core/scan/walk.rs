@@ -3,10 +3,12 @@
 //! A page that several parents point to is descended into once. References are counted for a window of segments at a time: when they do not fit
 //! the memory given, the trees are walked again for the next window. For tools: these functions block, and nothing else may be in flight.
 
-use crate::core::{Core, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::core::Core;
+use crate::geometry::{Pointer, entry_span};
 use crate::interface::PoolError;
-use crate::map::page::{self, Page, entry_span};
-use crate::map::tree::Pointer;
+use crate::map::page;
+use crate::map::page::Page;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
 use media::{BlockAddress, Buffer, Done, Media};
 use rustc_hash::FxHashMap;
@@ -273,10 +275,8 @@ pub(crate) fn is_own(object: u64) -> bool {
 impl<M: Media> Core<M> {
     /// The roots of all trees: of objects by id, then of what is in the drop queue.
     pub(crate) fn all_roots(&self) -> Vec<Item> {
-        let mut ids: Vec<u64> = self.objects.keys().copied().collect();
-        ids.sort_unstable();
-        let objects = ids.into_iter().filter_map(|object| {
-            let pointer = self.root_of(object)?;
+        let objects = self.objects.all().into_iter().filter_map(|object| {
+            let (object, pointer) = (object.id, (object.root, object.level, object.root_crc));
             (pointer.0 != 0).then_some(Item { object, first: 0, pointer, says: None })
         });
         let drops = self.drops.iter().chain(&self.parked).map(|dropped| Item {

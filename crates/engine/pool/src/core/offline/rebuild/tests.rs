@@ -78,9 +78,7 @@ fn counts_spoiled(core: &mut Engine, free_one: bool) {
         space.decrement(one);
     }
     core.metadata_blocks += 17;
-    let object = core.objects.get_mut(&16).unwrap();
-    object.mapped += 3;
-    core.dirty_objects.insert(16);
+    core.objects.adjust(16, |object| object.mapped += 3).unwrap();
 }
 
 #[test]

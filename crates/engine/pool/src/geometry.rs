@@ -1,0 +1,53 @@
+//! The geometry of a map: how blocks, entries and pages of each level relate.
+//!
+//! An object is counted in blocks of 4 KiB. A page holds 256 entries; an entry of a leaf (level 0) spans one block.
+
+use media::BLOCK_BYTES;
+
+/// Entries in a page.
+pub const FANOUT: usize = 256;
+/// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
+pub const MAX_LEVEL: u8 = 3;
+/// Blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).
+pub const fn entry_span(level: u8) -> u64 {
+    1 << (8 * level as u32)
+}
+
+/// Blocks that a page at `level` spans.
+pub const fn page_span(level: u8) -> u64 {
+    1 << (8 * (level as u32 + 1))
+}
+
+/// Pages that map a run of blocks, at most, wherever it begins.
+pub const fn pages_of_run(blocks: u64) -> u64 {
+    let mut pages = 0u64;
+    let mut level = 0;
+    while level <= MAX_LEVEL {
+        pages = pages.saturating_add(blocks.div_ceil(page_span(level)).saturating_add(1));
+        level += 1;
+    }
+    pages
+}
+
+/// The lowest level whose root spans `blocks`.
+pub const fn level_for(blocks: u64) -> u8 {
+    let mut level = 0;
+    while level < MAX_LEVEL && page_span(level) < blocks {
+        level += 1;
+    }
+    level
+}
+
+/// Index of `block`'s entry in a page at `level`.
+#[inline]
+pub const fn index_in(block: u64, level: u8) -> usize {
+    ((block >> (8 * level as u32)) & 0xff) as usize
+}
+
+/// 4 KiB blocks of an object of `size_bytes`.
+pub const fn blocks_for(size_bytes: u64) -> u64 {
+    size_bytes.div_ceil(BLOCK_BYTES as u64)
+}
+
+/// A pointer to a page: address, level, CRC.
+pub type Pointer = (u64, u8, u32);
