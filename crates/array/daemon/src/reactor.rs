@@ -55,6 +55,8 @@ pub(crate) struct Reactor {
     pub target: ArrayTarget,
     pub registry: Registry,
     pub portals: Vec<Portal>,
+    /// The portals' advertised addresses are from the configuration.
+    pub advertise_configured: bool,
     /// Memory for data on its way to initiators.
     pub data_in: Rc<Budget>,
     /// Memory for data on its way from initiators.
@@ -137,6 +139,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
+        advertise_configured: !configuration.advertise.is_empty(),
         data_in: data_budget(configuration.memory_bytes),
         data_out: data_budget(configuration.memory_bytes),
         directory: RefCell::new(None),

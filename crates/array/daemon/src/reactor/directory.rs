@@ -1,6 +1,7 @@
 //! What the iSCSI layer asks about targets, hosts and data lengths, answered from `control`'s directory.
 
 use super::Reactor;
+use crate::portal::reached_at;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::pdu::LoginStatus;
 use iscsi::target::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
@@ -17,14 +18,6 @@ pub(crate) struct PortalDirectory {
     pub local: Option<SocketAddr>,
     /// Its I_T nexus, once the session is open.
     pub nexus: Option<NexusId>,
-}
-
-/// Zone of a link-local address.
-fn zone(address: SocketAddr) -> Option<u32> {
-    match address {
-        SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => Some(v6.scope_id()),
-        _ => None,
-    }
 }
 
 impl PortalDirectory {
@@ -55,19 +48,8 @@ impl Directory for PortalDirectory {
             .enumerate()
             .filter_map(|(index, portal)| {
                 let tag = directory.port_identifiers().get(index)?;
-                let unspecified = portal.listen.ip().is_unspecified();
-                match self.local {
-                    // A portal on every address is reached at the one this connection came to.
-                    Some(local) if unspecified => {
-                        let address = SocketAddr::new(local.ip().to_canonical(), portal.listen.port());
-                        Some(format!("{address},{tag}"))
-                    }
-                    // A link-local address means something on its own link only.
-                    Some(local) if zone(portal.listen).is_some() && zone(portal.listen) != zone(local) => None,
-                    // A host that came from elsewhere cannot reach the loopback interface.
-                    Some(local) if portal.listen.ip().is_loopback() && !local.ip().to_canonical().is_loopback() => None,
-                    _ => Some(format!("{},{tag}", portal.advertised)),
-                }
+                let address = reached_at(portal, self.reactor.advertise_configured, self.local)?;
+                Some(format!("{address},{tag}"))
             })
             .collect();
         vec![TargetRecord { name: directory.target().to_owned(), addresses }]
