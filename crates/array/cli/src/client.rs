@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, Uri, header};
 use hyper_util::rt::TokioIo;
+use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -174,12 +175,33 @@ impl Client {
                 message,
                 "start it with  windlass serve --state-dir DIR  and name it with  --server unix:DIR/windlass.sock",
             ),
-            (Server::Https { .. }, io::ErrorKind::InvalidData) => CliError::unreachable(
-                message,
-                "trust its certificate with  --ca STATE_DIR/tls/cert.pem  (the array was started with --http)",
-            ),
+            (Server::Https { host, .. }, io::ErrorKind::InvalidData) => {
+                CliError::unreachable(message, &certificate_help(host, error))
+            }
             (Server::Https { .. }, _) => CliError::unreachable(message, "is the array running with --http there?"),
         }
+    }
+}
+
+/// What helps when the TLS handshake failed.
+fn certificate_help(host: &str, error: &io::Error) -> String {
+    let tls_error = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match tls_error {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => format!(
+            "connect by a name that the certificate has, or give it this one: restart the array with  --http-name {host}"
+        ),
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. },
+        )) => "compare the clocks of this machine and the array, or renew the certificate".to_owned(),
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            "trust the certificate with  --ca FILE  (a copy of the array's STATE_DIR/tls/cert.pem)".to_owned()
+        }
+        _ => "is there an array, started with --http, at this port?".to_owned(),
     }
 }
 
@@ -237,7 +259,20 @@ pub(crate) fn query(parameters: &[(&str, Option<&str>)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{query, segment};
+    use super::{certificate_help, query, segment};
+    use rustls::{CertificateError, Error};
+    use std::io;
+
+    /// After a name mismatch the help said to give `--ca`, which was given.
+    #[test]
+    fn the_help_after_a_handshake_is_about_what_was_wrong() {
+        let help = |error| certificate_help("192.0.2.2", &io::Error::new(io::ErrorKind::InvalidData, error));
+        let wrong = |error| help(Error::InvalidCertificate(error));
+        assert!(wrong(CertificateError::NotValidForName).ends_with("--http-name 192.0.2.2"));
+        assert!(wrong(CertificateError::UnknownIssuer).contains("--ca FILE"));
+        assert!(wrong(CertificateError::Expired).contains("clocks"));
+        assert!(help(Error::HandshakeNotComplete).contains("at this port?"));
+    }
 
     #[test]
     fn names_cannot_leave_their_place_in_the_path() {

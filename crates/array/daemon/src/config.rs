@@ -105,8 +105,11 @@ pub struct PoolConfiguration {
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsMode {
-    /// Made at the first start and kept in the state directory.
-    SelfSigned,
+    /// Generated at the first start and kept in the state directory.
+    SelfSigned {
+        /// DNS names and addresses of the array beside those that it finds by itself.
+        names: Vec<String>,
+    },
     /// PEM files.
     Files {
         /// Certificate chain.
@@ -173,7 +176,7 @@ impl Configuration {
                 .or(server.socket)
                 .unwrap_or_else(|| state_dir.join(crate::state_dir::SOCKET_NAME)),
             http: options.http.or(server.listen),
-            tls: tls_mode(file.tls)?,
+            tls: tls_mode(file.tls, &options.http_name)?,
             iscsi,
             advertise: file.iscsi.advertise.unwrap_or_default(),
             port_groups: file.iscsi.port_groups.unwrap_or_default(),
@@ -269,8 +272,12 @@ impl Configuration {
     /// The same as a configuration file in which nothing is left out.
     fn to_file(&self) -> File {
         let (mode, cert, key) = match &self.tls {
-            TlsMode::SelfSigned => ("self-signed", None, None),
+            TlsMode::SelfSigned { .. } => ("self-signed", None, None),
             TlsMode::Files { certificate, key } => ("files", Some(certificate.clone()), Some(key.clone())),
+        };
+        let names = match &self.tls {
+            TlsMode::SelfSigned { names } if !names.is_empty() => Some(names.clone()),
+            TlsMode::SelfSigned { .. } | TlsMode::Files { .. } => None,
         };
         File {
             server: Server {
@@ -281,7 +288,7 @@ impl Configuration {
                 log: Some(self.log.clone()),
                 log_format: Some(self.log_format),
             },
-            tls: Tls { mode: Some(mode.to_owned()), cert, key },
+            tls: Tls { mode: Some(mode.to_owned()), cert, key, names },
             iscsi: Iscsi {
                 listen: Some(self.iscsi.iter().copied().map(file::PortalAddress).collect()),
                 advertise: Some(self.advertise.clone()),
@@ -327,10 +334,19 @@ fn limits(section: &file::Limits) -> Limits {
     }
 }
 
-/// The TLS section as a choice.
-fn tls_mode(tls: Tls) -> Result<TlsMode, ServeError> {
+/// The TLS section as a choice, with the names of `--http-name` instead of the file's.
+fn tls_mode(tls: Tls, names: &[String]) -> Result<TlsMode, ServeError> {
+    let names = if names.is_empty() { tls.names.unwrap_or_default() } else { names.to_vec() };
+    if let Some(name) = names.iter().find(|name| !crate::tls::is_name(name)) {
+        return Err(wrong(format!("[tls] names: {name:?} is neither a DNS name nor an IP address")));
+    }
     match (tls.mode.as_deref(), tls.cert, tls.key) {
-        (None | Some("self-signed"), None, None) => Ok(TlsMode::SelfSigned),
+        (None | Some("self-signed"), None, None) => Ok(TlsMode::SelfSigned { names }),
+        (Some("files"), Some(_), Some(_)) if !names.is_empty() => {
+            let message =
+                "names are for the generated certificate: [tls] names and --http-name need mode = \"self-signed\"";
+            Err(wrong(message.to_owned()))
+        }
         (Some("files"), Some(certificate), Some(key)) => Ok(TlsMode::Files { certificate, key }),
         (Some("files"), _, _) => Err(wrong("[tls] mode = \"files\" needs cert and key".to_owned())),
         (None | Some("self-signed"), _, _) => Err(wrong("[tls] cert and key need mode = \"files\"".to_owned())),

@@ -2,8 +2,10 @@
 
 use crate::http::{Listener, Listeners};
 use crate::state_dir::{StateDir, clear_socket};
+use crate::tls::Names;
 use crate::{
     ArrayHandle, Configuration, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError, ServeOptions,
+    TlsMode,
 };
 use anyhow::{Context, anyhow};
 use control::{ArrayOptions, PortalOptions};
@@ -107,7 +109,12 @@ async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Lis
     let mut listeners = Listeners::default();
     listeners.add(Listener::unix(&configuration.socket)?);
     if let Some(address) = configuration.http {
-        let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), address.ip())?;
+        let configured = match &configuration.tls {
+            TlsMode::SelfSigned { names } => names.as_slice(),
+            TlsMode::Files { .. } => &[],
+        };
+        let names = Names::of(address.ip(), configured);
+        let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), &names)?;
         let gate = crate::token::TokenGate::open(state_dir.path())?;
         listeners.add(Listener::https(address, tls, gate).await?);
     }

@@ -1,37 +1,112 @@
-//! TLS for the management plane: a certificate of our own, or the administrator's.
+//! TLS for the management plane: a generated certificate, or the administrator's.
+//!
+//! The generated certificate is self-signed and kept in `STATE_DIR/tls`. It names the addresses on which HTTPS is
+//! served. A start that has more names than the certificate renews it with the same key and the same subject, so that
+//! `windlass --ca` with an older copy of the file accepts the new one.
 
 use crate::TlsMode;
 use crate::state_dir::write_private;
 use anyhow::{Context, anyhow};
-use rcgen::{CertificateParams, DnType, KeyPair, SanType, date_time_ymd};
+use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber, date_time_ymd};
 use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::ParsedCertificate;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The server's TLS settings. With [`TlsMode::SelfSigned`] the certificate is made at the first use and kept in `STATE_DIR/tls`.
-pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, listen: IpAddr) -> anyhow::Result<Arc<ServerConfig>> {
+/// Common name of a generated certificate.
+const COMMON_NAME: &str = "windlass";
+/// The distinguished name of a generated certificate in DER: one relative name, one attribute, 2.5.4.3, UTF8String.
+const DISTINGUISHED_NAME: &[u8] = b"\x30\x13\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x0c\x08windlass";
+
+/// Names and addresses that a generated certificate is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    /// The machine's name, its loopback addresses, the address that is listened on or, when that is unspecified, every
+    /// address of the machine of that kind, and the configured names.
+    pub(crate) fn of(listen: IpAddr, configured: &[String]) -> Self {
+        Self::with_addresses(listen, configured, &machine_addresses())
+    }
+
+    fn with_addresses(listen: IpAddr, configured: &[String], machine: &[IpAddr]) -> Self {
+        let host_name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let mut names = vec!["localhost".to_owned(), host_name];
+        names.extend([IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].map(|ip| ip.to_string()));
+        if listen.is_unspecified() {
+            // A socket on [::] accepts IPv4 too.
+            let served = machine.iter().filter(|address| listen.is_ipv6() || address.is_ipv4());
+            names.extend(served.map(IpAddr::to_string));
+        } else {
+            names.push(listen.to_string());
+        }
+        names.extend(configured.iter().cloned());
+        let mut seen = Vec::new();
+        names.retain(|name| {
+            let new = is_name(name) && !seen.contains(name);
+            seen.push(name.clone());
+            new
+        });
+        Self(names)
+    }
+
+    /// The first name that a certificate is not for.
+    fn missing_in(&self, certificate: &CertificateDer<'_>) -> Option<&str> {
+        let parsed = ParsedCertificate::try_from(certificate);
+        let covers = |name: &String| {
+            let name = ServerName::try_from(name.as_str());
+            matches!((&parsed, name), (Ok(parsed), Ok(name)) if verify_server_name(parsed, &name).is_ok())
+        };
+        self.0.iter().find(|name| !covers(name)).map(String::as_str)
+    }
+}
+
+/// True for a DNS name or an IP address.
+pub(crate) fn is_name(name: &str) -> bool {
+    ServerName::try_from(name).is_ok()
+}
+
+/// The machine's addresses but for loopback and link-local ones.
+fn machine_addresses() -> Vec<IpAddr> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_else(|error| {
+        tracing::warn!(%error, "the machine's addresses are not known; name them with --http-name");
+        Vec::new()
+    });
+    let mut addresses: Vec<IpAddr> = interfaces
+        .iter()
+        .filter(|interface| !interface.is_loopback() && !interface.is_link_local())
+        .map(if_addrs::Interface::ip)
+        .collect();
+    addresses.sort();
+    addresses.dedup();
+    addresses
+}
+
+/// The server's TLS settings. With [`TlsMode::SelfSigned`] the certificate is generated at the first use.
+pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> anyhow::Result<Arc<ServerConfig>> {
     let (certificate, key) = match mode {
         TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
-        TlsMode::SelfSigned => {
+        TlsMode::SelfSigned { .. } => {
             let directory = state_dir.join("tls");
             let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
             if !certificate.exists() || !key.exists() {
                 std::fs::create_dir_all(&directory)
-                    .with_context(|| format!("cannot make the directory {}", directory.display()))?;
-                let (certificate_pem, key_pem) = make_certificate(listen)?;
-                write_private(&key, &key_pem)?;
-                write_private(&certificate, &certificate_pem)?;
+                    .with_context(|| format!("cannot create the directory {}", directory.display()))?;
+                let generated = KeyPair::generate()?;
+                write_private(&key, &generated.serialize_pem())?;
+                write_private(&certificate, &generate(&generated, names)?)?;
+            } else {
+                renew(&certificate, &key, names)?;
             }
             (certificate, key)
         }
     };
-    let chain = CertificateDer::pem_file_iter(&certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| anyhow!("cannot read the certificate {}: {error}", certificate.display()))?;
+    let chain = read_chain(&certificate)?;
     let key = PrivateKeyDer::from_pem_file(&key)
         .map_err(|error| anyhow!("cannot read the private key {}: {error}", key.display()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -43,24 +118,120 @@ pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, listen: IpAddr) ->
     Ok(Arc::new(config))
 }
 
-/// A self-signed certificate for this machine, and its key, as PEM.
-fn make_certificate(listen: IpAddr) -> anyhow::Result<(String, String)> {
-    let mut names = vec!["localhost".to_owned()];
-    let host_name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    if !host_name.is_empty() && host_name != "localhost" && host_name.is_ascii() {
-        names.push(host_name);
+fn read_chain(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| anyhow!("cannot read the certificate {}: {error}", path.display()))
+}
+
+/// Renews a generated certificate that lacks a name. A certificate that was not generated here is left alone.
+fn renew(certificate: &Path, key: &Path, names: &Names) -> anyhow::Result<()> {
+    let chain = read_chain(certificate)?;
+    let Some(missing) = chain.first().and_then(|first| names.missing_in(first)) else { return Ok(()) };
+    let path = certificate.display();
+    if !chain.first().is_some_and(is_generated) {
+        tracing::warn!(certificate = %path, missing, "the certificate was not generated by the array and lacks a name");
+        return Ok(());
     }
-    let mut parameters = CertificateParams::new(names)?;
-    let mut addresses = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-    if !listen.is_unspecified() && !addresses.contains(&listen) {
-        addresses.push(listen);
-    }
-    parameters.subject_alt_names.extend(addresses.into_iter().map(SanType::IpAddress));
-    parameters.distinguished_name.push(DnType::CommonName, "windlass");
-    // Trust comes from having this very file; there is nobody to renew it.
+    let pem = std::fs::read_to_string(key).with_context(|| format!("cannot read the private key {}", key.display()))?;
+    let pair = KeyPair::from_pem(&pem).with_context(|| format!("cannot use the private key {}", key.display()))?;
+    write_private(certificate, &generate(&pair, names)?)?;
+    tracing::warn!(certificate = %path, missing, "certificate renewed with a new name, with the same key; programs other than windlass that trust a copy of it need the new file");
+    Ok(())
+}
+
+/// True when issuer and subject are what [`generate`] writes.
+fn is_generated(certificate: &CertificateDer<'_>) -> bool {
+    certificate.windows(DISTINGUISHED_NAME.len()).filter(|part| *part == DISTINGUISHED_NAME).count() == 2
+}
+
+/// A self-signed certificate for the names, as PEM.
+fn generate(key: &KeyPair, names: &Names) -> anyhow::Result<String> {
+    let mut parameters = CertificateParams::new(names.0.clone())?;
+    parameters.distinguished_name.push(DnType::CommonName, COMMON_NAME);
+    // Two certificates of one issuer never have one serial number (RFC 5280 §4.1.2.2); it is positive.
+    let mut serial = [0; 16];
+    getrandom::fill(&mut serial).context("no random numbers from the operating system")?;
+    serial[0] = serial[0] & 0x7f | 0x40;
+    parameters.serial_number = Some(SerialNumber::from_slice(&serial));
+    // Clients trust this very file or its key; there is no authority to ask for another one.
     parameters.not_before = date_time_ymd(2025, 1, 1);
     parameters.not_after = date_time_ymd(2125, 1, 1);
-    let key = KeyPair::generate()?;
-    let certificate = parameters.self_signed(&key)?;
-    Ok((certificate.pem(), key.serialize_pem()))
+    Ok(parameters.self_signed(key)?.pem())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+    use super::*;
+    use crate::memory::TemporaryDirectory;
+    use rustls::RootCertStore;
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier;
+    use rustls::pki_types::UnixTime;
+
+    const EVERYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+    fn machine() -> Vec<IpAddr> {
+        ["192.0.2.2", "2001:db8::2"].map(|address| address.parse().unwrap()).to_vec()
+    }
+
+    fn certificate(state_dir: &Path, names: &Names) -> CertificateDer<'static> {
+        server_config(&TlsMode::SelfSigned { names: Vec::new() }, state_dir, names).unwrap();
+        read_chain(&state_dir.join("tls/cert.pem")).unwrap().remove(0)
+    }
+
+    /// What a client concludes that trusts one certificate and is shown another.
+    fn accepts(trusted: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str) -> bool {
+        let mut roots = RootCertStore::empty();
+        roots.add(trusted.clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
+    }
+
+    /// With `--http 0.0.0.0:8443` the certificate named the loopback addresses only: nobody could verify it from
+    /// another machine, and the token went to whoever answered.
+    #[test]
+    fn the_certificate_is_for_the_addresses_it_is_served_on() {
+        let names = |listen: &str| Names::with_addresses(listen.parse().unwrap(), &[], &machine()).0;
+        let has = |names: &[String], name: &str| names.iter().any(|own| own == name);
+        let all = names("::");
+        assert!(["127.0.0.1", "::1", "localhost", "192.0.2.2", "2001:db8::2"].iter().all(|name| has(&all, name)));
+        assert!(has(&names("0.0.0.0"), "192.0.2.2") && !has(&names("0.0.0.0"), "2001:db8::2"));
+        assert!(has(&names("192.0.2.9"), "192.0.2.9") && !has(&names("192.0.2.9"), "192.0.2.2"));
+        let directory = TemporaryDirectory::new();
+        let all = Names::with_addresses(EVERYWHERE, &["array.example.org".to_owned()], &machine());
+        let certificate = certificate(directory.path(), &all);
+        assert_eq!(all.missing_in(&certificate), None);
+        assert!(accepts(&certificate, &certificate, "192.0.2.2"));
+        assert!(accepts(&certificate, &certificate, "array.example.org"));
+        assert!(!accepts(&certificate, &certificate, "192.0.2.3"));
+    }
+
+    /// An address added to the machine later was not named until somebody deleted the files.
+    #[test]
+    fn the_certificate_is_renewed_for_a_new_name_and_only_then() {
+        let directory = TemporaryDirectory::new();
+        let few = Names::with_addresses(EVERYWHERE, &[], &[]);
+        let first = certificate(directory.path(), &few);
+        assert_eq!(certificate(directory.path(), &few), first);
+        let more = Names::with_addresses(EVERYWHERE, &[], &machine());
+        let second = certificate(directory.path(), &more);
+        assert!(accepts(&first, &second, "192.0.2.2"), "the older copy is trusted still");
+        assert_eq!(certificate(directory.path(), &few), second, "nothing is taken out");
+    }
+
+    #[test]
+    fn a_certificate_of_the_administrators_is_left_alone() {
+        let directory = TemporaryDirectory::new();
+        let few = Names::with_addresses(EVERYWHERE, &[], &[]);
+        certificate(directory.path(), &few);
+        let key = KeyPair::generate().unwrap();
+        let own = CertificateParams::new(vec!["array.example.org".to_owned()]).unwrap().self_signed(&key).unwrap();
+        write_private(&directory.path().join("tls/cert.pem"), &own.pem()).unwrap();
+        write_private(&directory.path().join("tls/key.pem"), &key.serialize_pem()).unwrap();
+        assert_eq!(&certificate(directory.path(), &few), own.der());
+    }
 }

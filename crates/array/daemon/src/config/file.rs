@@ -46,6 +46,8 @@ pub(super) struct Tls {
     pub(super) cert: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) names: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -17,6 +17,9 @@ pub struct ServeOptions {
     /// Serve REST over TLS here too; makes DIR/admin.token at its first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
     pub http: Option<SocketAddr>,
+    /// Name or address of the array that its generated certificate is for as well; may be given several times
+    #[arg(long, value_name = "NAME", env = "WINDLASS_HTTP_NAME", hide_env_values = true, value_delimiter = ',')]
+    pub http_name: Vec<String>,
     /// The administrative Unix socket [default: DIR/windlass.sock]
     #[arg(long, value_name = "PATH", env = "WINDLASS_SOCKET", hide_env_values = true)]
     pub socket: Option<PathBuf>,

@@ -141,3 +141,18 @@ fn the_packaged_file_says_the_built_in_values() {
     built_in.pool.size_is_given = true;
     assert_eq!(Configuration::load(&options).unwrap(), built_in);
 }
+
+#[test]
+fn names_of_the_certificate_are_checked() {
+    let tls = |text: &str| {
+        let (options, _directory) = with_file(text);
+        Configuration::load(&options).map(|configuration| configuration.tls)
+    };
+    let names = vec!["array.example.org".to_owned(), "192.0.2.7".to_owned()];
+    let section = "[tls]\nnames = [\"array.example.org\", \"192.0.2.7\"]\n";
+    assert_eq!(tls(section).unwrap(), TlsMode::SelfSigned { names });
+    let wrong = tls("[tls]\nnames = [\"not a name\"]\n").unwrap_err();
+    assert!(wrong.to_string().contains("\"not a name\" is neither a DNS name nor an IP address"), "{wrong}");
+    let files = tls("[tls]\nmode = \"files\"\ncert = \"c\"\nkey = \"k\"\nnames = [\"a\"]\n").unwrap_err();
+    assert!(files.to_string().contains("names are for the generated certificate"), "{files}");
+}
