@@ -8,10 +8,9 @@ use crate::record::Document;
 use crate::{
     AccessRecord, AccessView, Change, Control, ControlError, Directory, Grantee, Noun, Reply, Revoke, VolumeRecord,
 };
-use pool::Catalog;
 use uuid::Uuid;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) fn access_list(
         &self,
         volume: Option<&str>,

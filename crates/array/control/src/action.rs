@@ -168,18 +168,6 @@ pub enum Action {
         /// At most this many, the newest.
         limit: usize,
     },
-    /// Registrations and reservations, by volume.
-    ReservationList {
-        /// Only this volume, also when it has none; name or id.
-        volume: Option<String>,
-    },
-    /// Every session.
-    SessionList,
-    /// Drops a session; the initiator may come back.
-    SessionDrop {
-        /// Its number.
-        id: u64,
-    },
     /// Network portals.
     PortalList,
     /// One portal.

@@ -1,17 +1,17 @@
 //! The owner of the state: opens it, takes actions, commits changes.
 
+use crate::catalog::DynCatalog;
 use crate::environment::new_array_id;
 use crate::events::{Draft, Events, Severity};
 use crate::integrity::Integrity;
 use crate::jobs::Jobs;
-use crate::note::Note;
 use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
 use crate::thresholds::Crossings;
 use crate::unique::{Patience, UniqueCounts};
 use crate::{
     Action, ArrayRecord, Change, CheckRecord, ControlError, Directory, Environment, Limits, Live, PoolRecord, Reply,
-    ScrubRecord,
+    Request, ScrubRecord,
 };
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -49,8 +49,8 @@ pub(crate) struct Results {
 }
 
 /// Administration of one array. Used from the one thread that owns the pool; actions may overlap, changes happen one at a time.
-pub struct Control<C> {
-    pub(crate) catalog: Rc<C>,
+pub struct Control {
+    pub(crate) catalog: Rc<dyn DynCatalog>,
     pub(crate) live: Rc<dyn Live>,
     pub(crate) environment: Rc<dyn Environment>,
     pub(crate) pool_name: String,
@@ -73,13 +73,13 @@ pub struct Control<C> {
 }
 
 /// What is captured for ROD tokens.
-fn captures(catalog: &impl Catalog) -> Vec<ObjectId> {
+fn captures(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
     let objects = catalog.objects();
     objects.iter().filter(|object| object.kind == ObjectKind::Capture).map(|object| object.id).collect()
 }
 
 /// Deletes the captures of an earlier run, which ended with it however it ended.
-async fn discard_captures(catalog: &impl Catalog) -> Result<(), PoolError> {
+async fn discard_captures(catalog: &dyn DynCatalog) -> Result<(), PoolError> {
     const AT_ONCE: usize = 256;
     for ids in captures(catalog).chunks(AT_ONCE) {
         catalog.commit(ids.iter().map(|id| CatalogChange::DeleteObject { id: *id }).collect()).await?;
@@ -87,16 +87,17 @@ async fn discard_captures(catalog: &impl Catalog) -> Result<(), PoolError> {
     Ok(())
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Reads the state from the catalog; makes the array's identity at the first start.
     ///
     /// Errors: `Damaged` when documents cannot be read or contradict each other; the pool's errors at the first start.
     pub async fn open(
-        catalog: Rc<C>,
+        catalog: Rc<impl Catalog + 'static>,
         live: Rc<dyn Live>,
         environment: Rc<dyn Environment>,
         options: ArrayOptions,
     ) -> Result<Self, ControlError> {
+        let catalog: Rc<dyn DynCatalog> = catalog;
         let array = match load::<ArrayRecord>(&*catalog)?.pop() {
             Some(array) => array,
             None => {
@@ -156,26 +157,24 @@ impl<C: Catalog + 'static> Control<C> {
         Ok(control)
     }
 
-    /// Does what is asked. A change is durable and published to the running target before the reply.
+    /// Does what is asked. A change and its event are durable, and the change is published to the running target, before
+    /// the reply.
     ///
     /// The future must be polled to its end: dropped in the middle of a commit, the state in memory would miss the change.
-    pub async fn execute(&self, action: Action) -> Result<Reply, ControlError> {
-        let note = Note::of(&action);
-        let result = self.dispatch(action).await;
-        if let (Some(note), Ok(reply)) = (note, &result) {
-            if let Some(draft) = note.event(reply) {
-                self.raise(draft);
-            }
+    pub async fn execute<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
+        let reply = request.run(self).await?;
+        if let Some(event) = request.event(&reply) {
+            self.raise(event);
             self.check_thresholds().await;
-            // The event of a change is durable before the reply, too. What cannot be kept now is kept later.
+            // What cannot be kept now is kept later.
             if self.events.is_dirty() {
                 self.save_events(false).await;
             }
         }
-        result
+        Ok(reply)
     }
 
-    async fn dispatch(&self, action: Action) -> Result<Reply, ControlError> {
+    pub(crate) async fn dispatch(&self, action: Action) -> Result<Reply, ControlError> {
         match action {
             Action::Ping => Ok(Reply::Done),
             Action::Status => Ok(Reply::Status(Box::new(self.status()))),
@@ -221,9 +220,6 @@ impl<C: Catalog + 'static> Control<C> {
                 self.offload_statistics(volume.as_deref()).map(Reply::OffloadStatistics)
             }
             Action::OffloadLog { volume, limit } => self.offload_log(volume.as_deref(), limit).map(Reply::OffloadLog),
-            Action::ReservationList { volume } => self.reservation_list(volume.as_deref()).map(Reply::Reservations),
-            Action::SessionList => Ok(Reply::Sessions(self.session_list())),
-            Action::SessionDrop { id } => self.session_drop(id),
             Action::JobList => Ok(Reply::Jobs(self.job_list())),
             Action::JobShow { job } => self.job_show(&job),
             Action::JobSet { job, share_percent } => self.job_set(&job, share_percent).await,

@@ -1,12 +1,13 @@
 //! The array's state in memory: a copy of the documents, indexed for lookup. The documents are the truth; this is rebuilt from them at
 //! every start and changed only after a commit.
 
+use crate::catalog::DynCatalog;
 use crate::record::load;
 use crate::{
     AccessRecord, ArrayRecord, Chap, ControlError, HostRecord, Noun, PortGroupRecord, PortalRecord, SnapshotRecord,
     SourceRecord, VolumeRecord,
 };
-use pool::{Catalog, ObjectId, ObjectKind};
+use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -50,7 +51,7 @@ pub struct LogicalUnit {
 impl Directory {
     /// Reads every document and checks that they agree with each other and with the pool's objects. Objects without a document are left
     /// alone.
-    pub(crate) fn load(catalog: &impl Catalog, array: ArrayRecord, target: String) -> Result<Self, ControlError> {
+    pub(crate) fn load(catalog: &dyn DynCatalog, array: ArrayRecord, target: String) -> Result<Self, ControlError> {
         let directory = Self {
             array,
             target,
@@ -74,7 +75,7 @@ impl Directory {
     }
 
     /// Everything a document refers to is there.
-    fn check(&self, catalog: &impl Catalog) -> Result<(), ControlError> {
+    fn check(&self, catalog: &dyn DynCatalog) -> Result<(), ControlError> {
         let damaged = |reason: String| Err(ControlError::Damaged { reason });
         let is_kind = |object, kind| catalog.object(object).is_some_and(|info| info.kind == kind);
         for volume in self.volumes.values() {

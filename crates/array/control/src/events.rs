@@ -3,10 +3,11 @@
 //! Events are numbered. Ten thousand stay in memory; the newest are kept as one document, written before the reply to an administrator's change, now
 //! and then, and at the end: what happens by itself costs no commit of its own. After a crash the numbers go on with a gap: no number is given twice.
 
+use crate::catalog::DynCatalog;
 use crate::record::{Document, load};
 use crate::{ControlError, Environment};
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange};
+use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -68,16 +69,25 @@ pub struct Event {
 
 /// An event that has neither number nor time yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Draft {
-    pub severity: Severity,
-    pub code: &'static str,
-    pub subject: String,
-    pub message: String,
+pub struct Draft {
+    pub(crate) severity: Severity,
+    pub(crate) code: &'static str,
+    pub(crate) subject: String,
+    pub(crate) message: String,
 }
 
 impl Draft {
-    pub fn new(severity: Severity, code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        severity: Severity,
+        code: &'static str,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self { severity, code, subject: subject.into(), message: message.into() }
+    }
+
+    pub(crate) fn info(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Info, code, subject, message)
     }
 }
 
@@ -110,7 +120,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Reads the document.
-    pub fn load(catalog: &impl Catalog, environment: &dyn Environment) -> Result<Self, ControlError> {
+    pub fn load(catalog: &dyn DynCatalog, environment: &dyn Environment) -> Result<Self, ControlError> {
         let record =
             load::<EventsRecord>(catalog)?.pop().unwrap_or(EventsRecord { next: 1, closed: true, events: Vec::new() });
         let next = if record.closed { record.next } else { record.next.saturating_add(GAP) };

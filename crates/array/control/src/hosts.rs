@@ -7,10 +7,9 @@ use crate::{
     Change, Chap, ChapSet, Control, ControlError, Directory, GeneratedSecrets, HostCreate, HostRecord, HostSet,
     HostView, LunView, MutualChap, Noun, Reply, Secret, User, UserKind,
 };
-use pool::Catalog;
 use uuid::Uuid;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) fn host_list(&self) -> Vec<HostView> {
         let mut records: Vec<HostRecord> = self.directory().hosts.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));

@@ -8,7 +8,7 @@ use crate::{
     AlertView, BadRange, CheckRecord, Control, Directory, ObjectNames, ScrubRecord, SnapshotRecord, VolumeRecord,
 };
 use jiff::Timestamp;
-use pool::{BlockId, Catalog, Incident, ObjectId, Place};
+use pool::{BlockId, Incident, ObjectId, Place};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +110,7 @@ impl Integrity {
     }
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Tells what the pool noticed since the last look.
     pub(crate) async fn take_incidents(&self) {
         let mut places = Vec::new();

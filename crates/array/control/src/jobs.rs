@@ -12,6 +12,7 @@ mod reclaim;
 mod sanitize;
 mod scrub;
 
+use crate::catalog::DynCatalog;
 use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
@@ -21,7 +22,7 @@ use futures_util::future::FutureExt;
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange};
+use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -147,6 +148,8 @@ pub struct JobView {
     pub finished: Option<Timestamp>,
     /// What it found and did.
     pub report: JobReport,
+    /// The same in a few words.
+    pub summary: String,
 }
 
 /// The state of a job: all that has to be known to go on.
@@ -248,7 +251,7 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     /// Reads the jobs that were interrupted; they go on as soon as [`Control::background`] runs.
-    pub fn load(catalog: &impl Catalog, default_share_percent: u8) -> Result<Self, ControlError> {
+    pub fn load(catalog: &dyn DynCatalog, default_share_percent: u8) -> Result<Self, ControlError> {
         let jobs = Self {
             all: RefCell::default(),
             waiting: RefCell::default(),
@@ -382,7 +385,7 @@ impl Work {
     }
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Works on jobs and watches thresholds, incidents and the pool's state. Never ends; to be polled from the start on until the array stops.
     pub async fn background(&self) {
         let mut running = FuturesUnordered::new();
@@ -463,15 +466,12 @@ impl<C: Catalog + 'static> Control<C> {
         let _documents = self.jobs.documents.lock().await;
         let job = self.running_job(job)?;
         check_ours(&job, "cancelled")?;
-        if !job.cancelled.get() {
+        let changed = !job.cancelled.get();
+        if changed {
             self.commit(vec![job.record().delete()], |_| {}, &[]).await?;
             job.cancelled.set(true);
-            let work = job.work.borrow();
-            let (kind, subject, report) = (work.kind().name(), self.job_subject(&work), work.summary());
-            let message = format!("{kind} of {subject} was cancelled: {report}");
-            self.raise(Draft::new(Severity::Info, "job-cancelled", subject, message));
         }
-        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
+        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: changed })
     }
 
     fn running_job(&self, name: &str) -> Result<Rc<Job>, ControlError> {
@@ -500,6 +500,7 @@ impl<C: Catalog + 'static> Control<C> {
             share_percent: job.share_percent.get().unwrap_or(self.jobs.default_share_percent),
             started: job.started,
             finished: job.finished.get(),
+            summary: work.summary(),
             report: match &*work {
                 Work::Reclaim(work) => JobReport::Reclaim(work.report()),
                 Work::Scrub(work) => JobReport::Scrub(work.record(now)),

@@ -12,6 +12,7 @@
 
 mod access;
 mod action;
+mod catalog;
 mod control;
 mod directory;
 mod environment;
@@ -32,7 +33,7 @@ mod pools;
 mod ports;
 mod record;
 mod reply;
-mod reservation_view;
+mod request;
 mod reservations;
 mod rollback;
 mod sanitize;
@@ -56,7 +57,7 @@ pub use control::{ArrayOptions, Control, MAX_VOLUME_BYTES};
 pub use directory::{Directory, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
 pub use error::{ControlError, Noun, User, UserKind};
-pub use events::{Event, Severity};
+pub use events::{Draft, Event, Severity};
 pub use integrity::MAX_BAD_RANGES;
 pub use jobs::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeJob, SanitizeReport};
 pub use live::{
@@ -74,8 +75,10 @@ pub use record::{
 };
 pub use reply::{
     AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,
-    OffloadView, PoolState, PoolView, PortGroupView, PortalView, RefusalView, RegistrationView, Reply,
-    ReservationsView, SessionView, SnapshotView, SourceView, SpaceView, StatusView, TreeView, UnmapReport,
-    VolumeMetrics, VolumeView,
+    OffloadView, PoolState, PoolView, PortGroupView, PortalView, RefusalView, Reply, SnapshotView, SourceView,
+    SpaceView, StatusView, TreeView, UnmapReport, VolumeMetrics, VolumeView,
 };
+pub use request::Request;
+pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};
+pub use sessions::{SessionDrop, SessionList, SessionView};
 pub use thresholds::SoftThresholds;

@@ -1,7 +1,7 @@
 //! What an administrator's action leaves among the events.
 
 use crate::events::{Draft, Severity};
-use crate::{Action, Commitment, Grantee, Reply, Reserve, Revoke};
+use crate::{Action, Commitment, Control, ControlError, Grantee, Reply, Request, Reserve, Revoke};
 use pool::Growth;
 
 /// What is to be told once the action is done.
@@ -32,8 +32,6 @@ impl Note {
             | Action::AccessList { .. }
             | Action::OffloadStatistics { .. }
             | Action::OffloadLog { .. }
-            | Action::ReservationList { .. }
-            | Action::SessionList
             | Action::PortalList
             | Action::PortalShow { .. }
             | Action::PortGroupList
@@ -145,16 +143,11 @@ impl Note {
                 let draft = Draft::new(Severity::Info, "port-group-changed", set.group.to_string(), message);
                 return Some(Self { draft: Some(draft), makes: false });
             }
-            Action::SessionDrop { id } => {
-                let draft =
-                    Draft::new(Severity::Info, "session-dropped", id.to_string(), format!("session {id} was dropped"));
-                return Some(Self { draft: Some(draft), makes: false });
-            }
             Action::JobSet { job, share_percent } => {
                 ("job-changed", job, format!("job {job} has a share of {share_percent} %"), false)
             }
-            // Told with what the job did.
-            Action::JobCancel { .. } => return Some(Self { draft: None, makes: false }),
+            // Told with what the job did, by `Self::event`.
+            Action::JobCancel { .. } => return Some(Self { draft: None, makes: true }),
         };
         Some(Self { draft: Some(Draft::new(Severity::Info, code, subject.clone(), message)), makes })
     }
@@ -170,7 +163,29 @@ impl Note {
             | Reply::Job { created, .. } => *created,
             _ => true,
         };
-        self.draft.filter(|_| made || !self.makes)
+        let draft = match (self.draft, reply) {
+            (None, Reply::Job { view, .. }) => {
+                let (kind, subject) = (view.kind.name(), view.subject.as_str());
+                let message = format!("{kind} of {subject} cancelled: {}", view.summary);
+                Some(Draft::info("job-cancelled", subject, message))
+            }
+            (draft, _) => draft,
+        };
+        draft.filter(|_| made || !self.makes)
+    }
+}
+
+/// The enum of all requests, until each has its own type.
+impl Request for Action {
+    type Reply = Reply;
+    const NAME: &'static str = "action";
+
+    async fn run(&self, control: &Control) -> Result<Reply, ControlError> {
+        control.dispatch(self.clone()).await
+    }
+
+    fn event(&self, reply: &Reply) -> Option<Draft> {
+        Note::of(self)?.event(reply)
     }
 }
 

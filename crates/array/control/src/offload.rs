@@ -1,9 +1,9 @@
 //! Offload: statistics and the log of refusals, with names for the objects.
 
 use crate::{Control, ControlError, OffloadView, RefusalView};
-use pool::{Catalog, ObjectId};
+use pool::ObjectId;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) fn offload_statistics(&self, volume: Option<&str>) -> Result<Vec<OffloadView>, ControlError> {
         let wanted = self.wanted(volume)?;
         let directory = self.directory();

@@ -6,12 +6,12 @@ use crate::unique::Patience;
 use crate::{
     Change, Commitment, Control, ControlError, Directory, Limits, Noun, PoolRecord, PoolSet, PoolState, PoolView, Reply,
 };
-use pool::{Catalog, Growth, ObjectKind};
+use pool::{Growth, ObjectKind};
 
 /// Largest limit of over-commitment.
 const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// The pool without what has to be counted.
     pub(crate) fn pool(&self) -> PoolView {
         let space = self.catalog.space();

@@ -13,7 +13,7 @@ use crate::{
     AccessState, Change, Control, ControlError, Directory, Noun, PortGroupRecord, PortGroupSet, PortGroupView,
     PortalRecord, PortalSet, PortalView, RedirectRecord, Reply, StateOrigin, User, UserKind,
 };
-use pool::{Catalog, CatalogChange};
+use pool::CatalogChange;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -126,7 +126,7 @@ impl Directory {
     }
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) fn portal_list(&self) -> Vec<PortalView> {
         let directory = self.directory();
         let identifiers = directory.port_identifiers().to_vec();

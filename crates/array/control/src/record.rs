@@ -19,10 +19,11 @@
 //!
 //! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
 
+use crate::catalog::DynCatalog;
 use crate::{ControlError, Naa, SanitizeJob, Secret};
 use bytes::Bytes;
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange, ObjectId};
+use pool::{CatalogChange, ObjectId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::net::SocketAddr;
 use uuid::Uuid;
@@ -420,7 +421,7 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
 }
 
 /// Every document of a kind, by key.
-pub(crate) fn load<D: Document>(catalog: &impl Catalog) -> Result<Vec<D>, ControlError> {
+pub(crate) fn load<D: Document>(catalog: &dyn DynCatalog) -> Result<Vec<D>, ControlError> {
     catalog.documents(D::PREFIX).into_iter().map(|(key, value)| parse(&key, &value)).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     AccessRecord, AccessState, CheckRecord, Commitment, ConnectionCounters, Event, HostRecord, JobKind, JobView,
-    OffloadRow, PortGroupRecord, Portal, RedirectRecord, Refusal, Registration, Reservations, ScrubRecord, SessionInfo,
-    Severity, SnapshotRecord, VolumeCounters, VolumeRecord,
+    OffloadRow, PortGroupRecord, Portal, RedirectRecord, Refusal, Reservations, ScrubRecord, Severity, SnapshotRecord,
+    VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectInfo, PoolSpace};
@@ -43,8 +43,6 @@ pub enum Reply {
         /// Made by this action.
         created: bool,
     },
-    /// Registrations and reservations of volumes.
-    Reservations(Vec<ReservationsView>),
     /// Events.
     Events(Vec<Event>),
     /// Alerts.
@@ -89,8 +87,6 @@ pub enum Reply {
     OffloadStatistics(Vec<OffloadView>),
     /// Refusals.
     OffloadLog(Vec<RefusalView>),
-    /// Sessions.
-    Sessions(Vec<SessionView>),
     /// Portals.
     Portals(Vec<PortalView>),
     /// One portal.
@@ -428,15 +424,6 @@ pub struct RefusalView {
     pub refusal: Refusal,
 }
 
-/// A session.
-#[derive(Clone, Debug)]
-pub struct SessionView {
-    /// The initiator's host.
-    pub host: Option<String>,
-    /// The session.
-    pub session: SessionInfo,
-}
-
 /// Everything a scrape needs.
 #[derive(Clone, Debug)]
 pub struct MetricsView {
@@ -454,30 +441,6 @@ pub struct MetricsView {
     pub jobs: Vec<(JobKind, u64)>,
     /// What needs attention.
     pub alerts: Vec<AlertView>,
-}
-
-/// Registrations and reservation of a volume.
-#[derive(Clone, Debug)]
-pub struct ReservationsView {
-    /// The volume's name.
-    pub volume: String,
-    /// What the running target says.
-    pub reservations: Reservations,
-    /// Its registrations, with names.
-    pub registrations: Vec<RegistrationView>,
-    /// Who has reserved it by RESERVE (6).
-    pub reserved_by: Option<RegistrationView>,
-}
-
-/// A registration.
-#[derive(Clone, Debug)]
-pub struct RegistrationView {
-    /// What the running target says.
-    pub registration: Registration,
-    /// The host, when it is known.
-    pub host: Option<String>,
-    /// The target port's group; absent when the port is not there any more.
-    pub group: Option<u16>,
 }
 
 /// A volume in a scrape.

@@ -4,9 +4,9 @@ use crate::environment::new_id;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::{Change, Control, ControlError, Directory, Noun, Reply, SnapshotRecord, UserKind, VolumeRollback};
-use pool::{Catalog, CatalogChange, ObjectKind};
+use pool::{CatalogChange, ObjectKind};
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Refused while sessions see the volume, unless forced: what they have cached is not there any more. What is to be kept of the present
     /// state becomes a snapshot in the same commit.
     pub(crate) async fn volume_rollback(&self, rollback: VolumeRollback) -> Result<Reply, ControlError> {

@@ -5,10 +5,10 @@ use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
 use crate::{AlertView, Control, ControlError, Noun, SanitizeJob, SanitizeRecord};
-use pool::{Catalog, CatalogChange, ObjectId};
+use pool::{CatalogChange, ObjectId};
 use uuid::Uuid;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// What is kept, for the running target at its start: each record with its volume's object. What is to be done anew is a job from now on. Errors:
     /// `Damaged`, when a document cannot be read or its volume is not there.
     pub fn resume_sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {

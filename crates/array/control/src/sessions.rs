@@ -1,27 +1,58 @@
 //! Sessions: list and drop.
 
-use crate::{Control, ControlError, Noun, Reply, SessionInfo, SessionView, User, UserKind};
-use pool::Catalog;
+use crate::events::Draft;
+use crate::{Control, ControlError, Noun, Request, SessionInfo, User, UserKind};
 
-impl<C: Catalog + 'static> Control<C> {
-    pub(crate) fn session_list(&self) -> Vec<SessionView> {
-        let directory = self.directory();
+/// Every session.
+#[derive(Clone, Debug)]
+pub struct SessionList;
+
+/// Drops a session; the initiator may come back.
+#[derive(Clone, Debug)]
+pub struct SessionDrop {
+    /// Its number.
+    pub id: u64,
+}
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct SessionView {
+    /// The initiator's host.
+    pub host: Option<String>,
+    /// The session.
+    pub session: SessionInfo,
+}
+
+impl Request for SessionList {
+    type Reply = Vec<SessionView>;
+    const NAME: &'static str = "session-list";
+
+    async fn run(&self, control: &Control) -> Result<Vec<SessionView>, ControlError> {
+        let directory = control.directory();
         let host = |initiator: &str| directory.host_of(initiator).map(|host| host.name.clone());
-        self.live
-            .sessions()
-            .into_iter()
-            .map(|session| SessionView { host: host(&session.initiator), session })
-            .collect()
+        let sessions = control.live.sessions().into_iter();
+        Ok(sessions.map(|session| SessionView { host: host(&session.initiator), session }).collect())
     }
+}
 
-    pub(crate) fn session_drop(&self, id: u64) -> Result<Reply, ControlError> {
-        if self.live.drop_session(id) {
-            Ok(Reply::Done)
+impl Request for SessionDrop {
+    type Reply = ();
+    const NAME: &'static str = "session-drop";
+
+    async fn run(&self, control: &Control) -> Result<(), ControlError> {
+        if control.live.drop_session(self.id) {
+            Ok(())
         } else {
-            Err(ControlError::NotFound { noun: Noun::Session, name: id.to_string() })
+            Err(ControlError::NotFound { noun: Noun::Session, name: self.id.to_string() })
         }
     }
 
+    fn event(&self, (): &()) -> Option<Draft> {
+        Some(Draft::info("session-dropped", self.id.to_string(), format!("session {} dropped", self.id)))
+    }
+}
+
+impl Control {
     /// A session as a user of something.
     pub(crate) fn session_user(&self, session: &SessionInfo) -> User {
         let now = self.environment.now();

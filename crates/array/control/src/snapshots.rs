@@ -5,12 +5,12 @@ use crate::names::check_name;
 use crate::record::Document;
 use crate::unique::Patience;
 use crate::{Control, ControlError, Directory, Noun, Reply, SnapshotRecord, SnapshotView, SourceRecord, VolumeRecord};
-use pool::{Catalog, CatalogChange, ObjectKind};
+use pool::{CatalogChange, ObjectKind};
 
 /// Most volumes of a group.
 const MAX_GROUP: usize = 256;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) async fn snapshot_list(&self, volume: Option<&str>) -> Result<Vec<SnapshotView>, ControlError> {
         let mut records: Vec<(String, SnapshotRecord)> = {
             let directory = self.directory();

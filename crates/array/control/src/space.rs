@@ -1,12 +1,11 @@
 //! Where the space of a volume is, and where what hosts unmapped went.
 
 use crate::{Control, ControlError, KeptBy, Noun, Primitive, Reply, SnapshotRecord, SpaceView, UnmapReport};
-use pool::Catalog;
 
 /// Reason of an UNMAP that was below the unit of allocation, as the target names it.
 const BELOW_GRAIN: &str = "below-grain";
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) async fn volume_space(&self, name: &str) -> Result<Reply, ControlError> {
         let record = self.directory().volume(name)?.clone();
         let mut patience = self.patience();

@@ -6,14 +6,14 @@ use crate::{
     Control, Health, HostMetrics, JobState, MetricsView, PoolState, StatusView, VolumeCounters, VolumeMetrics,
     VolumeRecord,
 };
-use pool::{Catalog, ObjectId};
+use pool::ObjectId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long a scrape waits for counts of bytes.
 const SCRAPE_PATIENCE: Duration = Duration::from_millis(200);
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) fn status(&self) -> StatusView {
         let pool = self.pool();
         let alerts = self.alerts();

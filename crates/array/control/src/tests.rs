@@ -17,7 +17,7 @@ mod volumes;
 use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use crate::{
     Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, JobState, Limits, Portal, PortalOptions, Reply,
-    SessionInfo, VolumeCreate, VolumeView,
+    Request, SessionInfo, VolumeCreate, VolumeView,
 };
 use futures_executor::block_on;
 use futures_util::future::{FutureExt, select};
@@ -29,7 +29,7 @@ const ESX01: &str = "iqn.1998-01.com.vmware:esx01";
 
 /// An array in memory.
 struct Array {
-    control: Control<MemoryCatalog>,
+    control: Control,
     live: Rc<MemoryLive>,
     catalog: Rc<MemoryCatalog>,
     environment: Rc<MemoryEnvironment>,
@@ -67,21 +67,21 @@ impl Array {
         Ok(Self { control, live, catalog, environment })
     }
 
-    fn run(&self, action: Action) -> Result<Reply, ControlError> {
-        block_on(self.control.execute(action))
+    fn run<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
+        block_on(self.control.execute(request))
     }
 
     /// Cuts the power after so many more commits, while this action runs, and starts the array again. True when the action
     /// came to its end before.
-    fn crash_after(self, commits: u64, action: Action) -> (Self, bool) {
+    fn crash_after(self, commits: u64, action: impl Request) -> (Self, bool) {
         self.catalog.crash_after.set(Some(commits));
         let done = self.control.execute(action).now_or_never().is_some();
         self.catalog.crash_after.set(None);
         (Self::over(self.catalog).unwrap(), done)
     }
 
-    fn code(&self, action: Action) -> &'static str {
-        self.run(action).unwrap_err().code()
+    fn code(&self, request: impl Request) -> &'static str {
+        self.run(request).err().unwrap().code()
     }
 
     fn create(&self, name: &str) -> VolumeView {
@@ -119,7 +119,7 @@ impl Array {
 }
 
 /// Works in the background until no job runs.
-fn run_jobs(control: &Control<MemoryCatalog>) {
+fn run_jobs(control: &Control) {
     let ended = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
         let Ok(Reply::Jobs(jobs)) = control.execute(Action::JobList).now_or_never().unwrap() else { panic!() };

@@ -3,11 +3,12 @@
 //! A threshold is crossed once: from then on it is reached until the use has fallen two percent below it, or to half of it where that is less far.
 //! That state is a document, so that a restart raises no second event. It is looked at every second and after each action.
 
+use crate::catalog::DynCatalog;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
 use crate::{AlertView, Change, Control, ControlError, Level};
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange};
+use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +64,7 @@ pub(crate) struct Crossings {
 }
 
 impl Crossings {
-    pub fn load(catalog: &impl Catalog) -> Result<Self, ControlError> {
+    pub fn load(catalog: &dyn DynCatalog) -> Result<Self, ControlError> {
         let reached = load::<CrossingRecord>(catalog)?.into_iter().map(|record| (record.mark, record)).collect();
         Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default(), shares: RefCell::default() })
     }
@@ -123,7 +124,7 @@ fn share_bytes(whole: u64, percent: u8) -> u64 {
     u64::try_from(u128::from(whole) * u128::from(percent) / 100).unwrap_or(u64::MAX)
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// The thresholds as they are set now, of the pool and of the volume in `object`.
     pub fn soft_thresholds(&self, object: pool::ObjectId) -> SoftThresholds {
         let size_bytes = self.catalog.space().size_bytes;

@@ -2,7 +2,7 @@
 
 use crate::pools::count;
 use crate::{Control, ControlError, Directory, Reply, SourceRecord, TreeView};
-use pool::{Catalog, ObjectId};
+use pool::ObjectId;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ struct Node {
     dependents: u64,
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) async fn snapshot_tree(&self, volume: &str) -> Result<Reply, ControlError> {
         let nodes = {
             let directory = self.directory();

@@ -7,8 +7,9 @@
 //! small part of the time.
 
 use crate::Environment;
+use crate::catalog::DynCatalog;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, select};
-use pool::{Catalog, ObjectId, PoolError};
+use pool::{ObjectId, PoolError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -62,10 +63,10 @@ impl Patience {
 
 impl UniqueCounts {
     /// The bytes of objects together; `None` while its first count goes on for longer than the caller's patience. Errors: those of
-    /// [`Catalog::unique_bytes`].
-    pub(crate) async fn of<C: Catalog + 'static>(
+    /// [`pool::Catalog::unique_bytes`].
+    pub(crate) async fn of(
         &self,
-        catalog: &Rc<C>,
+        catalog: &Rc<dyn DynCatalog>,
         environment: &dyn Environment,
         objects: &[ObjectId],
         patience: &mut Patience,
@@ -107,7 +108,7 @@ impl UniqueCounts {
         }
     }
 
-    fn start<C: Catalog + 'static>(&self, catalog: &Rc<C>, objects: &[ObjectId], now: Duration) -> Walk {
+    fn start(&self, catalog: &Rc<dyn DynCatalog>, objects: &[ObjectId], now: Duration) -> Walk {
         let (catalog, ids) = (Rc::clone(catalog), objects.to_vec());
         let walk = async move { catalog.unique_bytes(&ids).await }.boxed_local().shared();
         self.0.borrow_mut().entry(objects.to_vec()).or_default().running = Some((now, walk.clone()));

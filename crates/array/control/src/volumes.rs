@@ -8,7 +8,7 @@ use crate::{
     Change, Control, ControlError, Directory, LunView, MAX_VOLUME_BYTES, Naa, Noun, Reply, Reserve, SnapshotRecord,
     SourceRecord, SourceView, User, UserKind, VolumeCreate, VolumeRecord, VolumeSet, VolumeView,
 };
-use pool::{Catalog, CatalogChange, ObjectId, ObjectKind, Reservation};
+use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
 
 /// What a clone shares its content with.
 struct Source {
@@ -17,7 +17,7 @@ struct Source {
     name: String,
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     pub(crate) async fn volume_list(&self) -> Vec<VolumeView> {
         let mut records: Vec<VolumeRecord> = self.directory().volumes.values().cloned().collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));

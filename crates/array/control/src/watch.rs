@@ -3,13 +3,12 @@
 use crate::events::{Draft, Severity};
 use crate::jobs::yield_now;
 use crate::{AlertView, Control, Event};
-use pool::Catalog;
 use std::time::Duration;
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Looks at thresholds, incidents and the pool, every second.
     pub(crate) async fn watch(&self) {
         loop {

@@ -1,7 +1,7 @@
 //! The queue between the management plane and the reactor.
 
-use control::{Action, Control, ControlError, Reply};
-use pool::Catalog;
+use control::{Control, ControlError, Request};
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,40 +16,45 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a caller waits for the reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// One piece of work for the reactor: an action of the administrator.
-#[derive(Debug)]
-pub struct Request {
-    /// The action.
-    pub action: Action,
-    /// Where the result goes; it may be gone.
-    pub reply: oneshot::Sender<Result<Reply, ControlError>>,
+/// One request for the reactor, with where its reply goes: what the reactor's thread does for it.
+pub struct Work(Box<dyn FnOnce(Rc<Control>) -> LocalBoxFuture<'static, ()> + Send>);
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Work")
+    }
 }
 
 /// The management plane's way to the reactor. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ArrayHandle {
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<Work>,
 }
 
 impl ArrayHandle {
     /// A handle and the other end of its queue.
-    pub fn channel() -> (Self, mpsc::Receiver<Request>) {
+    pub fn channel() -> (Self, mpsc::Receiver<Work>) {
         let (requests, receiver) = mpsc::channel(QUEUE_LENGTH);
         (Self { requests }, receiver)
     }
 
-    /// Has an action executed.
+    /// Has a request executed.
     ///
-    /// Besides what the action itself returns: `Busy` when the queue stays full for 5 s, `TimedOut` when there is no reply within 60 s,
-    /// `NotRunning` when the reactor has stopped.
-    pub async fn call(&self, action: Action) -> Result<Reply, ControlError> {
+    /// Besides what the request itself returns: `Busy` when the queue stays full for 5 s, `TimedOut` when there is no reply
+    /// within 60 s, `NotRunning` when the reactor has stopped.
+    pub async fn call<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
         let place = match tokio::time::timeout(QUEUE_TIMEOUT, self.requests.reserve()).await {
             Ok(Ok(place)) => place,
             Ok(Err(_closed)) => return Err(ControlError::NotRunning),
             Err(_elapsed) => return Err(ControlError::Busy),
         };
         let (sender, receiver) = oneshot::channel();
-        place.send(Request { action, reply: sender });
+        place.send(Work(Box::new(move |control| {
+            async move {
+                let _caller_gone = sender.send(control.execute(request).await);
+            }
+            .boxed_local()
+        })));
         match tokio::time::timeout(REPLY_TIMEOUT, receiver).await {
             Ok(Ok(result)) => result,
             Ok(Err(_closed)) => Err(ControlError::NotRunning),
@@ -60,14 +65,13 @@ impl ArrayHandle {
 
 /// Answers requests on the reactor's thread, several at a time, until the queue is closed and everything taken from it is done. Must run
 /// inside a `tokio::task::LocalSet`. A request whose caller has gone is still carried to its end.
-pub async fn answer<C: Catalog + 'static>(control: Rc<Control<C>>, mut requests: mpsc::Receiver<Request>) {
+pub async fn answer(control: Rc<Control>, mut requests: mpsc::Receiver<Work>) {
     let places = Arc::new(Semaphore::new(CONCURRENT_REQUESTS));
-    while let Some(request) = requests.recv().await {
+    while let Some(Work(work)) = requests.recv().await {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
         let control = Rc::clone(&control);
         tokio::task::spawn_local(async move {
-            let Request { action, reply } = request;
-            let _caller_gone = reply.send(control.execute(action).await);
+            work(control).await;
             drop(place);
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! Two threads matter. The *reactor* owns the pool, the targets and `control`; it runs in a thread of its own and is given to this
 //! crate as a [`ReactorStarter`]. The *management plane* runs on the main thread and reaches the reactor only through a bounded
-//! queue of [`Request`]s, so that a slow HTTP client can never hold up a host's I/O.
+//! queue of [`Work`], so that a slow HTTP client can never hold up a host's I/O.
 //!
 //! [`serve`] runs an array until it is told to stop.
 #![forbid(unsafe_code)]
@@ -26,7 +26,7 @@ mod state_dir;
 mod tls;
 mod token;
 
-pub use array::{ArrayHandle, Request, answer};
+pub use array::{ArrayHandle, Work, answer};
 pub use config::{
     AbortOfFinishedTask, Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config,
 };

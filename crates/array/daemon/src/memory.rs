@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A reactor starter over memory; `prepare` sees the array before it serves.
 pub fn starter(
-    prepare: impl FnOnce(&Control<MemoryCatalog>, &MemoryLive, &MemoryCatalog) + Send + 'static,
+    prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static,
 ) -> impl FnOnce(ReactorConfiguration, ReactorChannels) -> Result<(), ServeError> + Send + 'static {
     move |configuration, channels| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
@@ -78,9 +78,7 @@ impl TemporaryDirectory {
 }
 
 /// An array in memory on a thread of its own, without sockets; it ends when the handle is dropped.
-pub fn spawn(
-    prepare: impl FnOnce(&Control<MemoryCatalog>, &MemoryLive, &MemoryCatalog) + Send + 'static,
-) -> crate::ArrayHandle {
+pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static) -> crate::ArrayHandle {
     let (array, requests) = crate::ArrayHandle::channel();
     let (ready, _) = tokio::sync::oneshot::channel();
     let (keep, shutdown) = tokio::sync::oneshot::channel();

@@ -1,6 +1,6 @@
 //! The seam between this crate's life cycle and the reactor.
 
-use crate::{AbortOfFinishedTask, Request, ServeError};
+use crate::{AbortOfFinishedTask, ServeError, Work};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub struct ReactorConfiguration {
 #[derive(Debug)]
 pub struct ReactorChannels {
     /// Work for the array; see [`answer`](crate::answer). Closed only after the shutdown signal.
-    pub requests: mpsc::Receiver<Request>,
+    pub requests: mpsc::Receiver<Work>,
     /// To be sent once every portal accepts connections.
     pub ready: oneshot::Sender<Ready>,
     /// Completes when the array shall stop: say goodbye to initiators, make everything durable, return.

@@ -3,7 +3,10 @@
 
 use crate::input::{Reader, Writer};
 use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
-use control::{Action, ArrayOptions, ChapSet, Control, Grantee, HostCreate, Limits, Secret, VolumeCreate};
+use control::{
+    Action, ArrayOptions, ChapSet, Control, Grantee, HostCreate, Limits, ReservationList, Secret, SessionList,
+    VolumeCreate,
+};
 use pool::{Catalog, CatalogChange, ObjectId};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -66,15 +69,15 @@ pub(crate) fn run(input: &[u8]) {
         Action::VolumeList,
         Action::HostList,
         Action::JobList,
-        Action::ReservationList { volume: None },
-        Action::SessionList,
         Action::PortalList,
     ] {
         let _reply = finish(control.execute(action));
     }
+    let _reply = finish(control.execute(ReservationList { volume: None }));
+    let _reply = finish(control.execute(SessionList));
 }
 
-fn open(catalog: Rc<MemoryCatalog>) -> Option<Control<MemoryCatalog>> {
+fn open(catalog: Rc<MemoryCatalog>) -> Option<Control> {
     let options = ArrayOptions {
         pool_name: "p0".into(),
         iqn_base: "iqn.2026-01.org.example".into(),

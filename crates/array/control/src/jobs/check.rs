@@ -3,7 +3,7 @@
 use super::Progress;
 use crate::{CheckRecord, Control, ControlError, ObjectNames};
 use jiff::Timestamp;
-use pool::{Catalog, CheckReport, PoolError};
+use pool::{CheckReport, PoolError};
 use serde::{Deserialize, Serialize};
 
 /// Findings that are kept in words.
@@ -41,11 +41,7 @@ impl Work {
     }
 
     /// One step. False at the end.
-    pub async fn step<C: Catalog + 'static>(
-        &mut self,
-        control: &Control<C>,
-        progress: &mut Progress,
-    ) -> Result<bool, ControlError> {
+    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
         let report = match control.catalog.check_step().await {
             Ok(step) => {
                 *progress = Progress { done: step.done, total: step.total };

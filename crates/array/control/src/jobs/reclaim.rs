@@ -1,9 +1,10 @@
 //! Reclaim: finds blocks of zeros that are stored (written before zero detection was on, or copied) and gives them back.
 
 use super::Progress;
+use crate::catalog::DynCatalog;
 use crate::record::object_id;
 use crate::{Control, ControlError, Noun, VolumeRecord};
-use pool::{Catalog, ObjectId, ObjectKind, PoolError};
+use pool::{ObjectId, ObjectKind, PoolError};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -41,7 +42,7 @@ impl Work {
         Self { volume, object: record.object, offset_bytes: 0, last: record.object, report: ReclaimReport::default() }
     }
 
-    pub fn of_all(catalog: &impl Catalog) -> Self {
+    pub fn of_all(catalog: &dyn DynCatalog) -> Self {
         let volumes = volumes(catalog);
         let first = volumes.first().copied().unwrap_or(ObjectId(1));
         let last = volumes.last().copied().unwrap_or(ObjectId(0));
@@ -58,7 +59,7 @@ impl Work {
         self.volume.as_ref().map_or("", |(_, name)| name)
     }
 
-    pub fn expected(&self, catalog: &impl Catalog) -> Progress {
+    pub fn expected(&self, catalog: &dyn DynCatalog) -> Progress {
         let inside = |id: &ObjectId| *id >= self.object && *id <= self.last;
         let objects = volumes(catalog).into_iter().filter(inside).filter_map(|id| catalog.object(id));
         Progress { done: 0, total: objects.map(|object| object.mapped_bytes).fold(0, u64::saturating_add) }
@@ -78,11 +79,7 @@ impl Work {
     }
 
     /// One step. False at the end.
-    pub async fn step<C: Catalog + 'static>(
-        &mut self,
-        control: &Control<C>,
-        progress: &mut Progress,
-    ) -> Result<bool, ControlError> {
+    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
         if self.object > self.last {
             return Ok(false);
         }
@@ -125,6 +122,6 @@ impl Work {
 }
 
 /// Every volume, by id.
-fn volumes(catalog: &impl Catalog) -> Vec<ObjectId> {
+fn volumes(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
     catalog.objects().iter().filter(|object| object.kind == ObjectKind::Volume).map(|object| object.id).collect()
 }

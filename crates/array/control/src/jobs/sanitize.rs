@@ -5,7 +5,7 @@
 use super::{Job, Progress};
 use crate::{Control, ControlError, Noun, SanitizeRecord};
 use jiff::Timestamp;
-use pool::{Catalog, ObjectId};
+use pool::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -109,7 +109,7 @@ impl Work {
     }
 }
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// Shows an operation that is in progress as a job, unless it is shown already.
     pub(crate) fn show_sanitize(&self, object: ObjectId, name: String, record: &SanitizeRecord) {
         let Some(SanitizeJob { id, started }) = record.job.clone() else { return };

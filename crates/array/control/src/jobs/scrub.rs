@@ -1,11 +1,12 @@
 //! Scrub: reads everything that is stored from the medium and verifies it. What several volumes and snapshots share is read once.
 
 use super::Progress;
+use crate::catalog::DynCatalog;
 use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use jiff::Timestamp;
-use pool::{BlockId, Catalog, ObjectId, PoolError, ScanStep};
+use pool::{BlockId, ObjectId, PoolError, ScanStep};
 use serde::{Deserialize, Serialize};
 
 /// Bad blocks that are listed; more are only counted.
@@ -40,7 +41,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn new(catalog: &impl Catalog, now: Timestamp) -> Self {
+    pub fn new(catalog: &dyn DynCatalog, now: Timestamp) -> Self {
         let space = catalog.space();
         let last = catalog.objects().iter().map(|object| object.id).max().unwrap_or(ObjectId(0));
         Self {
@@ -96,11 +97,7 @@ impl Work {
     }
 
     /// One step. False at the end.
-    pub async fn step<C: Catalog + 'static>(
-        &mut self,
-        control: &Control<C>,
-        progress: &mut Progress,
-    ) -> Result<bool, ControlError> {
+    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
         let present = control.catalog.object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
         let next = present.or_else(|| {
             let objects = control.catalog.objects();
@@ -157,7 +154,7 @@ impl Work {
     }
 
     /// Finds out which volumes and snapshots the bad blocks belong to by now.
-    async fn locate<C: Catalog + 'static>(&mut self, control: &Control<C>) {
+    async fn locate(&mut self, control: &Control) {
         if self.blocks.is_empty() {
             return;
         }

@@ -1,5 +1,5 @@
 use super::{Array, ESX01};
-use crate::{Action, ChapSet, ControlError, HostCreate, HostSet, HostView, MutualChapSet, Reply, Secret};
+use crate::{Action, ChapSet, ControlError, HostCreate, HostSet, HostView, MutualChapSet, Reply, Secret, SessionDrop};
 
 fn host(reply: Result<Reply, ControlError>) -> (HostView, bool) {
     match reply.unwrap() {
@@ -88,7 +88,7 @@ fn a_host_in_use_is_not_deleted() {
     array.run(Action::AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
     let error = array.run(delete()).unwrap_err();
     assert_eq!(error.help().unwrap(), "log out on esx01 first, or:  windlass session drop ID");
-    array.run(Action::SessionDrop { id: 1 }).unwrap();
+    array.run(SessionDrop { id: 1 }).unwrap();
     array.run(delete()).unwrap();
     assert_eq!(array.code(delete()), "not-found");
 }

@@ -120,7 +120,7 @@ fn a_cancelled_job_keeps_what_it_did_and_leaves_no_document() {
 }
 
 /// Polls the background a few times, as a daemon does that is stopped soon.
-fn a_little(control: &Control<impl Catalog + 'static>, rounds: u32) {
+fn a_little(control: &Control, rounds: u32) {
     let mut left = rounds;
     let some = std::future::poll_fn(|context| {
         left -= 1;

@@ -7,7 +7,7 @@ use crate::http::problem::Fault;
 use api::{List, Registration, ReservationQuery, Reservations};
 use axum::Json;
 use axum::extract::State;
-use control::{Action, Reply, ReservationsView};
+use control::{ReservationList, ReservationShow};
 
 /// Every registration of an initiator with a volume, and every reservation.
 #[utoipa::path(
@@ -21,7 +21,7 @@ pub(super) async fn list(
     State(array): State<ArrayHandle>,
     Query(query): Query<ReservationQuery>,
 ) -> Result<Json<List<Registration>>, Fault> {
-    let views = views(&array, query.volume).await?.into_iter();
+    let views = array.call(ReservationList { volume: query.volume }).await?.into_iter();
     Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect() }))
 }
 
@@ -37,13 +37,5 @@ pub(super) async fn of_volume(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<Reservations>, Fault> {
-    let view = views(&array, Some(volume)).await?.pop().ok_or(Fault::UnexpectedReply)?;
-    Ok(Json(convert::reservations(view)))
-}
-
-async fn views(array: &ArrayHandle, volume: Option<String>) -> Result<Vec<ReservationsView>, Fault> {
-    match array.call(Action::ReservationList { volume }).await? {
-        Reply::Reservations(views) => Ok(views),
-        _ => Err(Fault::UnexpectedReply),
-    }
+    Ok(Json(convert::reservations(array.call(ReservationShow { volume }).await?)))
 }

@@ -8,12 +8,12 @@ use api::{List, Session};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use control::{Action, Reply};
+use control::{SessionDrop, SessionList};
 
 /// Every session.
 #[utoipa::path(get, path = "/api/v1/sessions", tag = "sessions", responses((status = 200, body = List<Session>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Session>>, Fault> {
-    let Reply::Sessions(sessions) = array.call(Action::SessionList).await? else { return Err(Fault::UnexpectedReply) };
+    let sessions = array.call(SessionList).await?;
     Ok(Json(List { items: sessions.into_iter().map(convert::session).collect() }))
 }
 
@@ -26,6 +26,6 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<S
     responses((status = 204, description = "Dropped"))
 )]
 pub(super) async fn delete(State(array): State<ArrayHandle>, Path(session): Path<u64>) -> Result<StatusCode, Fault> {
-    array.call(Action::SessionDrop { id: session }).await?;
+    array.call(SessionDrop { id: session }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

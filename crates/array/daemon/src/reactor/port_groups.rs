@@ -1,6 +1,5 @@
 //! Target port groups between `control`, which keeps them, and the SCSI target, which shows them to hosts.
 
-use super::ArrayPool;
 use control::{Control, ControlError, Directory, StateOrigin};
 use scsi_target::{AccessState, PortGroupError, PortGroupStore, TargetPort, TargetPortGroup};
 use std::future::Future;
@@ -48,10 +47,10 @@ fn to_control(state: AccessState) -> control::AccessState {
 }
 
 /// Has `control` change states for an initiator. It does not keep `control` alive.
-pub(crate) struct Store(pub Weak<Control<ArrayPool>>);
+pub(crate) struct Store(pub Weak<Control>);
 
 impl Store {
-    pub fn new(control: &Rc<Control<ArrayPool>>) -> Rc<Self> {
+    pub fn new(control: &Rc<Control>) -> Rc<Self> {
         Rc::new(Self(Rc::downgrade(control)))
     }
 }

@@ -1,8 +1,8 @@
 //! What the SCSI target asks of the rest of the array for persistent reservations: `control` keeps them in the pool, connections end the
 //! tasks of preempted I_T nexuses.
 
+use super::Reactor;
 use super::registry::Order;
-use super::{ArrayPool, Reactor};
 use block::VolumeId;
 use control::{Control, ControlError, RegistrationRecord};
 use pool::ObjectId;
@@ -14,14 +14,14 @@ use tokio::sync::oneshot;
 use unit::StoreError;
 
 /// Keeps reservations as documents of the pool. It does not keep `control` alive: at shutdown, nothing is stored any more.
-struct Store(Weak<Control<ArrayPool>>);
+struct Store(Weak<Control>);
 
 /// Orders connections to end tasks.
 struct Aborter(Weak<Reactor>);
 
 /// Lets the target store and abort, and puts back what was kept. To be called when every logical unit is there and before the first
 /// initiator is let in.
-pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control<ArrayPool>>) -> Result<(), ControlError> {
+pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control>) -> Result<(), ControlError> {
     for (object, record) in control.reservations()? {
         let registrations = record.registrations.into_iter().map(|registration| PersistedReservation {
             initiator_port: registration.initiator_port,

@@ -1,7 +1,7 @@
 //! Sanitize operations of the SCSI target: `control` keeps them in the pool and shows them as jobs, and a task of the reactor runs each of them, no faster
 //! than leaves the pool to others.
 
-use super::{ArrayPool, Reactor};
+use super::Reactor;
 use block::VolumeId;
 use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
 use pool::ObjectId;
@@ -17,13 +17,13 @@ const BYTES_PER_SECOND: u64 = 128 << 20;
 
 /// It keeps neither `control` nor the reactor alive: at shutdown, nothing is stored or begun any more.
 struct Support {
-    control: Weak<Control<ArrayPool>>,
+    control: Weak<Control>,
     reactor: Weak<Reactor>,
 }
 
 /// Lets logical units be sanitized, and goes on with what was interrupted. To be called when every logical unit is there and before the first initiator is
 /// let in.
-pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control<ArrayPool>>) -> Result<(), ControlError> {
+pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control>) -> Result<(), ControlError> {
     let support = Rc::new(Support { control: Rc::downgrade(control), reactor: Rc::downgrade(reactor) });
     reactor.target.set_sanitize_support(support.clone());
     for (object, record) in control.resume_sanitize_operations()? {
@@ -96,7 +96,7 @@ impl SanitizeSupport for Support {
     }
 }
 
-async fn run(reactor: Weak<Reactor>, control: Weak<Control<ArrayPool>>, volume: VolumeId) {
+async fn run(reactor: Weak<Reactor>, control: Weak<Control>, volume: VolumeId) {
     let began = Instant::now();
     let object = ObjectId(volume.0);
     loop {

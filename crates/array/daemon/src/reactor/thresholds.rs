@@ -1,6 +1,6 @@
 //! The soft thresholds that an administrator has set, as the SCSI target shows them to hosts.
 
-use super::{ArrayPool, Reactor};
+use super::Reactor;
 use block::VolumeId;
 use control::Control;
 use pool::ObjectId;
@@ -8,10 +8,10 @@ use scsi_target::{SoftThreshold, ThresholdSource};
 use std::rc::{Rc, Weak};
 
 /// It does not keep `control` alive: at shutdown there are no thresholds any more.
-struct Source(Weak<Control<ArrayPool>>);
+struct Source(Weak<Control>);
 
 /// Lets the target show thresholds.
-pub(crate) fn load(reactor: &Reactor, control: &Rc<Control<ArrayPool>>) {
+pub(crate) fn load(reactor: &Reactor, control: &Rc<Control>) {
     reactor.target.set_threshold_source(Rc::new(Source(Rc::downgrade(control))));
 }
 

@@ -3,12 +3,12 @@
 
 use crate::record::{Document, load};
 use crate::{Control, ControlError, Noun, ReservationsRecord};
-use pool::{Catalog, CatalogChange, ObjectId};
+use pool::{CatalogChange, ObjectId};
 
 /// The largest document that the pool takes.
 const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 
-impl<C: Catalog + 'static> Control<C> {
+impl Control {
     /// What is kept, for the running target at its start: each record with its volume's object. Errors: `Damaged`, when a document cannot be
     /// read or its volume is not there.
     pub fn reservations(&self) -> Result<Vec<(ObjectId, ReservationsRecord)>, ControlError> {
