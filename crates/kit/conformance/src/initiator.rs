@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use iscsi::chap::{Algorithm, Credentials};
+use iscsi::connection::TargetRecord;
 use iscsi::initiator::{Chap, Completion, Config, Event, Initiator, Request, TransferRequest};
 use iscsi::pdu::{
     LoginStatus, LogoutReason, RejectReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse,
 };
-use iscsi::target::TargetRecord;
 use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 
@@ -175,7 +175,7 @@ impl Session {
     /// Lists the targets of the portal of the URL.
     pub fn discover(url: &Url, options: &SessionOptions) -> Result<Vec<TargetRecord>, SessionError> {
         let mut config = config(url, options);
-        config.session_type = iscsi::target::SessionType::Discovery;
+        config.session_type = iscsi::connection::SessionType::Discovery;
         let mut session = Self::connect_with(url, options, config)?;
         session.initiator.send_targets("All");
         let answer = session.wait_event(|event| matches!(event, Event::Targets(_)))?;

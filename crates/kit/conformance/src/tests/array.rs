@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use iscsi::chap::{Algorithm, Credentials};
-use iscsi::pdu::{LoginStatus, TaskManagementResponse};
-use iscsi::target::{
+use iscsi::connection::{
     Admission, Authentication, Command, Config, Connection, Directory, Event, Refusal, Response, TargetRecord,
 };
+use iscsi::pdu::{LoginStatus, TaskManagementResponse};
 
 use crate::url::Url;
 

@@ -5,9 +5,11 @@ use crate::cdb;
 use crate::session::{Options, Session, SessionError};
 use crate::url::Url;
 use bytes::{Bytes, BytesMut};
+use iscsi::connection::{
+    Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord,
+};
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, RESERVED_TAG};
-use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, Response, TargetRecord};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -2,10 +2,10 @@
 
 use super::Config;
 use crate::chap::{Algorithm, ChallengeSource, MAX_BINARY_BYTES};
+use crate::connection::SessionType;
 use crate::framing::{Digests, Output, Pdu};
 use crate::parameters::Parameters;
 use crate::pdu::{self, LoginRequest, LoginResponse, LoginStatus, Opcode};
-use crate::target::SessionType;
 use crate::text;
 
 /// CID of the one connection.

@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::{Bytes, BytesMut};
 
 use crate::chap::{Algorithm, Credentials};
+use crate::connection::{SessionType, TargetRecord};
 use crate::framing::{self, Digests, FramingError, Output, Pdu};
 use crate::parameters::Parameters;
 use crate::pdu::{
     self, AsyncEvent, AsyncMessage, BasicHeader, LoginStatus, LogoutResponseCode, NopIn, Opcode, RESERVED_TAG,
     RawHeader, Reject, RejectReason, TaskAttribute, TaskManagementResponse,
 };
-use crate::target::{SessionType, TargetRecord};
 use login::Login;
 use requests::Asked;
 use transfer::Transfer;

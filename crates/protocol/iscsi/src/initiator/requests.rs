@@ -7,13 +7,13 @@
 use bytes::Bytes;
 
 use super::{Event, Initiator, Waiting, login};
+use crate::connection::TargetRecord;
 use crate::framing::Pdu;
 use crate::pdu::{
     self, BasicHeader, LogoutReason, LogoutRequest, LogoutResponse, LogoutResponseCode, NopIn, NopOut, Opcode,
     RESERVED_TAG, RawHeader, TaskManagementFunction, TaskManagementRequest, TaskManagementResponse,
     TaskManagementResponseHeader, TextRequest, TextResponse,
 };
-use crate::target::TargetRecord;
 use crate::text;
 
 /// Most text of one SendTargets answer taken, in bytes.

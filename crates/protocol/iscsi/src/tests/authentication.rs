@@ -3,9 +3,9 @@
 use super::login::Raw;
 use super::pair::{INITIATOR, Pair, TARGET, TestDirectory};
 use crate::chap::{Algorithm, Credentials};
+use crate::connection::{self, CloseReason};
 use crate::initiator::{Chap, Config, Event};
 use crate::pdu::LoginStatus;
-use crate::target::{self, CloseReason};
 use crate::text;
 
 const USER: (&str, &str) = ("esx01", "initiator-secret");
@@ -18,7 +18,7 @@ fn config(own: (&str, &str), target: Option<(&str, &str)>, algorithms: &[Algorit
 }
 
 fn outcome(config: Config, directory: TestDirectory) -> Result<Option<String>, LoginStatus> {
-    let mut pair = Pair::with(config, target::Config::default(), directory);
+    let mut pair = Pair::with(config, connection::Config::default(), directory);
     pair.drive();
     match pair.events.as_slice() {
         [Event::LoggedIn { .. }] => Ok(pair.target.identity().unwrap().authenticated_as.clone()),
@@ -129,7 +129,7 @@ fn reflected_challenge() {
     );
     assert_eq!(raw.login(0x81, &reply).1, LoginStatus::AUTHENTICATION_FAILURE);
     let closed = raw.target.poll_event();
-    assert!(closed.is_none_or(|event| matches!(event, target::Event::Closed(CloseReason::LoginFailed(..)))));
+    assert!(closed.is_none_or(|event| matches!(event, connection::Event::Closed(CloseReason::LoginFailed(..)))));
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 
 use super::pair::{INITIATOR, LUN, Pair, TARGET, TestDirectory, pattern, read10, write10};
+use crate::connection::{self, CloseReason};
 use crate::framing::Pdu;
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{
     self, DataIn, DataOut, Opcode, R2t, RESERVED_TAG, RawHeader, RejectReason, ScsiCommand, ScsiResponse,
     TaskManagementFunction,
 };
-use crate::target::{self, CloseReason};
 
 fn r2ts(pair: &Pair) -> Vec<(u32, u32)> {
     let is_r2t = |pdu: &&Pdu| pdu.header[0] == Opcode::R2T.0;
@@ -36,7 +36,7 @@ fn every_negotiated_shape_carries_data() {
                     config.max_recv_data_segment_length = 1536;
                     config.header_digest = digest.into();
                     config.data_digest = digest.into();
-                    let mut target = target::Config::default();
+                    let mut target = connection::Config::default();
                     target.limits.max_recv_data_segment_length = 1024;
                     let mut pair = Pair::logged_in_with(config, target);
                     for (blocks, step) in [(1, 1), (2, 13), (3, 1), (16, 997), (200, usize::MAX)] {
@@ -58,7 +58,7 @@ fn every_negotiated_shape_carries_data() {
 /// K.6 check 167: 34 blocks as 8 KiB immediate and 9216 bytes unsolicited.
 #[test]
 fn immediate_and_unsolicited_without_r2t() {
-    let mut target = target::Config::default();
+    let mut target = connection::Config::default();
     target.limits.max_recv_data_segment_length = 8192;
     let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), target);
     let data = pattern(34 * 512);
@@ -88,7 +88,7 @@ fn outstanding_r2ts_are_bounded() {
     config.max_burst_length = 4096;
     config.first_burst_length = 4096;
     config.max_outstanding_r2t = 3;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     let mut input = bytes::BytesMut::new();
     pair.command(&write10(0, 64), TransferRequest::Out(pattern(64 * 512)));
     while let Some(chunk) = pair.initiator.poll_output() {
@@ -115,7 +115,7 @@ fn immediate_data_is_not_copied() {
     }
     let range = input.as_ptr_range();
     pair.target.handle_input(pair.now, &mut input, &pair.directory);
-    let Some(target::Event::Command(command)) = pair.target.poll_event() else { panic!() };
+    let Some(connection::Event::Command(command)) = pair.target.poll_event() else { panic!() };
     assert_eq!(command.data_out, data);
     assert!(range.contains(&command.data_out.as_ptr()));
 }
@@ -127,7 +127,7 @@ fn data_in_is_cut_to_the_initiators_limits() {
     config.max_recv_data_segment_length = 131_072;
     config.max_burst_length = 196_608;
     config.first_burst_length = 65_536;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     pair.medium.copy_from_slice(&pattern(super::pair::MEDIUM_BYTES));
     let done = pair.run(&read10(0, 768), TransferRequest::In(393_216));
     assert_eq!(done.data_in, pattern(393_216));
@@ -267,7 +267,7 @@ fn a_task_that_lost_data_ends_after_its_last_data() {
     let mut config = Config::new(INITIATOR, TARGET);
     config.max_burst_length = 1024;
     config.first_burst_length = 512;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE | pdu::FINAL, 51));
     header.cmd_sn = pair.initiator.take_cmd_sn().into();
     header.cdb[..10].copy_from_slice(&write10(100, 8));
@@ -337,7 +337,7 @@ fn commands_that_break_the_rules_of_data_are_rejected() {
     let mut config = Config::new(INITIATOR, TARGET);
     config.immediate_data = false;
     config.initial_r2t = true;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     // Immediate data although ImmediateData=No.
     let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::FINAL | pdu::WRITE, 60));
     header.cmd_sn = pair.initiator.take_cmd_sn().into();
@@ -360,7 +360,7 @@ fn memory_for_data_out_is_bounded() {
     let mut config = Config::new(INITIATOR, TARGET);
     config.initial_r2t = true;
     config.immediate_data = false;
-    let target = target::Config { max_data_out_bytes: 1 << 20, ..target::Config::default() };
+    let target = connection::Config { max_data_out_bytes: 1 << 20, ..connection::Config::default() };
     let mut pair = Pair::logged_in_with(config, target);
     pair.serve = false;
     let data = pattern(512 * 1024);
@@ -381,7 +381,7 @@ fn memory_for_data_out_is_bounded() {
 /// Unsolicited data is taken above the budget, but the tasks then finish one after the other.
 #[test]
 fn partly_sent_writes_above_the_budget_finish() {
-    let target = target::Config { max_data_out_bytes: 600 * 1024, ..target::Config::default() };
+    let target = connection::Config { max_data_out_bytes: 600 * 1024, ..connection::Config::default() };
     let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), target);
     let data = pattern(512 * 1024);
     let tags: Vec<u32> = (0..16).map(|_| pair.command(&write10(0, 1024), TransferRequest::Out(data.clone()))).collect();
@@ -393,7 +393,7 @@ fn partly_sent_writes_above_the_budget_finish() {
 /// Commands wait while too much Data-In is on its way, and go on when it is gone.
 #[test]
 fn memory_for_data_in_is_bounded() {
-    let target = target::Config { max_data_in_bytes: 1 << 20, ..target::Config::default() };
+    let target = connection::Config { max_data_in_bytes: 1 << 20, ..connection::Config::default() };
     let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), target);
     pair.serve = false;
     let tags: Vec<u32> = (0..16).map(|_| pair.command(&read10(0, 1024), TransferRequest::In(524_288))).collect();
@@ -417,7 +417,7 @@ fn a_corrupt_header_ends_the_connection() {
     config.header_digest = "CRC32C".into();
     config.data_digest = "CRC32C".into();
     for at in [0, 16, 40, 49] {
-        let mut pair = Pair::logged_in_with(config.clone(), target::Config::default());
+        let mut pair = Pair::logged_in_with(config.clone(), connection::Config::default());
         pair.command(&write10(0, 1), TransferRequest::Out(pattern(512)));
         while let Some(chunk) = pair.initiator.poll_output() {
             pair.to_target.extend_from_slice(&chunk);
@@ -427,7 +427,7 @@ fn a_corrupt_header_ends_the_connection() {
         assert_eq!(pair.closed, Some(CloseReason::DigestError));
         assert!(pair.events.is_empty());
     }
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     pair.command(&write10(0, 1), TransferRequest::Out(pattern(512)));
     while let Some(chunk) = pair.initiator.poll_output() {
         pair.to_target.extend_from_slice(&chunk);
@@ -442,7 +442,7 @@ fn a_corrupt_header_ends_the_connection() {
 /// A bidirectional command gets the data it expects to send, and a response for both directions.
 #[test]
 fn bidirectional_commands_are_answered() {
-    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());
+    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());
     pair.drive();
     let flags = pdu::FINAL | pdu::READ | pdu::WRITE;
     let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, flags, 70));

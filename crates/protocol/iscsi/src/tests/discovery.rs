@@ -1,13 +1,13 @@
 //! SendTargets (K.6 check 163).
 
 use super::pair::{INITIATOR, Pair, TARGET, TestDirectory};
+use crate::connection::{self, CloseReason, SessionType, TargetRecord};
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{self, Opcode};
-use crate::target::{self, CloseReason, SessionType, TargetRecord};
 
 fn discovery(directory: TestDirectory, room: u32) -> Pair {
     let config = Config { max_recv_data_segment_length: room, ..Config::discovery(INITIATOR) };
-    let mut pair = Pair::with(config, target::Config::default(), directory);
+    let mut pair = Pair::with(config, connection::Config::default(), directory);
     pair.drive();
     assert_eq!(pair.events, [Event::LoggedIn { tsih: 7, target_portal_group_tag: None }]);
     assert_eq!(pair.opened.as_ref().unwrap().session_type, SessionType::Discovery);

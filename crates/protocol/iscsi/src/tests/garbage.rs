@@ -6,9 +6,9 @@ use bytes::{Bytes, BytesMut};
 
 use super::pair::{INITIATOR, TARGET, TestDirectory, pattern, read10, write10};
 use crate::chap::{Algorithm, Credentials};
+use crate::connection::{self, Connection, Event, Response};
 use crate::initiator::{Chap, Config, Initiator, Request, TransferRequest};
 use crate::pdu::{self, LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
-use crate::target::{self, Connection, Event, Response};
 
 struct Random(u64);
 
@@ -45,12 +45,12 @@ fn converse(seed: u64) {
         config.chap = Some(Chap { own, target: None, algorithms: vec![Algorithm::Md5] });
     }
     let mut now = Instant::now();
-    let target_config = target::Config {
+    let target_config = connection::Config {
         max_data_out_bytes: 256 << 10,
         max_data_in_bytes: 256 << 10,
         max_tasks: 32,
         command_window: 16,
-        ..target::Config::default()
+        ..connection::Config::default()
     };
     let mut target = Connection::new(now, target_config, [5; 32]);
     let mut initiator = Initiator::new(config, [6; 32]);
@@ -191,7 +191,7 @@ fn random_bytes_from_the_start() {
     for seed in 1..300 {
         let mut random = Random(seed);
         let now = Instant::now();
-        let mut target = Connection::new(now, target::Config::default(), [0; 32]);
+        let mut target = Connection::new(now, connection::Config::default(), [0; 32]);
         let bytes: Vec<u8> = (0..4096).map(|_| random.next() as u8).collect();
         let mut input = BytesMut::from(&bytes[..]);
         if seed % 2 == 0 {

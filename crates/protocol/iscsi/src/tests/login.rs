@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 
 use super::pair::{INITIATOR, Pair, TARGET, TestDirectory};
+use crate::connection::{self, CloseReason, Connection, SessionType};
 use crate::framing::{self, Digests, Output, Pdu};
 use crate::initiator::{Config, Event};
 use crate::pdu::{self, LoginRequest, LoginResponse, LoginStatus, Opcode, RawHeader};
-use crate::target::{self, CloseReason, Connection, SessionType};
 
 /// Talks to a target with Login Requests made by hand.
 pub(super) struct Raw {
@@ -20,7 +20,7 @@ pub(super) struct Raw {
 impl Raw {
     pub fn new(directory: TestDirectory) -> Self {
         let now = Instant::now();
-        Self { target: Connection::new(now, target::Config::default(), [3; 32]), directory, now }
+        Self { target: Connection::new(now, connection::Config::default(), [3; 32]), directory, now }
     }
 
     pub fn send(&mut self, header: RawHeader, text: &[u8]) -> Vec<Pdu> {
@@ -31,7 +31,7 @@ impl Raw {
             input.extend_from_slice(&chunk);
         }
         self.target.handle_input(self.now, &mut input, &self.directory);
-        if matches!(self.target.poll_event(), Some(target::Event::SessionOpening(_))) {
+        if matches!(self.target.poll_event(), Some(connection::Event::SessionOpening(_))) {
             assert!(self.target.accept_session(9));
         }
         let mut answers = BytesMut::new();
@@ -241,14 +241,14 @@ fn login_has_a_deadline() {
     raw.login(0x04, NAMES);
     assert_eq!(raw.target.poll_timeout(), Some(raw.now + Duration::from_secs(15)));
     raw.target.handle_timeout(raw.now + Duration::from_secs(15));
-    assert!(matches!(raw.target.poll_event(), Some(target::Event::Closed(CloseReason::LoginTimeout))));
+    assert!(matches!(raw.target.poll_event(), Some(connection::Event::Closed(CloseReason::LoginTimeout))));
     assert_eq!(raw.target.poll_timeout(), None);
 }
 
 /// The session before it had not ended, and the initiator heard nothing but the end of the connection.
 #[test]
 fn a_login_that_waits_too_long_for_the_session_before_it_is_refused() {
-    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());
+    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());
     pair.accept = false;
     pair.drive();
     let due = pair.target.poll_timeout().unwrap();
@@ -261,7 +261,7 @@ fn a_login_that_waits_too_long_for_the_session_before_it_is_refused() {
 
 #[test]
 fn the_shell_may_refuse_the_session() {
-    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());
+    let mut pair = Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());
     pair.accept = false;
     pair.drive();
     let identity = pair.opened.clone().unwrap();
@@ -276,7 +276,8 @@ fn the_shell_may_refuse_the_session() {
 #[test]
 fn every_split_of_a_login() {
     for step in 1..200 {
-        let mut pair = Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), TestDirectory::default());
+        let mut pair =
+            Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());
         pair.step = step;
         pair.drive();
         let expected = Event::LoggedIn { tsih: 7, target_portal_group_tag: Some(1) };

@@ -3,10 +3,10 @@
 use bytes::BytesMut;
 
 use super::pair::{INITIATOR, Pair, TARGET, pattern, write10};
+use crate::connection;
 use crate::framing::{Digests, Output};
 use crate::initiator::{Config, Event, Initiator, TransferRequest};
 use crate::pdu::{self, LogoutReason, Opcode, RESERVED_TAG};
-use crate::target;
 
 fn say(initiator: &mut Initiator, header: pdu::RawHeader, text: &[u8]) -> usize {
     let mut output = Output::default();
@@ -32,7 +32,7 @@ fn a_login_without_end_is_given_up() {
 #[test]
 fn data_that_was_asked_for_once_is_sent_once() {
     let config = Config { initial_r2t: true, immediate_data: false, ..Config::new(INITIATOR, TARGET) };
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     let tag = pair.command(&write10(0, 64), TransferRequest::Out(pattern(32_768)));
     let _command: Vec<_> = std::iter::from_fn(|| pair.initiator.poll_output()).collect();
     let mut header = pdu::blank(Opcode::R2T.0, pdu::FINAL, tag);

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::pair::{INITIATOR, LUN, Pair, TARGET, pattern, read10, write10};
+use crate::connection;
 use crate::initiator::{Config, TransferRequest};
 use crate::pdu::{self, DataOut, Opcode, R2t, ScsiCommand, TaskAttribute};
-use crate::target;
 
 /// Memory that connections share, with a limit, for tests.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Shared {
     }
 }
 
-impl target::DataOutMemory for Shared {
+impl connection::DataOutMemory for Shared {
     fn take(&self, bytes: usize, oldest: bool) -> bool {
         let fits = self.fits(bytes) || oldest && self.gives_to_the_oldest.get();
         self.granted.set(self.granted.get() + if fits { bytes } else { 0 });
@@ -64,7 +64,7 @@ fn r2ts_wait_for_shared_memory() {
     let mut config = Config::new(INITIATOR, TARGET);
     config.initial_r2t = true;
     config.immediate_data = false;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     let shared = Shared::new(512 * 1024);
     pair.target.share_data_out_memory(shared.clone());
     shared.granted.set(1);
@@ -188,7 +188,7 @@ fn memory_for_unsolicited_data_grows_with_it() {
 #[test]
 fn the_oldest_write_gets_through_past_what_waits_for_it() {
     for shares in [false, true] {
-        let config = target::Config { max_data_out_bytes: 1 << 20, ..target::Config::default() };
+        let config = connection::Config { max_data_out_bytes: 1 << 20, ..connection::Config::default() };
         let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), config);
         let shared = Shared::new(1 << 20);
         shared.gives_to_the_oldest.set(true);
@@ -235,7 +235,7 @@ fn a_gap_in_the_numbers_is_the_initiators_to_fill() {
 /// READs that wait for room hold back READs, and nothing else.
 #[test]
 fn pings_and_task_management_go_past_reads_that_wait() {
-    let target = target::Config { max_data_in_bytes: 1 << 20, ..target::Config::default() };
+    let target = connection::Config { max_data_in_bytes: 1 << 20, ..connection::Config::default() };
     let mut pair = Pair::logged_in_with(Config::new(INITIATOR, TARGET), target);
     pair.serve = false;
     let tags: Vec<u32> = (0..8).map(|_| pair.command(&read10(0, 1024), TransferRequest::In(524_288))).collect();

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use super::pair::{INITIATOR, Pair, TARGET, pattern, read10, request, write10};
+use crate::connection;
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{self, NopIn, NopOut, Opcode, RESERVED_TAG, RejectReason, ScsiCommand, TaskAttribute};
-use crate::target;
 
 /// A TEST UNIT READY made by hand.
 fn send(pair: &mut Pair, tag: u32, cmd_sn: u32, opcode_bits: u8) {
@@ -179,7 +179,7 @@ fn ordered_commands_keep_their_place() {
     let mut config = Config::new(INITIATOR, TARGET);
     config.initial_r2t = true;
     config.immediate_data = false;
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     pair.serve = false;
     pair.command(&write10(0, 1), TransferRequest::Out(pattern(512)));
     for (cdb, attribute) in [
@@ -234,7 +234,7 @@ fn answers_that_nobody_reads_hold_back_input() {
     while let Some(chunk) = pair.initiator.poll_output() {
         input.extend_from_slice(&chunk);
     }
-    let most = target::Config::default().max_output_bytes + 65_536 + 48;
+    let most = connection::Config::default().max_output_bytes + 65_536 + 48;
     let mut rounds = 0;
     while !input.is_empty() {
         pair.target.handle_input(pair.now, &mut input, &pair.directory);
@@ -260,5 +260,5 @@ fn data_ahead_of_its_turn_is_bounded() {
         pair.initiator.send_pdu(header.to_wire(), Bytes::from(vec![7; 65_536]));
         pair.drive();
     }
-    assert!(matches!(pair.closed, Some(target::CloseReason::ProtocolError(_))));
+    assert!(matches!(pair.closed, Some(connection::CloseReason::ProtocolError(_))));
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 
 use crate::chap::{Algorithm, Credentials};
-use crate::framing::{self, Digests, Pdu};
-use crate::initiator::{self, Completion, Initiator, Request, TransferRequest};
-use crate::pdu::{BasicHeader, LoginStatus, Opcode, TaskAttribute, TaskManagementResponse};
-use crate::target::{
+use crate::connection::{
     self, Admission, Arrival, Authentication, CloseReason, Command, Connection, Directory, Refusal, Response,
     SessionIdentity, TargetRecord, TaskManagement,
 };
+use crate::framing::{self, Digests, Pdu};
+use crate::initiator::{self, Completion, Initiator, Request, TransferRequest};
+use crate::pdu::{BasicHeader, LoginStatus, Opcode, TaskAttribute, TaskManagementResponse};
 
 pub(super) const INITIATOR: &str = "iqn.1994-05.com.example:host1";
 pub(super) const TARGET: &str = "iqn.2026-01.org.example:t0";
@@ -124,7 +124,7 @@ impl Pair {
     /// What stands at every LUN.
     pub const LOGICAL_UNIT: u64 = 7;
 
-    pub fn with(config: initiator::Config, target_config: target::Config, directory: TestDirectory) -> Self {
+    pub fn with(config: initiator::Config, target_config: connection::Config, directory: TestDirectory) -> Self {
         let now = Instant::now();
         Self {
             now,
@@ -151,7 +151,7 @@ impl Pair {
     }
 
     /// Logged in with `config`.
-    pub fn logged_in_with(config: initiator::Config, target_config: target::Config) -> Self {
+    pub fn logged_in_with(config: initiator::Config, target_config: connection::Config) -> Self {
         let mut pair = Self::with(config, target_config, TestDirectory::default());
         pair.drive();
         assert!(matches!(pair.events.as_slice(), [initiator::Event::LoggedIn { .. }]), "{:?}", pair.events);
@@ -161,7 +161,7 @@ impl Pair {
     }
 
     pub fn logged_in() -> Self {
-        Self::logged_in_with(initiator::Config::new(INITIATOR, TARGET), target::Config::default())
+        Self::logged_in_with(initiator::Config::new(INITIATOR, TARGET), connection::Config::default())
     }
 
     /// Lets bytes cross and events happen until nothing moves.
@@ -217,25 +217,25 @@ impl Pair {
         while let Some(event) = self.target.poll_event() {
             any = true;
             match event {
-                target::Event::SessionOpening(identity) => {
+                connection::Event::SessionOpening(identity) => {
                     self.opened = Some(identity);
                     if self.accept {
                         assert!(self.target.accept_session(7));
                     }
                 }
-                target::Event::Command(command) if self.serve => drop(self.answer(&command)),
-                target::Event::Command(command) => self.commands.push(command),
-                target::Event::TaskManagement(function) => {
+                connection::Event::Command(command) if self.serve => drop(self.answer(&command)),
+                connection::Event::Command(command) => self.commands.push(command),
+                connection::Event::TaskManagement(function) => {
                     if self.serve {
                         self.target.respond_task_management(function.handle, TaskManagementResponse::COMPLETE);
                     }
                     self.functions.push(function);
                 }
-                target::Event::Logout => {
+                connection::Event::Logout => {
                     self.logout = true;
                     self.target.finish_logout();
                 }
-                target::Event::Closed(reason) => self.closed = Some(reason),
+                connection::Event::Closed(reason) => self.closed = Some(reason),
             }
         }
         any

@@ -5,12 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::pair::{INITIATOR, Pair, TARGET, pattern, read10};
+use crate::connection::{self, CloseReason};
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{self, RESERVED_TAG};
 use crate::pdu::{
     AsyncEvent, LoginStatus, LogoutReason, LogoutRequest, LogoutResponse, LogoutResponseCode, NopIn, Opcode,
 };
-use crate::target::{self, CloseReason};
 
 #[test]
 fn pings_come_back() {
@@ -20,7 +20,7 @@ fn pings_come_back() {
     assert_eq!(pair.events, [Event::Pong { initiator_task_tag: tag, data: pattern(8192) }]);
 
     let config = Config { max_recv_data_segment_length: 512, ..Config::new(INITIATOR, TARGET) };
-    let mut pair = Pair::logged_in_with(config, target::Config::default());
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
     let tag = pair.initiator.nop_out(pattern(8192));
     pair.drive();
     assert_eq!(pair.events, [Event::Pong { initiator_task_tag: tag, data: pattern(512) }]);
@@ -118,8 +118,11 @@ fn shutdown_asks_for_a_logout() {
 
 #[test]
 fn shutdown_during_login() {
-    let mut pair =
-        Pair::with(Config::new(INITIATOR, TARGET), target::Config::default(), super::pair::TestDirectory::default());
+    let mut pair = Pair::with(
+        Config::new(INITIATOR, TARGET),
+        connection::Config::default(),
+        super::pair::TestDirectory::default(),
+    );
     pair.target.request_logout(pair.now, 3);
     pair.drive();
     let failed = Event::LoginFailed { status: LoginStatus::SERVICE_UNAVAILABLE, target_address: None };

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 use super::pair::{INITIATOR, LUN, Pair, TARGET, pattern, read10, request, write10};
+use crate::connection::{self, MissingTaskResponse};
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{
     self, DataOut, Opcode, RESERVED_TAG, ScsiCommand, TaskManagementFunction as Function, TaskManagementRequest,
     TaskManagementResponse as Answer,
 };
-use crate::target::{self, MissingTaskResponse};
 
 fn answers(pair: &mut Pair) -> Vec<Answer> {
     pair.drive();
@@ -76,7 +76,7 @@ fn a_finished_task() {
         (vmware, MissingTaskResponse::TaskDoesNotExist, Answer::TASK_DOES_NOT_EXIST),
         (INITIATOR, MissingTaskResponse::FunctionComplete, Answer::COMPLETE),
     ] {
-        let config = target::Config { missing_task_response: setting, ..target::Config::default() };
+        let config = connection::Config { missing_task_response: setting, ..connection::Config::default() };
         let mut pair = Pair::logged_in_with(Config::new(initiator, TARGET), config);
         let tag = pair.command(&[0; 6], TransferRequest::None);
         pair.drive();
@@ -263,7 +263,7 @@ fn tasks_of_another_connections_reset() {
 fn with_query_functions() -> Pair {
     let mut config = Config::new(INITIATOR, TARGET);
     config.more_keys.push(("iSCSIProtocolLevel".into(), "2".into()));
-    Pair::logged_in_with(config, target::Config::default())
+    Pair::logged_in_with(config, connection::Config::default())
 }
 
 #[test]

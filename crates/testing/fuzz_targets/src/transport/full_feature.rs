@@ -7,12 +7,12 @@ use crate::array::{Array, BLOCKS, INITIATOR, TARGET, poll};
 use crate::device::SparseDevice;
 use crate::input::{Reader, Writer};
 use bytes::BytesMut;
-use iscsi::framing::Digests;
-use iscsi::pdu::{self, Opcode, RESERVED_TAG, TaskManagementFunction, TaskManagementResponse};
-use iscsi::target::{
+use iscsi::connection::{
     Admission, Authentication, Command, Config, Connection, Directory, Event, Refusal, Response, TargetRecord,
     TaskHandle, TaskManagement,
 };
+use iscsi::framing::Digests;
+use iscsi::pdu::{self, Opcode, RESERVED_TAG, TaskManagementFunction, TaskManagementResponse};
 use iscsi::text;
 use scsi_target::{NexusId, Request, ScsiTarget, TaskAttribute};
 use std::cell::Cell;

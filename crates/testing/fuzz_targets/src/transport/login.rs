@@ -7,9 +7,9 @@ use crate::array::{INITIATOR, TARGET};
 use crate::input::{Reader, Writer};
 use bytes::BytesMut;
 use iscsi::chap::{Algorithm, Credentials};
+use iscsi::connection::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, TargetRecord};
 use iscsi::framing::Digests;
 use iscsi::pdu::{self, LoginStatus, Opcode};
-use iscsi::target::{Admission, Authentication, Config, Connection, Directory, Event, Refusal, TargetRecord};
 use iscsi::text;
 use std::time::{Duration, Instant};
 
