@@ -3,7 +3,7 @@
 //! A connection is *idle* while no request is being answered: before the TLS handshake, before the first
 //! request, and between requests. It is *trusted* after a request with the right token. When a listener
 //! has [`MAX_CONNECTIONS`], a newcomer displaces one of the idle connections, from the address with the
-//! most of them (as `reactor/registry.rs` does for iSCSI), so that silent connections displace each other.
+//! most of them (as `reactor/iscsi/registry.rs` does for iSCSI), so that silent connections displace each other.
 //! Trusted connections are displaced only when there is no other. A connection without trust counts as
 //! idle again when its request takes longer than [`SLOW_REQUEST`].
 

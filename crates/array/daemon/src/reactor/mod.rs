@@ -3,38 +3,29 @@
 //! A command runs to completion here: the connection's task reads the PDU, runs the device server and the pool core, and queues the response;
 //! one pump after each batch of such work commits the log and completes what waited. Nothing is handed to another thread on the way.
 
-mod budget;
-mod connection;
-mod directory;
-mod isns;
-mod live;
-mod memory;
-mod movement;
-mod port_groups;
+mod control;
+mod iscsi;
 mod pump;
-mod registry;
-mod reservations;
-mod sanitize;
+mod share;
 mod store;
-mod task_management;
-mod thresholds;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
-use crate::{AbortOfFinishedTask, ServeError, SystemEnvironment, advertised};
+use crate::{AbortOfFinishedTask, ServeError, SystemEnvironment};
+use ::control::{Control, Portal};
+use ::iscsi::connection::{MissingTaskResponse, SessionIdentity};
 use anyhow::Context;
-use control::{Control, Portal};
-use iscsi::target::{MissingTaskResponse, SessionIdentity};
-use live::LiveArray;
-use memory::Budget;
+use control::live::LiveArray;
+use control::{port_groups, reservations, sanitize, thresholds};
+use iscsi::isns;
+use iscsi::listener::{accept, listen};
+use iscsi::memory::Budget;
+use iscsi::registry::Registry;
 use pool::{Pool, Volume};
-use registry::Registry;
 use scsi_target::{Limits, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use store::Store;
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -62,7 +53,7 @@ pub(crate) struct Reactor {
     /// Memory for data on its way from initiators.
     pub data_out: Rc<Budget>,
     /// What `control` last published.
-    pub directory: RefCell<Option<control::Directory>>,
+    pub directory: RefCell<Option<::control::Directory>>,
     /// What ABORT TASK answers for a task that is not there any more.
     pub missing_task_response: MissingTaskResponse,
 }
@@ -97,7 +88,7 @@ const MAX_CONNECTION_DATA_BYTES: usize = 64 << 20;
 
 /// Memory for data in one direction, all connections together: at least one command of the largest size.
 fn data_budget(memory_bytes: u64) -> Rc<Budget> {
-    let least = iscsi::target::Config::default().max_transfer_bytes as usize;
+    let least = ::iscsi::connection::Config::default().max_transfer_bytes as usize;
     Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
 }
 
@@ -221,54 +212,6 @@ fn target_options(memory_bytes: u64) -> Result<TargetOptions, ServeError> {
         refusal_log_entries: 1024,
         token_key,
     })
-}
-
-fn listen(configuration: &ReactorConfiguration) -> Result<(Vec<TcpListener>, Vec<Portal>), ServeError> {
-    let mut listeners = Vec::new();
-    let mut portals = Vec::new();
-    for (index, address) in configuration.portals.iter().enumerate() {
-        let listener = bind(*address).map_err(|e| ServeError::bind(*address, e))?;
-        let listen = listener.local_addr().map_err(|e| ServeError::bind(*address, e))?;
-        let advertised = configuration.advertise.get(index).cloned().unwrap_or_else(|| advertised(listen));
-        listeners.push(listener);
-        portals.push(Portal { listen, advertised });
-    }
-    Ok((listeners, portals))
-}
-
-fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(256)
-}
-
-/// Normal sessions at once; more logins are refused. The last quarter is for addresses that have few.
-pub(crate) const MAX_SESSIONS: usize = 768;
-/// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
-pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
-
-async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let registry = &reactor.registry;
-                if let Some(address) = registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
-                    && let Some(closed) = registry.closed.displaced.count(Instant::now())
-                {
-                    tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
-                }
-                let _no_delay = stream.set_nodelay(true);
-                let member = connection::join(&reactor, &stream, peer, portal);
-                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, member, portal));
-            }
-            Err(error) => {
-                // Out of descriptors, most likely; others may be closed soon.
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
 }
 
 /// How logical units present themselves, from the variable `WINDLASS_SCSI_PROFILE`: words such as `removable` and `512e`, see

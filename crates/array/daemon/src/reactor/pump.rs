@@ -1,6 +1,6 @@
 //! Moves the pool forward: after each batch of commands, when the medium completes something, and now and then for a checkpoint.
 
-use super::budget::Budget;
+use super::share::Budget;
 use super::{ArrayPool, CHECKPOINT_INTERVAL};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;

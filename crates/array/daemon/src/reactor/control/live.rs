@@ -1,14 +1,15 @@
 //! The running target as `control` sees it: what was changed goes to the SCSI target, what is running comes back as plain numbers.
 
-use super::registry::Order;
-use super::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Reactor};
+use super::super::Reactor;
+use super::super::iscsi::listener::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS};
+use super::super::iscsi::registry::Order;
 use block::VolumeId;
 use control::{
     Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
     Registration, Reservations, SessionInfo, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
-use iscsi::target::SessionType;
+use iscsi::connection::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
 use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo, ReservationType};

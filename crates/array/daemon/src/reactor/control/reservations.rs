@@ -1,8 +1,8 @@
 //! What the SCSI target asks of the rest of the array for persistent reservations: `control` keeps them in the pool, connections end the
 //! tasks of preempted I_T nexuses.
 
-use super::Reactor;
-use super::registry::Order;
+use super::super::Reactor;
+use super::super::iscsi::registry::Order;
 use block::VolumeId;
 use control::{Control, ControlError, RegistrationRecord};
 use pool::ObjectId;

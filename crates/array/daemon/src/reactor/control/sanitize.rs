@@ -1,7 +1,7 @@
 //! Sanitize operations of the SCSI target: `control` keeps them in the pool and shows them as jobs, and a task of the reactor runs each of them, no faster
 //! than leaves the pool to others.
 
-use super::Reactor;
+use super::super::Reactor;
 use block::VolumeId;
 use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
 use pool::ObjectId;

@@ -1,6 +1,6 @@
 //! The soft thresholds that an administrator has set, as the SCSI target shows them to hosts.
 
-use super::Reactor;
+use super::super::Reactor;
 use block::VolumeId;
 use control::Control;
 use pool::ObjectId;

@@ -3,20 +3,21 @@
 //! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
+use super::super::{MAX_CONNECTION_DATA_BYTES, Reactor};
 use super::directory::PortalDirectory;
+use super::listener::MAX_SESSIONS;
 use super::memory::Account;
 use super::movement::Movement;
 use super::registry::{Member, Order};
 use super::task_management::{Managed, manage};
-use super::{MAX_CONNECTION_DATA_BYTES, MAX_SESSIONS, Reactor};
 use block::VolumeId;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use iscsi::pdu::LoginStatus;
-use iscsi::target::{
+use iscsi::connection::{
     CloseReason, Command, Config, Connection, DataOutMemory, Event, Response, SessionIdentity, SessionType, TaskHandle,
     TaskManagement, TaskManagementHandle,
 };
+use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use scsi_target::{Arrival, Request, TaskAttribute};

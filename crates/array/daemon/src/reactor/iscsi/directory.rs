@@ -1,10 +1,10 @@
 //! What the iSCSI layer asks about targets, hosts and data lengths, answered from `control`'s directory.
 
-use super::Reactor;
+use super::super::Reactor;
 use crate::portal::reached_at;
 use iscsi::chap::{Algorithm, Credentials};
+use iscsi::connection::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 use iscsi::pdu::LoginStatus;
-use iscsi::target::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 use scsi_target::{LogicalUnitNumber, NexusId};
 use std::net::SocketAddr;
 use std::rc::Rc;

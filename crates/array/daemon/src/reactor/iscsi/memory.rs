@@ -9,7 +9,7 @@
 //! the budget, one at a time. Data that nobody asked for does not wait; it is refused.
 
 use super::registry::Member;
-use iscsi::target::DataOutMemory;
+use iscsi::connection::DataOutMemory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

@@ -2,7 +2,7 @@
 
 use crate::notice::Notice;
 use block::VolumeId;
-use iscsi::target::{CloseReason, SessionIdentity};
+use iscsi::connection::{CloseReason, SessionIdentity};
 use jiff::Timestamp;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};

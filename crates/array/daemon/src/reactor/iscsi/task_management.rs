@@ -1,6 +1,6 @@
 //! Task management functions, on the whole array: the tasks of other connections are theirs, and are asked for.
 
-use super::Reactor;
+use super::super::Reactor;
 use super::registry::Order;
 use block::VolumeId;
 use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};

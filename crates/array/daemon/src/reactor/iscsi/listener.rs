@@ -1,0 +1,61 @@
+//! The iSCSI portals: listening sockets, and the connections that they accept.
+
+use super::super::Reactor;
+use super::connection;
+use crate::starter::ReactorConfiguration;
+use crate::{ServeError, advertised};
+use ::control::Portal;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+
+pub(in super::super) fn listen(
+    configuration: &ReactorConfiguration,
+) -> Result<(Vec<TcpListener>, Vec<Portal>), ServeError> {
+    let mut listeners = Vec::new();
+    let mut portals = Vec::new();
+    for (index, address) in configuration.portals.iter().enumerate() {
+        let listener = bind(*address).map_err(|e| ServeError::bind(*address, e))?;
+        let listen = listener.local_addr().map_err(|e| ServeError::bind(*address, e))?;
+        let advertised = configuration.advertise.get(index).cloned().unwrap_or_else(|| advertised(listen));
+        listeners.push(listener);
+        portals.push(Portal { listen, advertised });
+    }
+    Ok((listeners, portals))
+}
+
+fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(256)
+}
+
+/// Normal sessions at once; more logins are refused. The last quarter is for addresses that have few.
+pub(crate) const MAX_SESSIONS: usize = 768;
+/// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
+pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
+
+pub(in super::super) async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let registry = &reactor.registry;
+                if let Some(address) = registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
+                    && let Some(closed) = registry.closed.displaced.count(Instant::now())
+                {
+                    tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
+                }
+                let _no_delay = stream.set_nodelay(true);
+                let member = connection::join(&reactor, &stream, peer, portal);
+                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, member, portal));
+            }
+            Err(error) => {
+                // Out of descriptors, most likely; others may be closed soon.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
