@@ -1,4 +1,4 @@
-//! Where a command writes and whom it may ask.
+//! Streams of a command, and the question before what cannot be undone.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -9,7 +9,7 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 pub struct Console<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    /// A person is there to answer: standard input and error are terminals.
+    /// Standard input and error are terminals: a question can be answered.
     interactive: bool,
     /// Standard output is a terminal.
     terminal: bool,
@@ -60,15 +60,15 @@ impl<'a> Console<'a> {
         self.progress("");
     }
 
-    /// Asks a yes-or-no question; nobody there means yes, as the command was given by a program.
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+    /// Asks a yes-or-no question; `None` without a terminal, where no answer is read.
+    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<Option<bool>> {
         if !self.interactive {
-            return Ok(true);
+            return Ok(None);
         }
         write!(self.err, "{question} [y/N] ")?;
         self.err.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 }

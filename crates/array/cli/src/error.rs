@@ -28,6 +28,12 @@ impl CliError {
         Self::new(2, message, Some("usage"), None)
     }
 
+    /// The command cannot be undone, and there is no terminal to ask at.
+    pub(crate) fn unconfirmed(question: &str) -> Self {
+        let message = format!("{question} There is no terminal to ask at; nothing was changed");
+        Self::new(2, message, Some("unconfirmed"), Some("confirm with  --yes".to_owned()))
+    }
+
     /// There is no such thing.
     pub(crate) fn not_found(message: String, help: &str) -> Self {
         Self::new(3, message, Some("not-found"), Some(help.to_owned()))

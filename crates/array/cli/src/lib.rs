@@ -78,7 +78,7 @@ pub struct Globals {
     /// Show sizes as bytes
     #[arg(long, global = true)]
     pub bytes: bool,
-    /// Do not ask before what cannot be undone
+    /// Confirm what cannot be undone: do not ask. Needed without a terminal
     #[arg(short, long, global = true)]
     pub yes: bool,
     /// Say nothing but errors and data

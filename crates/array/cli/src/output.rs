@@ -23,7 +23,8 @@ pub enum Format {
     Csv,
     /// One name per line
     Name,
-    /// As esxcli prints it (only `probe`)
+    /// As esxcli prints it; only `probe` and `disk settings list` do, and their help names it
+    #[value(hide = true)]
     Esxcli,
 }
 
@@ -258,12 +259,16 @@ impl<'a, 'c> Output<'a, 'c> {
         self.console.error(text);
     }
 
-    /// Asks before something that cannot be undone, unless `--yes`.
+    /// Asks before something that cannot be undone, unless `--yes`. Without a terminal it refuses.
     pub(crate) fn confirm(&mut self, question: &str) -> Result<(), CliError> {
-        if self.globals.yes || self.console.confirm(question)? {
+        if self.globals.yes {
             return Ok(());
         }
-        Err(CliError::failed("nothing was changed".to_owned()))
+        match self.console.confirm(question)? {
+            Some(true) => Ok(()),
+            Some(false) => Err(CliError::failed("nothing was changed".to_owned())),
+            None => Err(CliError::unconfirmed(question)),
+        }
     }
 
     /// The columns asked for, or those of the format.

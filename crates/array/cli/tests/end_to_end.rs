@@ -192,7 +192,7 @@ fn a_day_with_volumes() {
         assert!(json.contains(part), "{json}");
     }
 
-    let refused = array.run(&["volume", "delete", "win-dc1"]);
+    let refused = array.run(&["volume", "delete", "win-dc1", "--yes"]);
     assert_eq!(refused.status, 4);
     assert_eq!(
         refused.err,
@@ -201,16 +201,42 @@ fn a_day_with_volumes() {
            session   iqn.1998-01.com.vmware:esx01 from 10.0.0.11, no I/O yet (id 7)\n\
          help: revoke access first:  windlass access revoke win-dc1 --all\n"
     );
-    let revoked = array.run(&["access", "revoke", "win-dc1", "--all"]);
+    let revoked = array.run(&["access", "revoke", "win-dc1", "--all", "--yes"]);
     assert_eq!((revoked.status, revoked.err.as_str()), (0, "access of everybody to volume win-dc1 revoked\n"));
-    array.ok(&["volume", "delete", "win-dc1", "-q"]);
-    let kept = array.run(&["volume", "delete", "tmpl-win"]);
+    array.ok(&["volume", "delete", "win-dc1", "-q", "--yes"]);
+    let kept = array.run(&["volume", "delete", "tmpl-win", "--yes"]);
     assert!(
         kept.err.starts_with("error: volume tmpl-win has 1 snapshot (code: has-snapshots)\n  snapshot  monday of 20")
     );
-    array.ok(&["snapshot", "delete", "tmpl-win", "monday"]);
+    array.ok(&["snapshot", "delete", "tmpl-win", "monday", "--yes"]);
     array.ok(&["volume", "delete", "tmpl-win", "--yes"]);
     assert_eq!(array.ok(&["volume", "list", "-o", "json"]), "[]\n");
+}
+
+/// Without a terminal (`</dev/null`, cron, ssh) these commands deleted at once, as if `--yes` had been given.
+#[test]
+fn what_cannot_be_undone_needs_a_confirmation() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    array.ok(&["snapshot", "create", "v1", "monday"]);
+    array.ok(&["access", "grant", "v1", "--any"]);
+    array.ok(&["host", "create", "h", "--iqn", "iqn.2026-01.org.example:h"]);
+    for words in [
+        &["volume", "delete", "v1"] as &[&str],
+        &["volume", "rollback", "v1", "monday"],
+        &["snapshot", "delete", "v1", "monday"],
+        &["access", "revoke", "v1", "--any"],
+        &["host", "delete", "h"],
+        &["session", "drop", "7"],
+    ] {
+        let refused = array.run(words);
+        assert_eq!(refused.status, 2, "{words:?}: {refused:?}");
+        assert!(refused.err.ends_with("(code: unconfirmed)\nhelp: confirm with  --yes\n"), "{}", refused.err);
+    }
+    for (noun, name) in [("volume", "v1"), ("snapshot", "v1@monday"), ("host", "h"), ("session", "7")] {
+        assert_eq!(array.ok(&[noun, "list", "-o", "name"]).lines().filter(|line| *line == name).count(), 1, "{noun}");
+    }
+    assert!(array.ok(&["access", "list"]).contains("v1"));
 }
 
 #[test]
@@ -233,10 +259,10 @@ fn hosts_and_their_secrets() {
     assert_eq!(set.status, 0, "{set:?}");
     assert!(!set.out.contains("a-secret-of-mine") && !set.err.contains("a-secret-of-mine"));
     assert_eq!(array.run(&["host", "set", "esx01"]).status, 2);
-    let refused = array.run(&["host", "delete", "esx01"]);
+    let refused = array.run(&["host", "delete", "esx01", "--yes"]);
     assert!(refused.err.contains("help: log out on esx01 first, or:  windlass session drop ID"), "{}", refused.err);
-    array.ok(&["session", "drop", "7"]);
-    array.ok(&["host", "delete", "esx01"]);
+    array.ok(&["session", "drop", "7", "--yes"]);
+    array.ok(&["host", "delete", "esx01", "--yes"]);
     assert_eq!(array.run(&["host", "show", "esx01"]).status, 3);
 }
 
@@ -289,7 +315,7 @@ fn over_tls_the_token_and_the_certificate_count() {
     assert_eq!(run(&["--server", &url, "--insecure", "--token-file", &token, "status"]).status, 0);
     let untrusted = run(&["--server", &url, "--token-file", &token, "status"]);
     assert_eq!(untrusted.status, 7);
-    assert!(untrusted.err.contains("help: trust its certificate with  --ca"), "{}", untrusted.err);
+    assert!(untrusted.err.contains("help: trust the certificate with  --ca"), "{}", untrusted.err);
     let stranger = run(&["--server", &url, "--ca", &certificate, "status"]);
     assert_eq!(stranger.status, 5);
     assert!(
@@ -319,10 +345,11 @@ fn mistakes_are_told_with_their_status() {
             2,
             "there is no column \"colour\"; the columns are name,size,",
         ),
+        (&["volume", "list", "-o", "xml"], 2, "[possible values: table, wide, json, csv, name]"),
         (&["volume", "set", "v1"], 2, "--write-cache"),
         (&["access", "grant", "v1"], 2, "--host"),
         (&["access", "grant", "v1", "--any", "--host", "x"], 2, "cannot be used with"),
-        (&["session", "drop", "99"], 3, "there is no session 99"),
+        (&["session", "drop", "99", "--yes"], 3, "there is no session 99"),
         (&["pool", "show", "p9"], 3, "there is no pool p9"),
         (&["host", "create", "h", "--iqn", "x"], 2, "(code: invalid-initiator-name)"),
         (&["host", "create", "h", "--iqn", ESX01, "--chap-user", "u", "--chap-secret", "hunter2"], 2, "env:NAME"),
@@ -482,8 +509,8 @@ fn a_volume_is_critical_above_where_it_warns_and_a_lossy_pool_is_damaged() {
     assert!(array.ok(&["pool", "list"]).contains("damaged") && array.ok(&["status"]).contains("p0 damaged"));
     array.ok(&["snapshot", "create", "v1", "s"]);
     let deleted = |words: &[&str]| -> String { array.ok(words).split_whitespace().collect() };
-    assert_eq!(deleted(&["snapshot", "delete", "v1@s", "-o", "json"]), "{\"deleted\":[\"v1@s\"]}");
-    assert_eq!(deleted(&["volume", "delete", "v1", "-o", "json"]), "{\"deleted\":[\"v1\"]}");
+    assert_eq!(deleted(&["snapshot", "delete", "v1@s", "-o", "json", "--yes"]), "{\"deleted\":[\"v1@s\"]}");
+    assert_eq!(deleted(&["volume", "delete", "v1", "-o", "json", "--yes"]), "{\"deleted\":[\"v1\"]}");
 }
 
 #[test]
@@ -511,14 +538,14 @@ fn snapshots_of_a_group_a_tree_and_a_way_back() {
            data@nightly  snapshot     0 B     0 B           1\n    \
              test        volume       0 B     0 B           0\n"
     );
-    let back = array.run(&["volume", "rollback", "data", "nightly", "--keep", "before"]);
+    let back = array.run(&["volume", "rollback", "data", "nightly", "--keep", "before", "--yes"]);
     assert_eq!((back.status, back.err.as_str()), (0, "volume data is as it was in snapshot nightly\n"), "{back:?}");
     assert_eq!(array.ok(&["snapshot", "list", "data", "-o", "name"]), "data@before\ndata@nightly\n");
     array.ok(&["access", "grant", "data", "--any"]);
-    let refused = array.run(&["volume", "rollback", "data", "nightly"]);
+    let refused = array.run(&["volume", "rollback", "data", "nightly", "--yes"]);
     assert_eq!(refused.status, 4);
     assert!(refused.err.ends_with("windlass volume rollback data nightly --force\n"), "{}", refused.err);
-    array.ok(&["volume", "rollback", "data", "nightly", "--force"]);
+    array.ok(&["volume", "rollback", "data", "nightly", "--force", "--yes"]);
     for words in [
         &["snapshot", "create", "data"][..],
         &["snapshot", "create", "--group", "data"],

@@ -53,7 +53,7 @@ impl Copies {
         while self.copies.len() > KEPT {
             let oldest = self.copies.remove(0);
             remove(remote, &oldest.clone)?;
-            remote.command(&["snapshot", "delete", &format!("{}@{}", self.volume, oldest.snapshot)])?;
+            remote.command(&["snapshot", "delete", &format!("{}@{}", self.volume, oldest.snapshot), "--yes"])?;
         }
         Ok(())
     }
@@ -95,8 +95,8 @@ impl Copies {
 
 /// Deletes a volume that [`Remote::publish`] has published.
 fn remove(remote: &Remote, volume: &str) -> Result<()> {
-    remote.command(&["access", "revoke", volume, "--any"])?;
-    remote.command(&["volume", "delete", volume]).map(drop)
+    remote.command(&["access", "revoke", volume, "--any", "--yes"])?;
+    remote.command(&["volume", "delete", volume, "--yes"]).map(drop)
 }
 
 fn compare(known: &[u64], found: &[u64]) -> Result<()> {

@@ -43,12 +43,12 @@ fn a_session_learns_what_an_administrator_changed() {
     let words = String::from_utf8(refused.stderr).unwrap();
     assert!(words.contains("is in use") && words.contains("session") && words.contains("access revoke v2"), "{words}");
 
-    fixture.ok(&["access", "revoke", "v2", "--all"]);
+    fixture.ok(&["access", "revoke", "v2", "--all", "--yes"]);
     assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x0e)));
     assert_eq!(session.report_luns().unwrap().len(), 1);
     fixture.ok(&["volume", "delete", "v2", "--yes"]);
 
-    fixture.ok(&["access", "revoke", "v1", "--all"]);
+    fixture.ok(&["access", "revoke", "v1", "--all", "--yes"]);
     assert_eq!(unit_ready(&mut session), Some((5, 0x25, 0x00)), "LOGICAL UNIT NOT SUPPORTED");
 
     let sessions = fixture.array.json(&["session", "list"]).unwrap();
@@ -173,7 +173,7 @@ fn a_full_pool_says_so_and_can_be_emptied() {
         assert!(String::from_utf8(refused.stderr).unwrap().contains("no space"));
     }
     drop(session);
-    fixture.ok(&["access", "revoke", "v1", "--all"]);
+    fixture.ok(&["access", "revoke", "v1", "--all", "--yes"]);
     fixture.ok(&["volume", "delete", "v1", "--yes"]);
     let deadline = Instant::now() + Duration::from_secs(60);
     while fixture.array.pool_number("free_bytes").unwrap() < 128 << 20 {

@@ -94,7 +94,7 @@ fn what_rots_is_named_and_an_overwrite_heals_it() {
     assert_eq!(session.read16(16, 8).unwrap(), block(7));
     drop(session);
     fixture.log_in("tmpl").write16(16, block(8).into()).unwrap();
-    fixture.ok(&["snapshot", "delete", "tmpl@monday"]);
+    fixture.ok(&["snapshot", "delete", "tmpl@monday", "--yes"]);
     let (status, job) = scrub(&fixture);
     assert_eq!((status, &job["scrub"]["bad_blocks"]), (Some(0), &0.into()), "{job}");
     assert_eq!(fixture.json(&["alert", "list"]), Value::Array(Vec::new()));

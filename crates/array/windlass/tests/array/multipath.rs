@@ -280,7 +280,7 @@ fn chap_is_done_again_at_every_login() {
     let chap =
         ["--chap-user", "esx1", "--chap-secret", &own, "--mutual-chap-user", "array", "--mutual-chap-secret", &theirs];
     array.array.command(&[&host[..], &chap].concat()).unwrap();
-    array.array.command(&["access", "revoke", "v1", "--any"]).unwrap();
+    array.array.command(&["access", "revoke", "v1", "--any", "--yes"]).unwrap();
     array.array.command(&["access", "grant", "v1", "--host", "esx1"]).unwrap();
     let with = |url: &String, own: &str, theirs: &str| -> Url {
         let rest = url.strip_prefix("iscsi://").unwrap();

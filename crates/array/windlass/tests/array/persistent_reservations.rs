@@ -60,7 +60,7 @@ fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
     // Deleted with the volume, also for the next start.
     two.persistent_reserve_out(REGISTER, 0, (0, 0x23), APTPL).unwrap();
     two.logout().unwrap();
-    fixture.array.command(&["access", "revoke", "v1", "--any"]).unwrap();
+    fixture.array.command(&["access", "revoke", "v1", "--any", "--yes"]).unwrap();
     fixture.array.command(&["volume", "delete", "v1", "--yes"]).unwrap();
     fixture.kill_and_restart();
     assert!(fixture.array.json(&["volume", "list"]).unwrap().as_array().unwrap().iter().all(|v| v["name"] == "c1"));

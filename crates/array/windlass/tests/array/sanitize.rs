@@ -121,7 +121,7 @@ fn a_volume_that_is_sanitized_can_be_deleted() {
     let cdb = padded(&[0x48, 0x81, 0, 0, 0, 0, 0, 0, 5, 0]);
     session.run("SANITIZE", cdb, TransferRequest::Out(list.into())).unwrap();
     session.logout().unwrap();
-    fixture.ok(&["access", "revoke", "v1", "--any"]);
+    fixture.ok(&["access", "revoke", "v1", "--any", "--yes"]);
     fixture.ok(&["volume", "delete", "v1", "--yes"]);
     fixture.array.create_volume("v1", "128M").unwrap();
     fixture.kill_and_restart();

@@ -27,7 +27,7 @@ fn the_parts_add_up_and_a_thick_volume_is_promised_its_space() {
     for (field, mib) in [("mapped_bytes", 8), ("unique_bytes", 1), ("shared_bytes", 7), ("snapshot_bytes", 0)] {
         assert_eq!(volume[field], mib * MIB, "{field} in {volume}");
     }
-    fixture.ok(&["volume", "delete", "c1"]);
+    fixture.ok(&["volume", "delete", "c1", "--yes"]);
     assert_eq!(fixture.number(&["volume", "show", "v1"], "snapshot_bytes"), MIB);
     let pool = fixture.json(&["pool", "show"]);
     let sum: u64 = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "shared_bytes"]
@@ -81,10 +81,10 @@ fn a_rollback_is_seen_by_the_host() {
     session.write16(0, new.clone().into()).unwrap();
     fixture.ok(&["volume", "grow", "v1", "--size", "32M"]);
     session.clear_unit_attentions().unwrap();
-    let refused = fixture.try_run(&["volume", "rollback", "v1", "noon"]);
+    let refused = fixture.try_run(&["volume", "rollback", "v1", "noon", "--yes"]);
     assert_eq!(refused.status.code(), Some(4));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("session"));
-    fixture.ok(&["volume", "rollback", "v1", "noon", "--force", "--keep", "before"]);
+    fixture.ok(&["volume", "rollback", "v1", "noon", "--force", "--keep", "before", "--yes"]);
     let attention = sense(&session.test_unit_ready().unwrap_err());
     assert_eq!(attention, (6, 0x2a, 0x09), "CAPACITY DATA HAS CHANGED");
     assert_eq!(session.read_capacity().unwrap().blocks * 512, 16 * MIB);

@@ -48,7 +48,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     for round in 0..if options.small { 2 } else { 8 } {
         idle.push(slice(&mut subject, round)?);
     }
-    array.array.command(&["access", "revoke", "doomed", "--all"])?;
+    array.array.command(&["access", "revoke", "doomed", "--all", "--yes"])?;
     let deleting = Instant::now();
     array.array.command(&["--yes", "volume", "delete", "doomed"])?;
     report.at_most("volume delete returns after", deleting.elapsed().as_secs_f64(), 1.0, "s");
