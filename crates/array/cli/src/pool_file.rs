@@ -19,6 +19,17 @@ pub enum FileVerb {
         #[arg(long)]
         yes: bool,
     },
+    /// Give a copy of a pool an identity of its own: target name, NAA designators and serial numbers
+    #[command(
+        after_help = "Examples:\n  windlass pool new-identity /srv/copy/p0.pool          shows what changes and asks\n  windlass pool new-identity /srv/copy/p0.pool --yes\n\nVolumes, snapshots, hosts and access stay. Persistent reservations are removed. For hosts the volumes are new disks: ESXi mounts a datastore on one after  esxcli storage vmfs snapshot resignature.\n\nExit status: 0 changed, 1 refused or cannot be opened, 3 no such file, 4 in use by an array, 5 access denied."
+    )]
+    NewIdentity {
+        /// File or device of the copy
+        file: PathBuf,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Show structures of a closed pool as they are on disk, for experts
     #[command(
         after_help = "Examples:\n  windlass pool dump ./p0.pool superblock\n  windlass pool dump ./p0.pool object 16 -o json\n  windlass pool dump ./p0.pool page 4711"

@@ -18,7 +18,7 @@ pub struct Naa([u8; 16]);
 impl Naa {
     /// The designator of an object. The identifier holds the top 36 bits of the array's id; the extension is the object id, masked with
     /// the low 64 bits of the array's id.
-    pub(crate) fn of(array: Uuid, object: ObjectId) -> Self {
+    pub fn of(array: Uuid, object: ObjectId) -> Self {
         let array = array.as_u128();
         let extension = (array ^ u128::from(object.0)) & u128::from(u64::MAX);
         Self(((6 << 124) | (COMPANY_ID << 100) | ((array >> 92) << 64) | extension).to_be_bytes())

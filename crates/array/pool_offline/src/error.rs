@@ -60,6 +60,32 @@ pub enum CheckError {
         /// What it is instead, or what is wrong with it.
         reason: String,
     },
+    /// The pool lies on several files or devices.
+    #[error("{path}: the pool lies on {members} files or devices, which name each other by their paths")]
+    SeveralMembers {
+        /// Path as given.
+        path: String,
+        /// Number of files or devices.
+        members: usize,
+    },
+    /// A document in the pool is not what this release writes.
+    #[error("{path}: document {key} cannot be read: {reason}")]
+    Document {
+        /// Path as given.
+        path: String,
+        /// Key of the document.
+        key: String,
+        /// Says what is wrong.
+        reason: serde_json::Error,
+    },
+    /// The pool took no change.
+    #[error("{path}: the change was refused: {reason}; nothing was changed")]
+    Unchanged {
+        /// Path as given.
+        path: String,
+        /// Says why.
+        reason: PoolError,
+    },
     /// The check began and could not go on.
     #[error("{path}: the check could not go on: {reason}")]
     Interrupted {
@@ -82,6 +108,9 @@ impl CheckError {
             | Self::NoPage { .. }
             | Self::Unprovable { .. }
             | Self::Unrecoverable { .. }
+            | Self::SeveralMembers { .. }
+            | Self::Document { .. }
+            | Self::Unchanged { .. }
             | Self::Interrupted { .. } => EXIT_FAILED,
         }
     }
@@ -99,6 +128,9 @@ impl CheckError {
             }
             Self::NoPool { .. } => "no-pool",
             Self::Unprovable { .. } => "unprovable",
+            Self::SeveralMembers { .. } => "several-members",
+            Self::Document { .. } => "document",
+            Self::Unchanged { .. } => "refused",
             Self::Unrecoverable { .. } | Self::Interrupted { .. } => "damaged",
         }
     }
@@ -115,7 +147,7 @@ impl CheckError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => {
-                "a pool is checked while nothing serves it; stop the daemon, or check a copy of the file"
+                "the command needs a pool that no daemon serves: stop the daemon, or use a copy of the file"
             }
             Self::Open(OpenError::System { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => {
                 "run the command as the user that owns the pool"
@@ -134,6 +166,11 @@ impl CheckError {
             Self::Unprovable { .. } => {
                 "copy what can still be read of these volumes, look for errors of the device below the file, and restore a copy"
             }
+            Self::SeveralMembers { .. } => {
+                "copy its volumes instead, to a pool of their own; a copy of these files would open those of the original"
+            }
+            Self::Document { .. } => "use the release of Windlass that wrote the pool last",
+            Self::Unchanged { .. } => "a full pool takes no change: serve it, delete what is not needed, and try again",
             Self::Unrecoverable { .. } | Self::Interrupted { .. } => {
                 "keep the file as it is and do not serve it; see what `windlass pool repair FILE --dry-run` could mend, look for errors of the device below it, or restore a copy"
             }

@@ -1,6 +1,6 @@
-//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`, `repair`, `dump`.
+//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`, `repair`, `dump`, `new-identity`.
 //!
-//! Only an agreed repair changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
+//! Only an agreed repair or new identity changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
 //! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy.
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,8 @@ mod check;
 mod command;
 mod dump;
 mod error;
+mod identity;
+mod identity_command;
 mod names;
 mod outcome;
 mod repair;
@@ -19,6 +21,8 @@ pub use check::{CheckOptions, CheckStage, check};
 pub use command::{CheckArguments, OutputFormat, main_check, run_check};
 pub use dump::{Dump, DumpArguments, DumpWhat, dump, main_dump, run_dump};
 pub use error::CheckError;
+pub use identity::{NewIdentity, VolumeIdentity, change_identity, plan_identity};
+pub use identity_command::{IdentityArguments, main_identity, run_identity};
 pub use outcome::CheckOutcome;
 pub use repair::{RepairOutcome, plan_repair, repair};
 pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};

@@ -1,5 +1,6 @@
 //! `windlass pool repair FILE [--dry-run|--yes] [-o json]`.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,21 +43,22 @@ pub struct Streams<'a> {
 
 /// Runs the command on the standard streams.
 pub fn main_repair(arguments: &RepairArguments, format: OutputFormat) -> ExitCode {
+    ExitCode::from(with_standard_streams(|streams| run_repair(arguments, format, streams)))
+}
+
+/// Calls `run` with the standard streams.
+pub(crate) fn with_standard_streams(run: impl FnOnce(&mut Streams<'_>) -> u8) -> u8 {
     let mut errors = io::stderr().lock();
     let terminal = errors.is_terminal();
     let mut input = io::stdin().lock();
     let interactive = terminal && input.is_terminal();
-    ExitCode::from(run_repair(
-        arguments,
-        format,
-        &mut Streams {
-            input: &mut input,
-            output: &mut io::stdout().lock(),
-            errors: &mut errors,
-            interactive,
-            terminal,
-        },
-    ))
+    run(&mut Streams {
+        input: &mut input,
+        output: &mut io::stdout().lock(),
+        errors: &mut errors,
+        interactive,
+        terminal,
+    })
 }
 
 /// Runs the command and returns its exit status.
@@ -83,33 +85,46 @@ pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &m
     }
 }
 
-/// Shows what would change and asks. Without a person to ask, tells how to go on.
+/// Shows what would change and asks. Without a terminal it refuses.
 fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> bool {
-    // Where standard error cannot be written nobody can agree.
-    let _ = write!(streams.errors, "{planned}");
+    let question = "Repair the pool? Make a copy of the file first if you can.";
+    let refusal = format!(
+        "error: {}: not repaired without agreement (code: not-confirmed)\nhelp: give --yes to repair it, after a copy of the file was made",
+        planned.file
+    );
+    ask(planned, question, &refusal, "not repaired; the file was not changed", streams)
+}
+
+/// Shows a plan and asks a yes-or-no question about it. Without a terminal it writes `refusal`, after a no `declined`.
+pub(crate) fn ask(
+    plan: &dyn Display,
+    question: &str,
+    refusal: &str,
+    declined: &str,
+    streams: &mut Streams<'_>,
+) -> bool {
+    // Nobody can agree to what cannot be written to standard error; the answer then is no.
+    let _ = write!(streams.errors, "{plan}");
     if !streams.interactive {
-        let _ = writeln!(
-            streams.errors,
-            "error: {}: not repaired without agreement (code: not-confirmed)\nhelp: give --yes to repair it, after a copy of the file was made",
-            planned.file
-        );
+        let _ = writeln!(streams.errors, "{refusal}");
         return false;
     }
-    let _ = write!(streams.errors, "Repair the pool? Make a copy of the file first if you can. [y/N] ");
+    let _ = write!(streams.errors, "{question} [y/N] ");
     let _ = streams.errors.flush();
     let mut answer = String::new();
     let answered = streams.input.read_line(&mut answer).is_ok();
     let yes = answered && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
     if !yes {
-        let _ = writeln!(streams.errors, "not repaired; the file was not changed");
+        let _ = writeln!(streams.errors, "{declined}");
     }
     yes
 }
 
-fn with_progress(
+/// Does `work` with a progress line, where there is a terminal for it.
+pub(crate) fn with_progress<T>(
     streams: &mut Streams<'_>,
-    work: impl FnOnce(&mut dyn FnMut(crate::CheckStage)) -> Result<RepairOutcome, CheckError>,
-) -> Result<RepairOutcome, CheckError> {
+    work: impl FnOnce(&mut dyn FnMut(crate::CheckStage)) -> Result<T, CheckError>,
+) -> Result<T, CheckError> {
     let mut line = streams.terminal.then(|| ProgressLine::new(streams.errors));
     let result = work(&mut |stage| {
         if let Some(line) = &mut line {

@@ -5,6 +5,7 @@ mod damage;
 mod dump;
 mod fixture;
 mod golden;
+mod identity;
 mod refusals;
 mod repair;
 

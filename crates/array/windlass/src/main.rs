@@ -154,6 +154,9 @@ fn run_on_file(verb: FileVerb, format: Format) -> ExitCode {
         FileVerb::Repair { file, dry_run, yes } => {
             pool_offline::main_repair(&pool_offline::RepairArguments { file, dry_run, yes }, format)
         }
+        FileVerb::NewIdentity { file, yes } => {
+            pool_offline::main_identity(&pool_offline::IdentityArguments { file, yes }, format)
+        }
         FileVerb::Dump { file, what } => {
             use pool_offline::DumpWhat;
             let what = match what {

@@ -79,6 +79,22 @@ impl Fixture {
         })
     }
 
+    /// A pool of content with the identity of an array and a persistent reservation, in the log.
+    pub fn identified(array: &str) -> Self {
+        Self::made(|engine| {
+            fill(engine);
+            let put = |key: &str, value: serde_json::Value| CatalogChange::PutDocument {
+                key: key.to_owned(),
+                value: Bytes::from(value.to_string()),
+            };
+            let record = serde_json::json!({ "id": array, "created": "2026-01-01T00:00:00Z" });
+            let volume = "01997c2e-7b3c-7000-8000-00001f2e3d4c";
+            let reservations = serde_json::json!({ "volume": volume, "registrations": [] });
+            let documents = vec![put("array", record), put(&format!("reservations/{volume}"), reservations)];
+            run(engine, Operation::Catalog(documents));
+        })
+    }
+
     /// A pool of content, the last of it only in the log.
     pub fn killed() -> Self {
         Self::made(fill)
