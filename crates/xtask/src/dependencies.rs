@@ -39,7 +39,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
-            ("control", &["block", "pool", "text"]),
+            ("control", &["block", "pool", "text", "unit"]),
             ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "unit"]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (

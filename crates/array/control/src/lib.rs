@@ -69,9 +69,9 @@ pub use names::iscsi_name_fault;
 pub use object_names::ObjectNames;
 pub use ports::{Port, PortalOptions};
 pub use record::{
-    AccessRecord, AccessState, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap,
-    OverwriteRecord, PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord,
-    SanitizeRecord, ScrubRecord, SnapshotRecord, SourceRecord, StateOrigin, VolumeRecord,
+    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, OverwriteRecord,
+    PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord, SanitizeRecord,
+    ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
 };
 pub use reply::{
     AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,
@@ -82,3 +82,4 @@ pub use request::Request;
 pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};
 pub use sessions::{SessionDrop, SessionList, SessionView};
 pub use thresholds::SoftThresholds;
+pub use unit::{AccessState, StateOrigin};

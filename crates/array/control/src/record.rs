@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use pool::{CatalogChange, ObjectId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::net::SocketAddr;
+use unit::{AccessState, StateOrigin};
 use uuid::Uuid;
 
 /// Identity of the array, made at its first start.
@@ -351,54 +352,6 @@ impl PortGroupRecord {
     pub(crate) fn new(identifier: u16) -> Self {
         Self { identifier, state: AccessState::default(), preferred: false, origin: StateOrigin::default() }
     }
-}
-
-/// Asymmetric access state of a target port group, SPC-4 §5.15.2.4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccessState {
-    /// Every command works, and this is the way.
-    #[default]
-    ActiveOptimized,
-    /// Every command works; other ways are better.
-    ActiveNonOptimized,
-    /// Commands that access the medium are refused.
-    Standby,
-    /// As standby, with fewer commands.
-    Unavailable,
-    /// Between two states: hosts try again.
-    Transitioning,
-}
-
-impl AccessState {
-    /// The word for it on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ActiveOptimized => "active-optimized",
-            Self::ActiveNonOptimized => "active-non-optimized",
-            Self::Standby => "standby",
-            Self::Unavailable => "unavailable",
-            Self::Transitioning => "transitioning",
-        }
-    }
-
-    /// Whether every command works.
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::ActiveOptimized | Self::ActiveNonOptimized)
-    }
-}
-
-/// What made the state of a target port group what it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StateOrigin {
-    /// Nothing: it was always so.
-    #[default]
-    None,
-    /// A host, by SET TARGET PORT GROUPS.
-    Explicit,
-    /// The array or its administrator.
-    Implicit,
 }
 
 /// A document that knows its key.

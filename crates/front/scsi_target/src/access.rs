@@ -137,9 +137,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         if !changed {
             return;
         }
-        let visible: BTreeSet<VolumeId> = view.iter().map(|path| path.unit.volume).collect();
+        let visible: BTreeSet<VolumeId> = view.iter().map(|path| path.unit.volume()).collect();
         for path in &old {
-            if !visible.contains(&path.unit.volume) {
+            if !visible.contains(&path.unit.volume()) {
                 path.unit.forget(nexus.id);
                 nexus.put_aside(path);
             }

@@ -35,7 +35,7 @@ struct Job<D> {
     command: &'static Command,
     cdb: Cdb,
     abort: AbortFlag,
-    renewals: u64,
+    content_generation: u64,
     running: Running,
     work: Work<D>,
 }
@@ -71,7 +71,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let unit = Rc::clone(&path.unit);
         running.goes_to_background();
         let (command, cdb, abort) = (call.command, call.cdb, call.request.abort.clone());
-        let job = Job { nexus, unit, command, cdb, abort, renewals: call.renewals, running, work };
+        let job = Job { nexus, unit, command, cdb, abort, content_generation: call.content_generation, running, work };
         self.background.count.set(self.background.count.get() + 1);
         self.background.queue.borrow_mut().push_back(job);
         if let Some(waker) = self.background.waker.take() {
@@ -100,7 +100,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     async fn work(&self, job: Job<D>) {
-        let Job { nexus, unit, command, cdb, abort, renewals, running, work } = job;
+        let Job { nexus, unit, command, cdb, abort, content_generation, running, work } = job;
         let request = Request {
             cdb: cdb.0,
             data_out: Default::default(),
@@ -111,7 +111,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         };
         // The command has been answered: it is no longer in the task set.
         let place = RefCell::new(None);
-        let call = Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, renewals, place };
+        let call =
+            Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, content_generation, place };
         let (keep, result) = match work {
             Work::ExtendedCopy(request) => {
                 (request.keeps_results(), extended_copy::copy(&call, &request, Some(&running)).await)

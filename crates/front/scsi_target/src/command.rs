@@ -2,10 +2,9 @@
 //! medium checks, offload accounting and REPORT SUPPORTED OPERATION CODES.
 
 use crate::commands::COMMANDS;
-use crate::persistent_reservations::Role;
 use crate::sense::Fault;
-use scsi::persistent_reservation::ReservationType;
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
 use unit::Primitive;
 
 /// Which way parameter or block data moves.
@@ -17,53 +16,6 @@ pub(crate) enum DataDirection {
     In,
     /// Data-Out, from the initiator.
     Out,
-}
-
-/// What a command needs of a logical unit that is reserved: by RESERVE (SPC-2 §5.5.1, whole logical unit) or by PERSISTENT RESERVE OUT
-/// (SPC-4 §5.9 and SBC-3, "Reservations"). The tables of the standards are [`Access::permits`] and
-/// [`Access::conflicts_with_reserve`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Never conflicts.
-    Always,
-    /// Conflicts with a RESERVE of another I_T nexus only.
-    Condition,
-    /// Reports what the device server can do: conflicts as [`Self::Control`], but not with RESERVE.
-    Capability,
-    /// PERSISTENT RESERVE IN and OUT: conflicts with every RESERVE, also with the sender's own; PERSISTENT RESERVE OUT has rules of its
-    /// own against persistent reservations.
-    PersistentReserve,
-    /// Reads the medium.
-    Read,
-    /// Reads or changes how the logical unit works.
-    Control,
-    /// Changes the medium or what others see; a reservation waits until commands of this class that have started are done.
-    Write,
-}
-
-impl Access {
-    /// Whether the command conflicts with a RESERVE; `own` tells that it comes from the I_T nexus that holds it.
-    pub const fn conflicts_with_reserve(self, own: bool) -> bool {
-        match self {
-            Self::Always | Self::Capability => false,
-            Self::PersistentReserve => true,
-            Self::Condition | Self::Read | Self::Control | Self::Write => !own,
-        }
-    }
-
-    /// Whether an I_T nexus with this role may execute the command while there is a persistent reservation of this type.
-    pub const fn permits(self, kind: ReservationType, role: Role) -> bool {
-        let let_in = match role {
-            Role::Holder => true,
-            Role::Registrant => kind.admits_registrants(),
-            Role::Unregistered => false,
-        };
-        match self {
-            Self::Always | Self::Condition | Self::PersistentReserve => true,
-            Self::Read => let_in || !kind.is_exclusive_access(),
-            Self::Capability | Self::Control | Self::Write => let_in,
-        }
-    }
 }
 
 /// What the command needs of the medium.

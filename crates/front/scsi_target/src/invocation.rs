@@ -42,7 +42,7 @@ pub struct Arrival {
     /// The logical unit's volume; `None` when there was none.
     pub volume: Option<VolumeId>,
     /// How often all of its content had become other content.
-    pub renewals: u64,
+    pub content_generation: u64,
 }
 
 /// What the transport answers.
@@ -108,8 +108,8 @@ pub(crate) struct Invocation<'a, D> {
     pub command: &'static Command,
     pub cdb: Cdb,
     pub request: Request,
-    /// [`LogicalUnit::renewals`] when the command began.
-    pub renewals: u64,
+    /// [`LogicalUnit::content_generation`] when the command began.
+    pub content_generation: u64,
     /// Its place in the order of the logical unit's commands.
     pub place: RefCell<Option<TaskGuard>>,
 }
@@ -132,7 +132,7 @@ impl<D> Invocation<'_, D> {
     }
 
     pub fn volume(&self) -> VolumeId {
-        self.unit.volume
+        self.unit.volume()
     }
 
     /// To be asked before each step of a command that has several, with nothing awaited between this and the step: the time since the command was admitted
@@ -150,7 +150,7 @@ impl<D> Invocation<'_, D> {
             return Err(Fault::LogicalUnitNotSupported);
         }
         self.unit.sanitize.check()?;
-        self.unit.check_renewals(self.renewals)
+        self.unit.check_content(self.content_generation)
     }
 
     /// Begins a third-party copy operation, which this command may leave to the background.
@@ -158,7 +158,7 @@ impl<D> Invocation<'_, D> {
         let operation = copies::Operation {
             service_action: self.command.service_action.unwrap_or_default(),
             units,
-            received_on: self.unit.volume,
+            received_on: self.unit.volume(),
             abort: self.request.abort.clone(),
         };
         let limit = usize::from(self.target.limits.copy.maximum_concurrent_copies);

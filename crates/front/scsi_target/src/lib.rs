@@ -38,17 +38,11 @@ pub use invocation::{Arrival, Request, Response};
 pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
-pub use persistent_reservations::{
-    PersistedReservation, PersistedReservations, RegistrationInfo, ReservationReport, ReservationStore, TaskAborter,
-};
-pub use port_groups::{PortGroupError, PortGroupStore, TargetPort, TargetPortGroup};
-pub use sanitize::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
+pub use persistent_reservations::{RegistrationInfo, ReservationReport, initiator_port, registrant};
+pub use port_groups::{TargetPort, TargetPortGroup};
 pub use scsi::LogicalUnitNumber;
-pub use scsi::persistent_reservation::ReservationType;
-pub use scsi::target_port_groups::{AccessState, StateOrigin};
 pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
 pub use task_management::TaskManagementError;
 pub use task_set::TaskAttribute;
-pub use thresholds::{SoftThreshold, ThresholdSource};
 
 pub use profile::UnknownWord;

@@ -1,23 +1,18 @@
-//! A logical unit: a block device with its identity, mode parameters, medium state, reservations and counters.
+//! A logical unit: a [`Unit`] with the identity, mode parameters, medium state and task set that SCSI gives it.
 
-use crate::command::Access;
 use crate::limits::Limits;
 use crate::nexus::{Nexus, NexusId};
-use crate::persistent_reservations::PersistentReservations;
-use crate::sanitize::Sanitize;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
-use block::{BlockDevice, Extent, VolumeId};
+use block::{BlockDevice, Extent};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
 use scsi::{AdditionalSense, Cdb, FieldPointer};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::Arc;
-use unit::ExtentLocks;
-use unit::InFlight;
-use unit::{Io, IoLatency, IoStatistics, OffloadStatistics, Primitive};
+use unit::{Access, Unit};
 use zerocopy::IntoBytes;
 
 /// T10 VENDOR IDENTIFICATION of every logical unit.
@@ -28,7 +23,7 @@ pub(crate) const PRODUCT: &str = "VOLUME";
 /// What a new logical unit is.
 #[derive(Debug)]
 pub struct LogicalUnitConfig<D> {
-    /// The device that holds its blocks. Its [`VolumeId`] names the logical unit in every call.
+    /// The device that holds its blocks. Its [`block::VolumeId`] names the logical unit in every call.
     pub device: D,
     /// NAA designator (type 6), stable for the life of the volume and never reused.
     pub naa: [u8; 16],
@@ -49,16 +44,6 @@ pub struct Profile {
     pub physical_block_exponent: u8,
     /// WSNZ = 0: WRITE SAME with a NUMBER OF LOGICAL BLOCKS of 0 means to the end of the medium. Otherwise such a command is refused.
     pub write_same_to_end: bool,
-}
-
-/// A command at work, from [`LogicalUnit::enter`] until it is dropped.
-#[derive(Debug)]
-pub(crate) struct CommandInFlight<'a>(&'a Cell<u64>);
-
-impl Drop for CommandInFlight<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get().saturating_sub(1));
-    }
 }
 
 /// Blocks that a CDB names, and where their number stands.
@@ -86,42 +71,36 @@ impl BlockRange {
     }
 }
 
-/// A logical unit. Shared by every I_T nexus that sees it.
+/// A logical unit. Shared by every I_T nexus that sees it; what other protocols share of the volume is its [`Unit`].
 #[derive(Debug)]
 pub(crate) struct LogicalUnit<D> {
-    pub volume: VolumeId,
+    unit: Rc<Unit<D>>,
     pub naa: [u8; 16],
     pub serial: String,
-    pub name: RefCell<Arc<str>>,
     pub profile: Profile,
-    device: RefCell<Rc<D>>,
     software_write_protect: Cell<bool>,
     loaded: Cell<bool>,
     prevents: RefCell<BTreeSet<NexusId>>,
-    reservation: Cell<Option<NexusId>>,
+    /// Holder of RESERVE (6).
+    reserved_by: Cell<Option<NexusId>>,
     /// Order of commands by their attributes.
     pub task_set: TaskSet,
-    /// Blocks that commands work on.
-    pub extents: ExtentLocks,
-    /// Commands in flight that may change the medium.
-    pub writes: InFlight,
-    pub persistent: PersistentReservations,
-    pub sanitize: Sanitize,
-    /// How often all of the content became other content at once: writes from before are not for it.
-    pub renewals: Cell<u64>,
     /// SITUA.
     single_initiator_threshold: Cell<bool>,
-    pub io: Cell<IoStatistics>,
-    pub latency: RefCell<IoLatency>,
-    /// Commands of any kind at work.
-    pub in_flight: Cell<u64>,
-    offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
+}
+
+impl<D> Deref for LogicalUnit<D> {
+    type Target = Unit<D>;
+
+    fn deref(&self) -> &Unit<D> {
+        &self.unit
+    }
 }
 
 impl<D> LogicalUnit<D> {
-    /// COMMANDS CLEARED BY DEVICE SERVER for a command that began when the content had been renewed so often, if it was since.
-    pub fn check_renewals(&self, then: u64) -> Result<(), Fault> {
-        if self.renewals.get() == then {
+    /// COMMANDS CLEARED BY DEVICE SERVER for a command that began under an older content generation than the present one.
+    pub fn check_content(&self, generation: u64) -> Result<(), Fault> {
+        if self.content_generation() == generation {
             return Ok(());
         }
         Err(Fault::UnitAttention(AdditionalSense::COMMANDS_CLEARED_BY_DEVICE_SERVER))
@@ -131,46 +110,17 @@ impl<D> LogicalUnit<D> {
 impl<D: BlockDevice> LogicalUnit<D> {
     pub fn new(config: LogicalUnitConfig<D>) -> Self {
         Self {
-            volume: config.device.volume(),
+            unit: Rc::new(Unit::new(config.device, &config.name)),
             naa: config.naa,
             serial: config.serial,
-            name: RefCell::new(Arc::from(config.name)),
             profile: config.profile,
-            device: RefCell::new(Rc::new(config.device)),
             software_write_protect: Cell::new(false),
             loaded: Cell::new(true),
             prevents: RefCell::default(),
-            reservation: Cell::new(None),
+            reserved_by: Cell::new(None),
             task_set: TaskSet::default(),
-            extents: ExtentLocks::default(),
-            writes: InFlight::default(),
-            persistent: PersistentReservations::default(),
-            sanitize: Sanitize::default(),
-            renewals: Cell::new(0),
             single_initiator_threshold: Cell::new(false),
-            io: Cell::default(),
-            latency: RefCell::default(),
-            in_flight: Cell::new(0),
-            offload: RefCell::default(),
         }
-    }
-
-    pub fn device(&self) -> Rc<D> {
-        Rc::clone(&self.device.borrow())
-    }
-
-    pub fn replace_device(&self, device: D) {
-        self.device.replace(Rc::new(device));
-        self.renew();
-    }
-
-    /// Commands whose Data-Out was sent for what the unit held until now are cleared.
-    pub fn renew(&self) {
-        self.renewals.set(self.renewals.get() + 1);
-    }
-
-    pub fn block_count(&self) -> u64 {
-        self.device.borrow().block_count()
     }
 
     /// The blocks of `range`, when they lie inside the logical unit and there are at most `limit`.
@@ -206,7 +156,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         if !self.loaded.get() {
             return Err(Fault::MediumNotPresent);
         }
-        self.sanitize.check()
+        Ok(self.sanitize.check()?)
     }
 
     pub fn check_writable(&self) -> Result<(), Fault> {
@@ -219,7 +169,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         if !self.loaded.get() {
             return Err(Fault::MediumNotPresent);
         }
-        if self.device.borrow().read_only() {
+        if self.read_only() {
             return Err(Fault::Block(block::BlockError::ReadOnly));
         }
         if self.software_write_protect.get() {
@@ -262,7 +212,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     /// WP and DPOFUA as the DEVICE-SPECIFIC PARAMETER field has them.
     pub fn device_specific_parameter(&self) -> u8 {
-        let protected = self.device.borrow().read_only() || self.software_write_protect.get();
+        let protected = self.read_only() || self.software_write_protect.get();
         mode::DEVICE_SPECIFIC_DPOFUA | if protected { mode::DEVICE_SPECIFIC_WP } else { 0 }
     }
 
@@ -289,7 +239,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         match page_code {
             mode::CACHING => {
                 // WCE is the administrator's: what one host may lose in a power cut is not for another to say.
-                let enabled = current && self.device.borrow().write_cache();
+                let enabled = current && self.write_cache();
                 Some(CachingPage::new(enabled).as_bytes().to_vec())
             }
             mode::CONTROL if changeable => Some(ControlPage::changeable().as_bytes().to_vec()),
@@ -332,20 +282,18 @@ impl<D: BlockDevice> LogicalUnit<D> {
     // Reservations: RESERVE (SPC-2 §5.5.1: whole logical unit, one I_T nexus) and persistent ones.
 
     /// The I_T nexus that has reserved the logical unit with RESERVE.
-    pub fn reservation(&self) -> Option<NexusId> {
-        self.reservation.get()
+    pub fn reserved_by(&self) -> Option<NexusId> {
+        self.reserved_by.get()
     }
 
-    pub fn set_reservation(&self, holder: Option<NexusId>) {
-        self.reservation.set(holder);
+    pub fn set_reserved_by(&self, holder: Option<NexusId>) {
+        self.reserved_by.set(holder);
     }
 
     /// Refuses a command that a reservation keeps the nexus from.
     pub fn check_access(&self, nexus: &Nexus<D>, access: Access) -> Result<(), Fault> {
-        let reserved = self.reservation.get().is_some_and(|holder| access.conflicts_with_reserve(holder == nexus.id));
-        let permitted =
-            || self.persistent.role(nexus.name.as_ref()).is_none_or(|(kind, role)| access.permits(kind, role));
-        if reserved || !permitted() {
+        let reserved = self.reserved_by.get().is_some_and(|holder| access.conflicts_with_reserve(holder == nexus.id));
+        if reserved || !self.reservations.permits(nexus.registrant.as_ref(), access) {
             return Err(self.conflict());
         }
         Ok(())
@@ -353,14 +301,14 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     /// A conflict, counted.
     pub fn conflict(&self) -> Fault {
-        self.count(|io| io.reservation_conflicts += 1);
+        self.statistics.count_conflict();
         Fault::ReservationConflict
     }
 
     /// Takes back what an I_T nexus held: it is gone.
     pub fn forget(&self, nexus: NexusId) {
-        if self.reservation.get() == Some(nexus) {
-            self.reservation.set(None);
+        if self.reserved_by.get() == Some(nexus) {
+            self.reserved_by.set(None);
         }
         self.prevents.borrow_mut().remove(&nexus);
     }
@@ -368,45 +316,10 @@ impl<D: BlockDevice> LogicalUnit<D> {
     /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters go back to their defaults. Persistent
     /// reservations stay.
     pub fn reset(&self) {
-        self.reservation.set(None);
+        self.reserved_by.set(None);
         self.prevents.borrow_mut().clear();
         self.software_write_protect.set(false);
         self.single_initiator_threshold.set(false);
-    }
-
-    // Counters.
-
-    pub fn count(&self, change: impl FnOnce(&mut IoStatistics)) {
-        let mut io = self.io.get();
-        change(&mut io);
-        self.io.set(io);
-    }
-
-    /// Counts a write of `bytes` as done.
-    pub fn count_write(&self, bytes: u64) {
-        self.count(|io| {
-            io.writes += 1;
-            io.written_bytes += bytes;
-        });
-    }
-
-    /// Counts a command as at work until the result is dropped.
-    pub fn enter(&self) -> CommandInFlight<'_> {
-        self.in_flight.set(self.in_flight.get() + 1);
-        CommandInFlight(&self.in_flight)
-    }
-
-    /// Records the latency of a read or write.
-    pub fn record_latency(&self, io: Io, latency_ns: u64) {
-        self.latency.borrow_mut().record(io, latency_ns);
-    }
-
-    pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {
-        change(primitive.of_mut(&mut self.offload.borrow_mut()));
-    }
-
-    pub fn offload_statistics(&self) -> [OffloadStatistics; Primitive::COUNT] {
-        self.offload.borrow().clone()
     }
 
     /// MAXIMUM TRANSFER LENGTH in blocks.

@@ -3,15 +3,13 @@
 
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
-use crate::persistent_reservations::NexusName;
-use scsi::persistent_reservation::InitiatorPort;
-use scsi::target_port_groups::AccessState;
+use crate::persistent_reservations;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use unit::ClientId;
+use unit::{AccessState, ClientId, Registrant};
 
 /// Names an attached I_T nexus. Never reused while the target lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,8 +106,8 @@ pub(crate) struct Nexus<D> {
     /// Unit attentions of logical units that it does not see now: they wait until it does again.
     put_aside: RefCell<Vec<PutAside<D>>>,
     pub copies: Copies,
-    /// What a registration of this nexus belongs to; `None` when the initiator port has no name by which it could be found again.
-    pub name: Option<NexusName>,
+    /// Owner of its registrations; `None` when the initiator port has no name by which it could be found again.
+    pub registrant: Option<Registrant>,
     /// State of the port's group, where every command looks.
     pub access_state: Cell<AccessState>,
     /// The transport can carry QUERY TASK and its kin.
@@ -192,8 +190,7 @@ impl<D> NexusTable<D> {
         });
         let slot = u32::try_from(index).unwrap_or(u32::MAX);
         let mut id = NexusId { slot, generation: 0 };
-        let name = InitiatorPort::parse(&initiator_port)
-            .map(|initiator_port| NexusName { relative_target_port, initiator_port });
+        let registrant = persistent_reservations::registrant(&initiator_port, relative_target_port);
         let make = |id| {
             Rc::new(Nexus {
                 id,
@@ -203,7 +200,7 @@ impl<D> NexusTable<D> {
                 view: RefCell::default(),
                 put_aside: RefCell::default(),
                 copies: Copies::default(),
-                name,
+                registrant,
                 access_state: Cell::default(),
                 query_functions: Cell::new(false),
             })

@@ -1,65 +1,89 @@
-//! Persistent reservations of a logical unit, SPC-4 §5.9: who is registered with which key, who holds the reservation, and how a change
-//! of that comes about.
-//!
-//! The rules are pure: [`State`] is what there is, a service action makes a [`Transition`] out of it, and
-//! `commands::persistent_reserve_out` lets it take effect, one at a time: durable first when it has to be, then visible, and answered
-//! when nothing that the old state let pass can land any more. The table of what a reservation lets pass is `command::Access`.
+//! The words of SCSI for reservations (SPC-4 §5.9): names of I_T nexuses as registrants, unit attentions for notices, and what the target
+//! device contributes to a change. The rules themselves are those of [`unit::reservations`].
 
-mod durable;
-mod of_target;
 mod report;
-mod state;
-mod transition;
 
-pub(crate) use durable::StoreFuture;
-pub use durable::{PersistedReservation, PersistedReservations, ReservationStore, TaskAborter};
 pub use report::{RegistrationInfo, ReservationReport};
-pub(crate) use state::{NexusName, Reservation, State};
-pub(crate) use transition::{Surroundings, Transition};
 
-use scsi::persistent_reservation::ReservationType;
-use std::cell::{Cell, Ref, RefCell};
-use unit::{Turn, TurnGuard};
+use crate::nexus::{Nexus, NexusId};
+use crate::target::ScsiTarget;
+use block::{BlockDevice, VolumeId};
+use scsi::AdditionalSense;
+use scsi::persistent_reservation::InitiatorPort;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use unit::reservations::Notice;
+use unit::{PersistedReservations, Registrant};
 
-/// What an I_T nexus is to a reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It holds the reservation.
-    Holder,
-    /// It is registered and does not hold the reservation.
-    Registrant,
-    /// It is not registered.
-    Unregistered,
+/// The registrant that an I_T nexus is: initiator port `NAME,i,0xISID` through a target port. `None` when the initiator port has no name
+/// by which it could be found again.
+pub fn registrant(initiator_port: &str, target_port: u16) -> Option<Registrant> {
+    InitiatorPort::parse(initiator_port).map(|port| registrant_of(&port, target_port))
 }
 
-/// The persistent reservations of one logical unit.
-#[derive(Debug, Default)]
-pub(crate) struct PersistentReservations {
-    state: RefCell<State>,
-    /// The type of the reservation, where every command looks.
-    held: Cell<Option<ReservationType>>,
-    /// Held by whoever changes reservations of either kind.
-    turn: Turn,
+/// The initiator port of a registrant, `NAME,i,0xISID`; `None` for a registrant of another protocol.
+pub fn initiator_port(registrant: &Registrant) -> Option<String> {
+    port_of(registrant).map(|port| port.to_string())
 }
 
-impl PersistentReservations {
-    pub fn state(&self) -> Ref<'_, State> {
-        self.state.borrow()
+/// A registrant of iSCSI.
+pub(crate) fn registrant_of(port: &InitiatorPort, target_port: u16) -> Registrant {
+    Registrant { target_port, name: port.name().to_owned(), instance: u128::from(port.isid()) }
+}
+
+/// The initiator port of a registrant.
+pub(crate) fn port_of(registrant: &Registrant) -> Option<InitiatorPort> {
+    InitiatorPort::new(&registrant.name, u64::try_from(registrant.instance).ok()?)
+}
+
+/// The unit attention that tells a registrant.
+pub(crate) fn attention(notice: Notice) -> AdditionalSense {
+    match notice {
+        Notice::RegistrationPreempted => AdditionalSense::REGISTRATIONS_PREEMPTED,
+        Notice::ReservationPreempted => AdditionalSense::RESERVATIONS_PREEMPTED,
+        Notice::ReservationReleased => AdditionalSense::RESERVATIONS_RELEASED,
+    }
+}
+
+/// Ports of the target device and of the initiators that are logged in.
+#[derive(Clone, Debug)]
+pub(crate) struct Ports {
+    /// Relative identifiers of the target ports.
+    pub target: Vec<u16>,
+    /// Initiator ports that are logged in.
+    pub initiator: Vec<InitiatorPort>,
+}
+
+impl<D> ScsiTarget<D> {
+    /// Puts back what a [`unit::UnitStore`] has kept, before the logical unit's first command. False when there is no such logical
+    /// unit or the kept reservations contradict themselves; then nothing has changed.
+    #[must_use]
+    pub fn restore_reservations(&self, volume: VolumeId, persisted: &PersistedReservations) -> bool {
+        let unit = self.units.borrow().get(&volume).cloned();
+        unit.is_some_and(|unit| unit.reservations.restore(persisted))
     }
 
-    pub fn set_state(&self, state: State) {
-        self.held.set(state.reservation.as_ref().map(|reservation| reservation.kind));
-        self.state.replace(state);
+    pub(crate) fn reservation_ports(&self) -> Ports {
+        let nexuses = self.nexuses.borrow().all();
+        let initiator: BTreeSet<_> =
+            nexuses.iter().filter_map(|nexus| nexus.registrant.as_ref()).filter_map(port_of).collect();
+        Ports {
+            target: self.identity.borrow().ports.iter().map(|port| port.relative_identifier).collect(),
+            initiator: initiator.into_iter().collect(),
+        }
     }
 
-    /// The type of the reservation, and what the I_T nexus is to it; `None` when there is none.
-    pub fn role(&self, nexus: Option<&NexusName>) -> Option<(ReservationType, Role)> {
-        let kind = self.held.get()?;
-        Some((kind, nexus.map_or(Role::Unregistered, |nexus| self.state.borrow().role(nexus))))
+    /// The attached I_T nexuses of these registrants.
+    pub fn nexuses_of(&self, registrants: &[Registrant]) -> Vec<NexusId> {
+        let wanted = |nexus: &Rc<Nexus<D>>| nexus.registrant.as_ref().is_some_and(|name| registrants.contains(name));
+        self.nexuses.borrow().all().iter().filter(|nexus| wanted(nexus)).map(|nexus| nexus.id).collect()
     }
+}
 
-    /// Waits for the right to change reservations.
-    pub async fn turn(&self) -> TurnGuard<'_> {
-        self.turn.take().await
+impl<D: BlockDevice> ScsiTarget<D> {
+    /// Queues a unit attention for a registrant, where it is attached and sees the volume.
+    pub(crate) fn raise_at(&self, volume: VolumeId, attention: AdditionalSense, registrant: &Registrant) {
+        let attached = self.nexuses_of(std::slice::from_ref(registrant));
+        self.raise_where(volume, attention, |nexus| attached.contains(&nexus));
     }
 }

@@ -9,12 +9,9 @@ use crate::sense::Fault;
 use crate::target::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
-use scsi::target_port_groups::{AccessState, PortGroup, StateOrigin};
+use scsi::target_port_groups::{self, access_state, status_code};
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
-use std::rc::Rc;
-use thiserror::Error;
+use unit::{AccessState, StateOrigin};
 
 /// A target port, as initiators reach it through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,21 +44,49 @@ impl TargetPortGroup {
     }
 }
 
-/// Why states were not changed. Nothing is different from before.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum PortGroupError {
-    /// Some host would be left without a path.
-    #[error("a host would be left without a path")]
-    LastPath,
-    /// They could not be kept.
-    #[error("the states could not be stored")]
-    Failed,
+/// A target port group with its ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PortGroup {
+    pub identifier: u16,
+    pub state: AccessState,
+    pub preferred: bool,
+    pub origin: StateOrigin,
+    /// Relative target port identifiers.
+    pub ports: Vec<u16>,
 }
 
-/// Changes states that an initiator asks for (SET TARGET PORT GROUPS), durably.
-pub trait PortGroupStore {
-    /// Ready with `Ok` when the states are durable and [`ScsiTarget::set_port_groups`] has been called with them.
-    fn set_states(&self, states: Vec<(u16, AccessState)>) -> Pin<Box<dyn Future<Output = Result<(), PortGroupError>>>>;
+impl PortGroup {
+    /// As REPORT TARGET PORT GROUPS has it.
+    pub fn reported(&self) -> target_port_groups::PortGroup {
+        target_port_groups::PortGroup {
+            identifier: self.identifier,
+            state: match self.state {
+                AccessState::ActiveOptimized => access_state::ACTIVE_OPTIMIZED,
+                AccessState::ActiveNonOptimized => access_state::ACTIVE_NON_OPTIMIZED,
+                AccessState::Standby => access_state::STANDBY,
+                AccessState::Unavailable => access_state::UNAVAILABLE,
+                AccessState::Transitioning => access_state::TRANSITIONING,
+            },
+            preferred: self.preferred,
+            status: match self.origin {
+                StateOrigin::None => status_code::NONE,
+                StateOrigin::Explicit => status_code::EXPLICIT,
+                StateOrigin::Implicit => status_code::IMPLICIT,
+            },
+            ports: self.ports.clone(),
+        }
+    }
+}
+
+/// A state that SET TARGET PORT GROUPS may ask for.
+pub(crate) fn settable(code: u8) -> Option<AccessState> {
+    match code {
+        access_state::ACTIVE_OPTIMIZED => Some(AccessState::ActiveOptimized),
+        access_state::ACTIVE_NON_OPTIMIZED => Some(AccessState::ActiveNonOptimized),
+        access_state::STANDBY => Some(AccessState::Standby),
+        access_state::UNAVAILABLE => Some(AccessState::Unavailable),
+        _ => None,
+    }
 }
 
 /// An explicit change under way: who asked for what.
@@ -127,18 +152,9 @@ pub(crate) fn check<D>(nexus: &Nexus<D>, operation: Operation) -> Result<(), Fau
 }
 
 impl<D> ScsiTarget<D> {
-    /// Lets initiators change states (explicit asymmetric access, TPGS = 11b). Without it, SET TARGET PORT GROUPS does not exist.
-    pub fn set_port_group_store(&self, store: Rc<dyn PortGroupStore>) {
-        self.port_group_store.replace(Some(store));
-    }
-
-    pub(crate) fn port_group_store(&self) -> Option<Rc<dyn PortGroupStore>> {
-        self.port_group_store.borrow().clone()
-    }
-
     /// Whether a command that the table has exists for initiators.
     pub(crate) fn implements(&self, operation: Operation) -> bool {
-        operation != Operation::SetTargetPortGroups || self.port_group_store.borrow().is_some()
+        operation != Operation::SetTargetPortGroups || self.explicit_access
     }
 
     /// The groups that have ports, with them.
@@ -258,6 +274,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     /// The unit attention that waits first for a nexus on a volume: QUERY ASYNCHRONOUS EVENT asks for it and does not take it.
     pub(crate) fn pending_attention(&self, nexus: &Nexus<D>, volume: VolumeId) -> Option<AdditionalSense> {
-        nexus.view().iter().find(|path| path.unit.volume == volume)?.pending_attention()
+        nexus.view().iter().find(|path| path.unit.volume() == volume)?.pending_attention()
     }
 }

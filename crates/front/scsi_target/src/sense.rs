@@ -1,11 +1,9 @@
 //! Where a fault becomes status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its failure as a [`Fault`]; only this
 //! file knows codes.
 
-use crate::port_groups::PortGroupError;
 use block::BlockError;
-use scsi::target_port_groups::AccessState;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
-use unit::StoreError;
+use unit::{AccessState, AccessStateError, SanitizeError, StoreError};
 
 /// Why a command did not complete with GOOD status.
 #[derive(Clone, Debug)]
@@ -49,7 +47,7 @@ pub(crate) enum Fault {
     /// The target port is in a state that does not let the command through.
     NotAccessible(AccessState),
     /// SET TARGET PORT GROUPS could not be done; nothing has changed.
-    SetTargetPortGroupsFailed(PortGroupError),
+    SetTargetPortGroupsFailed(AccessStateError),
     /// A task attribute that does not exist here.
     InvalidTaskAttribute,
     /// The medium is ejected.
@@ -145,6 +143,18 @@ impl From<BlockError> for Fault {
     }
 }
 
+impl From<SanitizeError> for Fault {
+    fn from(error: SanitizeError) -> Self {
+        match error {
+            SanitizeError::InProgress { progress } => Self::SanitizeInProgress { progress },
+            SanitizeError::Failed => Self::SanitizeFailed,
+            SanitizeError::ExitRestricted => Self::SanitizeExitRestricted,
+            SanitizeError::NotStored(StoreError::NoRoom) => Self::Block(BlockError::PoolFull),
+            SanitizeError::NotStored(error) | SanitizeError::ExitNotStored(error) => Self::ReservationsNotStored(error),
+        }
+    }
+}
+
 /// Status and sense data of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -233,7 +243,7 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
                 check(SenseKey::NOT_READY, Asc::LOGICAL_UNIT_NOT_ACCESSIBLE_ASYMMETRIC_ACCESS_STATE_TRANSITION)
             }
         },
-        Fault::SetTargetPortGroupsFailed(PortGroupError::LastPath | PortGroupError::Failed) => {
+        Fault::SetTargetPortGroupsFailed(AccessStateError::LastPath | AccessStateError::Failed) => {
             check(SenseKey::HARDWARE_ERROR, Asc::SET_TARGET_PORT_GROUPS_COMMAND_FAILED)
         }
         Fault::InvalidTaskAttribute => illegal(Asc::INVALID_MESSAGE_ERROR),

@@ -8,27 +8,23 @@ use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{ItlNexus, Nexus, NexusId, NexusInfo, NexusTable};
-use crate::persistent_reservations::{ReservationStore, TaskAborter};
-use crate::port_groups::{self, ExplicitChange, PortGroupStore, TargetPort, TargetPortGroup};
+use crate::port_groups::{self, ExplicitChange, PortGroup, TargetPort, TargetPortGroup};
 use crate::refusal;
-use crate::sanitize::SanitizeSupport;
 use crate::sense::{self, Fault};
 use crate::task_set::{TaskAttribute, TaskGuard, Wait};
-use crate::thresholds::ThresholdSource;
 use crate::tokens::Tokens;
 use block::{BlockDevice, VolumeId};
 use bytes::Bytes;
-use scsi::target_port_groups::PortGroup;
 use scsi::{AdditionalSense, Cdb, LogicalUnitNumber, Status};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
-use unit::Turn;
 use unit::WorkingMemory;
 use unit::{Io, IoLatency, IoStatistics};
 use unit::{LogEntry, OffloadWork, Primitive, Reason, RefusalLog, VolumeOffload};
+use unit::{Turn, UnitStore};
 
 /// Time, for latencies and the refusal log.
 pub trait Clock {
@@ -60,6 +56,10 @@ pub struct TargetOptions {
     pub clock: Rc<dyn Clock>,
     /// Entries that the refusal log keeps.
     pub refusal_log_entries: usize,
+    /// The rest of the array, for what units ask of it.
+    pub store: Rc<dyn UnitStore>,
+    /// Initiators may change access states (explicit asymmetric access, TPGS = 11b). Otherwise SET TARGET PORT GROUPS does not exist.
+    pub explicit_access: bool,
     /// Random bytes that no other run has, with which ROD tokens are authenticated.
     pub token_key: [u8; 32],
 }
@@ -71,14 +71,12 @@ pub struct ScsiTarget<D> {
     pub(crate) units: RefCell<BTreeMap<VolumeId, Rc<LogicalUnit<D>>>>,
     pub(crate) nexuses: RefCell<NexusTable<D>>,
     pub(crate) access: RefCell<Vec<AccessEntry>>,
-    pub(crate) reservation_store: RefCell<Option<Rc<dyn ReservationStore>>>,
-    pub(crate) task_aborter: RefCell<Option<Rc<dyn TaskAborter>>>,
+    pub(crate) store: Rc<dyn UnitStore>,
+    /// Initiators may change access states (SET TARGET PORT GROUPS).
+    pub(crate) explicit_access: bool,
     pub(crate) tokens: Tokens<D>,
     pub(crate) background: Background<D>,
     pub(crate) working_memory: WorkingMemory,
-    pub(crate) sanitize_support: RefCell<Option<Rc<dyn SanitizeSupport>>>,
-    pub(crate) threshold_source: RefCell<Option<Rc<dyn ThresholdSource>>>,
-    pub(crate) port_group_store: RefCell<Option<Rc<dyn PortGroupStore>>>,
     pub(crate) explicit_change: RefCell<Option<ExplicitChange>>,
     /// One SET TARGET PORT GROUPS at a time.
     pub(crate) port_group_turn: Turn,
@@ -97,14 +95,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
             units: RefCell::default(),
             nexuses: RefCell::default(),
             access: RefCell::default(),
-            reservation_store: RefCell::default(),
-            task_aborter: RefCell::default(),
+            store: options.store,
+            explicit_access: options.explicit_access,
             tokens: Tokens::new(options.token_key),
             background: Background::default(),
             working_memory: WorkingMemory::new(options.limits.working_bytes),
-            sanitize_support: RefCell::default(),
-            threshold_source: RefCell::default(),
-            port_group_store: RefCell::default(),
             explicit_change: RefCell::default(),
             port_group_turn: Turn::default(),
             settled: RefCell::default(),
@@ -123,8 +118,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Adds a logical unit, visible to nobody. One that has the same volume already is replaced together with its access.
     pub fn add_logical_unit(&self, config: LogicalUnitConfig<D>) {
         let unit = LogicalUnit::new(config);
-        self.remove_logical_unit(unit.volume);
-        self.units.borrow_mut().insert(unit.volume, Rc::new(unit));
+        self.remove_logical_unit(unit.volume());
+        self.units.borrow_mut().insert(unit.volume(), Rc::new(unit));
     }
 
     /// Puts another device behind a logical unit (after a roll-back, for instance): identity, access and reservation stay, every nexus
@@ -152,7 +147,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Gives the volume another name in counters and log.
     pub fn rename(&self, volume: VolumeId, name: &str) {
         if let Some(unit) = self.unit(volume) {
-            unit.name.replace(name.into());
+            unit.rename(name);
         }
     }
 
@@ -183,31 +178,31 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     /// The I_T nexus that has reserved the volume with RESERVE.
     pub fn reservation_holder(&self, volume: VolumeId) -> Option<NexusId> {
-        self.unit(volume)?.reservation()
+        self.unit(volume)?.reserved_by()
     }
 
     /// Reads and writes of a volume.
     pub fn io_statistics(&self, volume: VolumeId) -> Option<IoStatistics> {
-        Some(self.unit(volume)?.io.get())
+        Some(self.unit(volume)?.statistics.io())
     }
 
     /// How long a volume's reads and writes took.
     pub fn io_latency(&self, volume: VolumeId) -> Option<IoLatency> {
-        Some(self.unit(volume)?.latency.borrow().clone())
+        Some(self.unit(volume)?.statistics.latency())
     }
 
     /// Commands that a volume's logical unit is working on now, of any kind.
     pub fn commands_in_flight(&self, volume: VolumeId) -> Option<u64> {
-        Some(self.unit(volume)?.in_flight.get())
+        Some(self.unit(volume)?.statistics.commands_in_flight())
     }
 
     /// Offload counters of every volume and primitive, by volume.
     pub fn offload_statistics(&self) -> Vec<VolumeOffload> {
         let units = self.units.borrow();
         let each = units.values().flat_map(|unit| {
-            let name = unit.name.borrow().to_string();
-            Primitive::ALL.into_iter().zip(unit.offload_statistics()).map(move |(primitive, statistics)| {
-                VolumeOffload { volume: unit.volume, name: name.clone(), primitive, statistics }
+            let name = unit.name().to_string();
+            Primitive::ALL.into_iter().zip(unit.statistics.offload()).map(move |(primitive, statistics)| {
+                VolumeOffload { volume: unit.volume(), name: name.clone(), primitive, statistics }
             })
         });
         each.collect()
@@ -270,7 +265,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 continue;
             }
             for path in nexus.view() {
-                if path.unit.volume == volume {
+                if path.unit.volume() == volume {
                     path.raise(attention);
                 }
             }
@@ -300,8 +295,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub fn arrival(&self, nexus: NexusId, lun: [u8; 8]) -> Arrival {
         let path = self.path(nexus, lun);
         path.map_or_else(Arrival::default, |path| Arrival {
-            volume: Some(path.unit.volume),
-            renewals: path.unit.renewals.get(),
+            volume: Some(path.unit.volume()),
+            content_generation: path.unit.content_generation(),
         })
     }
 
@@ -328,7 +323,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             let Some(nexus) = nexus else { return Self::failure(&Fault::LogicalUnitNotSupported, 0) };
             let lun = LogicalUnitNumber::decode(lun);
             let path = lun.and_then(|lun| nexus.at(lun));
-            if path.as_ref().map(|path| path.unit.volume) != arrival.volume {
+            if path.as_ref().map(|path| path.unit.volume()) != arrival.volume {
                 return Self::failure(&Fault::LogicalUnitNotSupported, 0);
             }
             let Some(path) = path else {
@@ -371,11 +366,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 Err(fault) => return Self::failure(&fault, 0),
             };
             if command.data == DataDirection::Out
-                && let Err(fault) = path.unit.check_renewals(arrival.renewals)
+                && let Err(fault) = path.unit.check_content(arrival.content_generation)
             {
                 return Self::failure(&fault, 0);
             }
-            let _in_flight = path.unit.enter();
+            let _in_flight = path.unit.statistics.enter();
             let io = match command.operation {
                 Operation::Read => Some(Io::Read),
                 Operation::Write | Operation::WriteAndVerify | Operation::OrWrite | Operation::WriteAtomic => {
@@ -397,7 +392,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             match result {
                 Ok(reply) => {
                     if let Some(io) = io {
-                        path.unit.record_latency(io, latency_ns);
+                        path.unit.statistics.record_latency(io, latency_ns);
                     }
                     if let Some(origin) = &origin {
                         self.account_success(origin, &path.unit, &reply);
@@ -433,9 +428,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
         let _in_flight = command.is_write_in_flight().then(|| unit.writes.enter());
-        let renewals = unit.renewals.get();
+        let content_generation = unit.content_generation();
         let place = RefCell::new(Some(place));
-        let call = Invocation { target: self, nexus, unit, command, cdb, request, renewals, place };
+        let call = Invocation { target: self, nexus, unit, command, cdb, request, content_generation, place };
         commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
@@ -484,7 +479,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let work = reply.offload.as_deref();
         let unit = work.and_then(|work| work.volume).and_then(|volume| self.unit(volume));
         let unit = unit.as_ref().unwrap_or(receiver);
-        unit.account(origin.primitive, |statistics| {
+        unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.ok += 1;
             statistics.latency.record(origin.latency_ns);
@@ -511,7 +506,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         match result {
             Ok(work) => {
                 let unit = work.volume.and_then(|volume| self.unit(volume));
-                unit.as_deref().unwrap_or(call.unit).account(primitive, |statistics| statistics.add(work));
+                unit.as_deref().unwrap_or(call.unit).statistics.account(primitive, |statistics| statistics.add(work));
             }
             Err(fault) => {
                 if let Some(reason) = refusal::reason(fault) {
@@ -523,7 +518,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     fn account_failure(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, fault: &Fault) {
         let reason = refusal::reason(fault);
-        unit.account(origin.primitive, |statistics| {
+        unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.latency.record(origin.latency_ns);
             if let Some(reason) = reason {
@@ -544,8 +539,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.log.borrow_mut().push(LogEntry {
             sequence: 0,
             unix_ms: self.clock.unix_ms(),
-            volume: unit.volume,
-            volume_name: unit.name.borrow().to_string(),
+            volume: unit.volume(),
+            volume_name: unit.name().to_string(),
             initiator: origin.nexus.initiator.to_string(),
             primitive: origin.primitive,
             command: origin.command.name,

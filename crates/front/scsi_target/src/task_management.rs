@@ -20,7 +20,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// The volume that a nexus sees at a LUN: tasks of other nexuses on it belong to the same task set.
     pub fn volume_at(&self, nexus: NexusId, lun: [u8; 8]) -> Option<VolumeId> {
         let nexus = self.nexuses.borrow().get(nexus)?;
-        Some(nexus.at(LogicalUnitNumber::decode(lun)?)?.unit.volume)
+        Some(nexus.at(LogicalUnitNumber::decode(lun)?)?.unit.volume())
     }
 
     /// ABORT TASK SET: checks the LUN. No state is left behind.
@@ -53,7 +53,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// The volumes that a nexus sees: what a target reset from it reaches.
     pub fn volumes_of(&self, nexus: NexusId) -> Vec<VolumeId> {
         let nexus = self.nexuses.borrow().get(nexus);
-        nexus.map_or_else(Vec::new, |nexus| nexus.view().iter().map(|path| path.unit.volume).collect())
+        nexus.map_or_else(Vec::new, |nexus| nexus.view().iter().map(|path| path.unit.volume()).collect())
     }
 
     /// TARGET WARM RESET and TARGET COLD RESET: as a logical unit reset of every logical unit, and held copy results are gone.
@@ -71,7 +71,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     fn nexuses_that_see(&self, volumes: &[VolumeId]) -> Vec<Rc<Nexus<D>>> {
-        let sees = |nexus: &Rc<Nexus<D>>| nexus.find(|unit| volumes.contains(&unit.volume)).is_some();
+        let sees = |nexus: &Rc<Nexus<D>>| nexus.find(|unit| volumes.contains(&unit.volume())).is_some();
         self.nexuses.borrow().all().into_iter().filter(sees).collect()
     }
 
@@ -79,7 +79,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// writes: its content is about to become another.
     pub async fn clear_commands(&self, volume: VolumeId) {
         if let Some(unit) = self.unit(volume) {
-            unit.renew();
+            unit.renew_content();
             unit.writes.drained().await;
         }
     }

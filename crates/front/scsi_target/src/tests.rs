@@ -19,6 +19,7 @@ mod race;
 mod reservations;
 mod sanitize;
 mod steps;
+mod store;
 mod thresholds;
 mod tokens;
 mod unconfirmed;
@@ -28,6 +29,7 @@ mod write_same;
 mod writes;
 
 use self::memory::MemoryDevice;
+use self::store::TestStore;
 use crate::{
     Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
     TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
@@ -40,7 +42,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use unit::AbortFlag;
+use unit::{AbortFlag, StoreError, UnitStore};
 
 pub(crate) const GOOD: u8 = 0x00;
 pub(crate) const CHECK_CONDITION: u8 = 0x02;
@@ -82,6 +84,7 @@ pub(crate) struct Array {
     pub a: NexusId,
     pub a2: NexusId,
     pub b: NexusId,
+    pub store: Rc<TestStore>,
     clock: Rc<TestClock>,
 }
 
@@ -97,6 +100,11 @@ impl Array {
     }
 
     pub fn with(profile: Profile, limits: Limits) -> Self {
+        Self::build(profile, limits, false)
+    }
+
+    fn build(profile: Profile, limits: Limits, explicit_access: bool) -> Self {
+        let store = TestStore::new();
         let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
         let clock = Rc::new(TestClock::default());
         let target = ScsiTarget::new(TargetOptions {
@@ -111,6 +119,8 @@ impl Array {
             limits,
             clock: Rc::clone(&clock) as Rc<dyn Clock>,
             refusal_log_entries: 1024,
+            store: Rc::clone(&store) as Rc<dyn UnitStore>,
+            explicit_access,
             token_key: [7; 32],
         });
         for device in &volumes {
@@ -128,17 +138,17 @@ impl Array {
         let a = target.attach_nexus("iqn.a,i,0x1", "iqn.a", 1);
         let a2 = target.attach_nexus("iqn.a,i,0x2", "iqn.a", 2);
         let b = target.attach_nexus("iqn.b,i,0x1", "iqn.b", 1);
-        let array = Self { target, volumes, a, a2, b, clock };
+        let array = Self { target, volumes, a, a2, b, store, clock };
         for nexus in [a, a2, b] {
             array.settle(nexus);
         }
         array
     }
 
-    /// The same array with SET TARGET PORT GROUPS, which fails.
+    /// The same array with SET TARGET PORT GROUPS, and a store that fails.
     pub fn explicit() -> Self {
-        let array = Self::new();
-        array.target.set_port_group_store(Rc::new(port_groups::Refusing));
+        let array = Self::build(Profile::default(), Limits::default(), true);
+        array.store.error.set(Some(StoreError::Failed));
         array
     }
 

@@ -10,56 +10,28 @@ use scsi::AdditionalSense;
 use scsi::inquiry::THRESHOLD_EXPONENT;
 use scsi::mode::{ThresholdDescriptor, ThresholdKind};
 use std::cell::Cell;
-use std::rc::Rc;
-
-/// A soft threshold of a logical unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SoftThreshold {
-    /// The pool has no more than this left for the volume.
-    Available {
-        /// Bytes.
-        bytes: u64,
-    },
-    /// The volume takes at least this of the pool.
-    Used {
-        /// Bytes.
-        bytes: u64,
-    },
-}
-
-/// Knows the soft thresholds as they are set now.
-pub trait ThresholdSource {
-    /// Those that concern a volume: its own and the pool's.
-    fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold>;
-}
+use unit::SoftThreshold;
 
 impl<D: BlockDevice> ScsiTarget<D> {
-    /// Lets the mode page show the thresholds. Without it there are none.
-    pub fn set_threshold_source(&self, source: Rc<dyn ThresholdSource>) {
-        self.threshold_source.replace(Some(source));
-    }
-
     /// The descriptors of the logical block provisioning mode page.
     pub(crate) fn threshold_descriptors(&self, volume: VolumeId) -> Vec<ThresholdDescriptor> {
-        let source = self.threshold_source.borrow().clone();
-        let thresholds = source.map(|source| source.soft_thresholds(volume)).unwrap_or_default();
-        thresholds.into_iter().map(descriptor).collect()
+        self.store.soft_thresholds(volume).into_iter().map(descriptor).collect()
     }
 
     /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it hears so once (SBC-3 §4.7.3.8), with
     /// SITUA only one of them.
     pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
         let units: Vec<_> = self.units.borrow().values().cloned().collect();
-        for unit in units.iter().filter(|unit| volume.is_none_or(|volume| unit.volume == volume)) {
+        for unit in units.iter().filter(|unit| volume.is_none_or(|volume| unit.volume() == volume)) {
             let single = unit.single_initiator_threshold();
             let told = Cell::new(false);
             let sees = |nexus| {
                 self.nexuses
                     .borrow()
                     .get(nexus)
-                    .is_some_and(|nexus| nexus.find(|other| other.volume == unit.volume).is_some())
+                    .is_some_and(|nexus| nexus.find(|other| other.volume() == unit.volume()).is_some())
             };
-            self.raise_where(unit.volume, AdditionalSense::THIN_PROVISIONING_SOFT_THRESHOLD_REACHED, |nexus| {
+            self.raise_where(unit.volume(), AdditionalSense::THIN_PROVISIONING_SOFT_THRESHOLD_REACHED, |nexus| {
                 !single || (!told.get() && sees(nexus) && !told.replace(true))
             });
         }

@@ -6,21 +6,33 @@
 #![forbid(unsafe_code)]
 
 mod abort;
+mod access_state;
 mod extents;
 mod in_flight;
 mod offload;
 mod refusals;
+pub mod reservations;
+mod sanitize;
 mod statistics;
 mod store;
+mod thresholds;
 mod turn;
+mod unit;
 mod working_memory;
 
 pub use abort::AbortFlag;
+pub use access_state::{AccessState, AccessStateError, StateOrigin};
 pub use extents::{AccessClass, CONFLICTS, ExtentGuard, ExtentLocks, Lock};
 pub use in_flight::{Earlier, InFlight, InFlightGuard};
 pub use offload::{OffloadStatistics, OffloadWork, Primitive, VolumeOffload};
 pub use refusals::{LogEntry, Reason, ReasonCounts, RefusalLog};
-pub use statistics::{Io, IoLatency, IoStatistics, LatencyHistogram};
-pub use store::StoreError;
+pub use reservations::{
+    Access, PersistedRegistration, PersistedReservations, Registrant, ReservationType, Reservations,
+};
+pub use sanitize::{Begun, PersistedSanitize, Sanitize, SanitizeError, SanitizeMethod};
+pub use statistics::{CommandInFlight, Io, IoLatency, IoStatistics, LatencyHistogram, Statistics};
+pub use store::{StoreError, StoreFuture, UnitStore};
+pub use thresholds::SoftThreshold;
 pub use turn::{Turn, TurnGuard};
+pub use unit::Unit;
 pub use working_memory::{ClientId, Room, WorkingMemory};

@@ -1,4 +1,7 @@
-//! Counters and latencies of a volume's reads and writes.
+//! Counters and latencies of a volume's commands.
+
+use crate::offload::{OffloadStatistics, Primitive};
+use std::cell::{Cell, RefCell};
 
 /// Latencies in buckets that double: bucket `i` counts those below 2^i microseconds that no smaller bucket counts; the last counts
 /// everything longer too.
@@ -91,6 +94,91 @@ impl IoLatency {
             Io::Read => self.read.record(latency_ns),
             Io::Write => self.write.record(latency_ns),
         }
+    }
+}
+
+/// All counters of one volume.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    io: Cell<IoStatistics>,
+    latency: RefCell<IoLatency>,
+    /// Commands of any kind that are being executed.
+    in_flight: Cell<u64>,
+    offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
+}
+
+/// A command that is being executed, from [`Statistics::enter`] until it is dropped.
+#[derive(Debug)]
+pub struct CommandInFlight<'a>(&'a Cell<u64>);
+
+impl Drop for CommandInFlight<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl Statistics {
+    /// Reads and writes so far.
+    pub fn io(&self) -> IoStatistics {
+        self.io.get()
+    }
+
+    /// Latencies of reads and writes so far.
+    pub fn latency(&self) -> IoLatency {
+        self.latency.borrow().clone()
+    }
+
+    /// Counters of each offload primitive, in the order of [`Primitive::ALL`].
+    pub fn offload(&self) -> [OffloadStatistics; Primitive::COUNT] {
+        self.offload.borrow().clone()
+    }
+
+    /// Commands that are being executed.
+    pub fn commands_in_flight(&self) -> u64 {
+        self.in_flight.get()
+    }
+
+    /// Counts a command as being executed until the result is dropped.
+    pub fn enter(&self) -> CommandInFlight<'_> {
+        self.in_flight.set(self.in_flight.get() + 1);
+        CommandInFlight(&self.in_flight)
+    }
+
+    /// Counts a read of `bytes`.
+    pub fn count_read(&self, bytes: u64) {
+        self.count(|io| {
+            io.reads += 1;
+            io.read_bytes += bytes;
+        });
+    }
+
+    /// Counts a write of `bytes`.
+    pub fn count_write(&self, bytes: u64) {
+        self.count(|io| {
+            io.writes += 1;
+            io.written_bytes += bytes;
+        });
+    }
+
+    /// Counts a command that was refused because of a reservation.
+    pub fn count_conflict(&self) {
+        self.count(|io| io.reservation_conflicts += 1);
+    }
+
+    fn count(&self, change: impl FnOnce(&mut IoStatistics)) {
+        let mut io = self.io.get();
+        change(&mut io);
+        self.io.set(io);
+    }
+
+    /// Records the latency of a read or write.
+    pub fn record_latency(&self, io: Io, latency_ns: u64) {
+        self.latency.borrow_mut().record(io, latency_ns);
+    }
+
+    /// Changes the counters of a primitive.
+    pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {
+        change(primitive.of_mut(&mut self.offload.borrow_mut()));
     }
 }
 

@@ -80,14 +80,6 @@ impl Overwrite {
         let header = OverwriteHeader { flags, reserved: 0, pattern_length: U16::new(length) };
         [header.as_bytes(), &self.pattern].concat()
     }
-
-    /// `bytes` bytes as pass number `pass` (from 0) writes them, a multiple of `logical_block_bytes`.
-    pub fn content(&self, pass: u8, bytes: usize, logical_block_bytes: usize) -> Vec<u8> {
-        let inverted = self.invert && self.count.saturating_sub(1).saturating_sub(pass) % 2 == 1;
-        let mask = if inverted { 0xff } else { 0 };
-        let block: Vec<u8> = self.pattern.iter().cycle().take(logical_block_bytes).map(|byte| byte ^ mask).collect();
-        block.iter().copied().cycle().take(bytes).collect()
-    }
 }
 
 #[cfg(test)]
@@ -111,16 +103,5 @@ mod tests {
         ] {
             assert_eq!(Overwrite::parse(list, 512), Err(fault), "{list:02x?}");
         }
-    }
-
-    /// Each block begins with the first byte of the pattern, and whatever the number of passes, the last one is not inverted.
-    #[test]
-    fn the_last_pass_writes_the_pattern_as_it_is() {
-        let overwrite = |count, invert| Overwrite { count, invert, pattern: vec![1, 2, 3] };
-        assert_eq!(overwrite(1, false).content(0, 8, 4), [1, 2, 3, 1, 1, 2, 3, 1]);
-        assert_eq!(overwrite(2, true).content(0, 4, 4), [0xfe, 0xfd, 0xfc, 0xfe]);
-        assert_eq!(overwrite(2, true).content(1, 4, 4), [1, 2, 3, 1]);
-        assert_eq!(overwrite(3, true).content(0, 4, 4), [1, 2, 3, 1]);
-        assert_eq!(overwrite(2, false).content(0, 4, 4), [1, 2, 3, 1]);
     }
 }

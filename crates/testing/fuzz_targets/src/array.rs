@@ -4,15 +4,18 @@
 use crate::device::SparseDevice;
 use block::VolumeId;
 use scsi_target::{
-    Clock, Grant, Limits, LogicalUnitConfig, NexusId, PersistedReservations, Profile, ReservationStore, ScsiTarget,
-    TargetIdentity, TargetOptions, TargetPort, TargetPortGroup, TaskAborter,
+    Clock, Grant, Limits, LogicalUnitConfig, Profile, ScsiTarget, TargetIdentity, TargetOptions, TargetPort,
+    TargetPortGroup,
 };
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use unit::StoreError;
+use unit::{
+    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold, StoreError,
+    StoreFuture, UnitStore,
+};
 
 /// Blocks of every volume.
 pub(crate) const BLOCKS: u64 = 1 << 17;
@@ -36,26 +39,31 @@ impl Clock for Ticks {
     }
 }
 
-/// Keeps nothing; every third call fails.
+/// Keeps nothing; every third call fails. Nothing can be sanitized, access states do not change, and there are no commands to abort.
 #[derive(Default)]
 struct Store(Cell<u64>);
 
-impl ReservationStore for Store {
-    fn store(
-        &self,
-        _: VolumeId,
-        _: Option<PersistedReservations>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
+impl UnitStore for Store {
+    fn store_reservations(&self, _: VolumeId, _: Option<PersistedReservations>) -> StoreFuture<Result<(), StoreError>> {
         self.0.set(self.0.get() + 1);
         Box::pin(ready(if self.0.get().is_multiple_of(3) { Err(StoreError::NoRoom) } else { Ok(()) }))
     }
-}
 
-/// Nobody has tasks.
-struct NoTasks;
+    fn store_sanitize(&self, _: VolumeId, _: Option<PersistedSanitize>) -> StoreFuture<Result<(), StoreError>> {
+        Box::pin(ready(Err(StoreError::Failed)))
+    }
 
-impl TaskAborter for NoTasks {
-    fn abort(&self, _: VolumeId, _: Vec<NexusId>) -> Pin<Box<dyn Future<Output = ()>>> {
+    fn start_sanitize(&self, _: VolumeId) {}
+
+    fn set_access_states(&self, _: Vec<(u16, AccessState)>) -> StoreFuture<Result<(), AccessStateError>> {
+        Box::pin(ready(Err(AccessStateError::Failed)))
+    }
+
+    fn soft_thresholds(&self, _: VolumeId) -> Vec<SoftThreshold> {
+        Vec::new()
+    }
+
+    fn abort_commands(&self, _: VolumeId, _: Vec<Registrant>) -> StoreFuture<()> {
         Box::pin(ready(()))
     }
 }
@@ -83,10 +91,10 @@ impl Array {
             limits,
             clock: Rc::new(Ticks::default()),
             refusal_log_entries: 64,
+            store: Rc::new(Store::default()),
+            explicit_access: false,
             token_key: [7; 32],
         });
-        target.set_reservation_store(Rc::new(Store::default()));
-        target.set_task_aborter(Rc::new(NoTasks));
         for (device, id) in volumes.iter().zip(10u8..) {
             let mut naa = [0; 16];
             (naa[0], naa[15]) = (0x60, id);

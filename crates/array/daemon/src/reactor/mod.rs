@@ -15,7 +15,8 @@ use ::control::{Control, Portal};
 use ::iscsi::connection::{MissingTaskResponse, SessionIdentity};
 use anyhow::Context;
 use control::live::LiveArray;
-use control::{port_groups, reservations, sanitize, thresholds};
+use control::unit_store::ArrayStore;
+use control::{reservations, sanitize};
 use iscsi::isns;
 use iscsi::listener::{accept, listen};
 use iscsi::memory::Budget;
@@ -27,6 +28,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use store::Store;
 use tokio::sync::Notify;
+use unit::UnitStore;
 use uuid::Uuid;
 
 pub(crate) type ArrayPool = Pool<Store>;
@@ -125,8 +127,9 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let share = u32::from(configuration.array.background_share_percent);
     let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
 
+    let units = Rc::new(ArrayStore::default());
     let reactor = Rc::new(Reactor {
-        target: ScsiTarget::new(target_options(configuration.memory_bytes)?),
+        target: ScsiTarget::new(target_options(&configuration, units.clone())?),
         pool: pool.clone(),
         registry: Registry::default(),
         portals: portals.clone(),
@@ -145,13 +148,9 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     reactor.target.set_name(&target_name);
     live.load(&control.directory());
     let control = Rc::new(control);
+    units.connect(&reactor, &control);
     reservations::load(&reactor, &control).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
     sanitize::load(&reactor, &control).map_err(|e| ServeError::Failed(anyhow::Error::new(e)))?;
-    thresholds::load(&reactor, &control);
-
-    if configuration.explicit_asymmetric_access {
-        reactor.target.set_port_group_store(port_groups::Store::new(&control));
-    }
 
     let background = tokio::task::spawn_local({
         let control = control.clone();
@@ -202,14 +201,16 @@ async fn expire_tokens(reactor: &Reactor) {
 }
 
 /// Name, ports and their groups follow when `control` has told them.
-fn target_options(memory_bytes: u64) -> Result<TargetOptions, ServeError> {
+fn target_options(configuration: &ReactorConfiguration, store: Rc<dyn UnitStore>) -> Result<TargetOptions, ServeError> {
     let mut token_key = [0; 32];
     getrandom::fill(&mut token_key).context("no random numbers from the operating system")?;
     Ok(TargetOptions {
         identity: TargetIdentity { name: String::new(), groups: Vec::new(), ports: Vec::new() },
-        limits: Limits { working_bytes: memory_bytes / 16, ..Limits::default() },
+        limits: Limits { working_bytes: configuration.memory_bytes / 16, ..Limits::default() },
         clock: Rc::new(SystemClock(Instant::now())),
         refusal_log_entries: 1024,
+        store,
+        explicit_access: configuration.explicit_asymmetric_access,
         token_key,
     })
 }

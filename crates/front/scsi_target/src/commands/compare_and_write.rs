@@ -1,11 +1,12 @@
 //! COMPARE AND WRITE (89h), SBC-3 §5.2. VMware calls it Atomic Test and Set (ATS).
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
 use scsi::FieldPointer;
+use unit::Access;
 use unit::AccessClass;
 use unit::{OffloadWork, Primitive};
 

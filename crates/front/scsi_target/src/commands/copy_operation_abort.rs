@@ -1,12 +1,13 @@
 //! COPY OPERATION ABORT (83h/1Ch), SPC-4 §6.3.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "COPY OPERATION ABORT",

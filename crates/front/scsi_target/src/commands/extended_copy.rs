@@ -11,7 +11,7 @@ pub(crate) use self::parameter_list::ParameterList;
 use self::parameter_list::{Endpoint, HEADER_BYTES, HEADER_BYTES_LID4};
 use self::segments::{CopySegment, Segment};
 use crate::background::Work;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
@@ -24,6 +24,7 @@ use scsi::opcode::service_action;
 use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, TransferCountUnits};
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey};
 use std::rc::Rc;
+use unit::Access;
 use unit::{AccessClass, ExtentGuard};
 use unit::{OffloadWork, Primitive, Reason};
 
@@ -50,7 +51,7 @@ pub(super) const LID4: Command = Command {
 /// What is to be copied.
 pub(crate) struct Request<D> {
     list: ParameterList,
-    /// What the CSCD descriptors named when the copy began, each with its renewals.
+    /// What the CSCD descriptors named when the copy began, each with its content_generation.
     units: Vec<Option<(Rc<LogicalUnit<D>>, u64)>>,
 }
 
@@ -58,7 +59,7 @@ impl<D: BlockDevice> Request<D> {
     fn new(call: &Invocation<'_, D>, list: ParameterList) -> Self {
         let find = |Endpoint { code_set, kind, .. }: &Endpoint, designator: &[u8]| {
             let path = call.nexus.find(|unit| unit.has_designator(*code_set, *kind, designator))?;
-            Some((Rc::clone(&path.unit), path.unit.renewals.get()))
+            Some((Rc::clone(&path.unit), path.unit.content_generation()))
         };
         let units = list.endpoints.iter().map(|endpoint| find(endpoint, endpoint.designator())).collect();
         Self { list, units }
@@ -72,7 +73,7 @@ impl<D: BlockDevice> Request<D> {
 /// The copy source or destination of a segment.
 struct End<'a, D> {
     unit: &'a LogicalUnit<D>,
-    renewals: u64,
+    content_generation: u64,
     index: u16,
     /// Where the index stands in the segment.
     at: FieldPointer,
@@ -85,8 +86,8 @@ impl<D: BlockDevice> End<'_, D> {
     }
 
     /// Its content is not another one since the copy began.
-    fn check_renewals(&self) -> Result<(), Fault> {
-        self.unit.check_renewals(self.renewals)
+    fn check_content(&self) -> Result<(), Fault> {
+        self.unit.check_content(self.content_generation)
     }
 }
 
@@ -210,7 +211,7 @@ async fn copy_segment<D: BlockDevice>(
         destination.check_access(call.nexus, Access::Write).map_err(at_destination)?;
         destination.check_writable().map_err(at_destination)?;
         destination.checked_range(segment.destination_lba, segment.block_count).map_err(at_destination)?;
-        source_end.check_renewals().and_then(|()| destination_end.check_renewals())?;
+        source_end.check_content().and_then(|()| destination_end.check_content())?;
         Ok(extent)
     };
 
@@ -248,7 +249,7 @@ async fn copy_segment<D: BlockDevice>(
         running.hold(&held);
     }
     let bytes = segment.block_count * BLOCK;
-    work.volume = Some(destination.volume);
+    work.volume = Some(destination.volume());
     work.bytes += bytes;
     work.host_bytes_avoided += 2 * bytes;
     work.cloned_bytes += cloned_bytes;
@@ -267,12 +268,12 @@ async fn lock_both<'a, D: BlockDevice>(
 ) -> [Option<ExtentGuard<'a>>; 2] {
     let (reading, writing) =
         if at_once { (AccessClass::Read, AccessClass::Write) } else { (AccessClass::Scan, AccessClass::Update) };
-    if source.volume == destination.volume {
+    if source.volume() == destination.volume() {
         return [Some(source.extents.lock(writing, &[from, to]).await), None];
     }
     let read = || source.extents.lock(reading, std::slice::from_ref(&from));
     let write = || destination.extents.lock(writing, std::slice::from_ref(&to));
-    if source.volume < destination.volume {
+    if source.volume() < destination.volume() {
         let first = read().await;
         [Some(first), Some(write().await)]
     } else {
@@ -314,13 +315,13 @@ fn resolve<'a, D: BlockDevice>(
 ) -> Result<End<'a, D>, CopyCause> {
     let at = FieldPointer::segment(at);
     if index == CSCD_RECEIVING_LOGICAL_UNIT {
-        return Ok(End { unit: call.unit, renewals: call.renewals, index, at });
+        return Ok(End { unit: call.unit, content_generation: call.content_generation, index, at });
     }
     let endpoint = request.list.endpoints.get(usize::from(index)).ok_or(CopyCause::NoSuchCscd { index, at })?;
     let found = request.units.get(usize::from(index)).and_then(Option::as_ref);
-    let (unit, renewals) = found.ok_or(CopyCause::NotVisible { index, at })?;
+    let (unit, content_generation) = found.ok_or(CopyCause::NotVisible { index, at })?;
     if !endpoint.is_block_device {
         return Err(CopyCause::WrongDeviceType { index });
     }
-    Ok(End { unit, renewals: *renewals, index, at })
+    Ok(End { unit, content_generation: *content_generation, index, at })
 }

@@ -1,12 +1,13 @@
 //! GET LBA STATUS (9Eh/12h), SBC-3 §5.4.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, Lba};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::provisioning::{DEALLOCATED, LbaStatusDescriptor, MAPPED, lba_status_data};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "GET LBA STATUS",

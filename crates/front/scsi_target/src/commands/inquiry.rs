@@ -2,7 +2,7 @@
 
 mod vpd;
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::logical_unit::{PRODUCT, VENDOR};
 use crate::sense::Fault;
@@ -10,6 +10,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::inquiry::{NO_LOGICAL_UNIT, StandardInquiry, ascii_field};
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U16;
 

@@ -1,6 +1,6 @@
 //! LOG SENSE (4Dh), SPC-4 §6.8: what the pool has and the volume takes of it.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -8,6 +8,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::inquiry::THRESHOLD_EXPONENT;
 use scsi::log::{self, ResourceCount, Scope};
+use unit::Access;
 use zerocopy::IntoBytes;
 
 // Byte 1: PPC and SP are not looked at, because no parameter is kept: a CDB that sets one is refused. PAGE CONTROL may say anything: there are

@@ -2,13 +2,14 @@
 //! whose thresholds are the administrator's. WCE of the caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
 
 use super::mode_sense;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
 use scsi::{AdditionalSense, Cdb, FieldPointer};
+use unit::Access;
 use zerocopy::FromBytes;
 
 pub(super) const MODE_SELECT_6: Command = Command {

@@ -1,12 +1,13 @@
 //! MODE SENSE (1Ah, 5Ah), SPC-4 §6.13 and §6.14.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
+use unit::Access;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U32;
 

@@ -1,6 +1,6 @@
 //! ORWRITE (8Bh), SBC-3 §5.7.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
@@ -8,6 +8,7 @@ use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::FieldPointer;
+use unit::Access;
 use unit::AccessClass;
 
 pub(super) const COMMAND: Command = Command {
@@ -44,7 +45,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         combine(call, Extent::new(extent.lba.0 + step * STEP_BLOCKS, count), given, durability).await?;
     }
     let stored_bytes = data.len() as u64;
-    call.unit.count_write(stored_bytes);
+    call.unit.statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }
 

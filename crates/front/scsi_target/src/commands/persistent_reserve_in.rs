@@ -1,10 +1,12 @@
 //! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: who is registered, what is reserved, what is possible.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
+use crate::persistent_reservations::port_of;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};
+use unit::Access;
 
 pub(super) const READ_KEYS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ KEYS",
@@ -13,7 +15,7 @@ pub(super) const READ_KEYS: Command = Command {
     service_action: Some(service_action::READ_KEYS),
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
-    access: Access::PersistentReserve,
+    access: Access::Reservation,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,
@@ -45,33 +47,33 @@ pub(super) const REPORT_CAPABILITIES: Command = Command {
 
 /// READ KEYS: the key of each registration.
 pub(super) fn keys<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.persistent.state();
+    let state = call.unit.reservations.state();
     let keys: Vec<u8> = state.keys.values().flat_map(|key| key.to_be_bytes()).collect();
     reply(call, state.generation, &keys)
 }
 
 /// READ RESERVATION: one descriptor, or none.
 pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.persistent.state();
+    let state = call.unit.reservations.state();
     let descriptor = state.reservation.as_ref().map(|reservation| {
         let holder = Some(&reservation.holder).filter(|_| !reservation.kind.is_all_registrants());
         let key = holder.and_then(|holder| state.key(holder)).unwrap_or(0);
-        persistent_reservation::reservation_descriptor(key, reservation.kind)
+        persistent_reservation::reservation_descriptor(key, reservation.kind.number())
     });
     reply(call, state.generation, &descriptor.unwrap_or_default())
 }
 
 /// READ FULL STATUS: a descriptor for each registration.
 pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.persistent.state();
+    let state = call.unit.reservations.state();
     let descriptors: Vec<u8> = state
         .keys
         .iter()
-        .flat_map(|(nexus, key)| {
-            let kind = state.reservation.as_ref().map(|reservation| reservation.kind);
-            let id = TransportId::Port(nexus.initiator_port.clone()).encode();
-            let holds = kind.filter(|_| state.holds(nexus));
-            persistent_reservation::full_status_descriptor(*key, holds, nexus.relative_target_port, &id)
+        .flat_map(|(registrant, key)| {
+            let kind = state.reservation.as_ref().map(|reservation| reservation.kind.number());
+            let id = port_of(registrant).map(|port| TransportId::Port(port).encode()).unwrap_or_default();
+            let holds = kind.filter(|_| state.holds(registrant));
+            persistent_reservation::full_status_descriptor(*key, holds, registrant.target_port, &id)
         })
         .collect();
     reply(call, state.generation, &descriptors)
@@ -79,8 +81,8 @@ pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Reply {
 
 /// REPORT CAPABILITIES.
 pub(super) fn capabilities<D>(call: &Invocation<'_, D>) -> Reply {
-    let active = call.unit.persistent.state().persists;
-    let data = persistent_reservation::capabilities(call.target.can_persist_reservations(), active);
+    let active = call.unit.reservations.state().persists;
+    let data = persistent_reservation::capabilities(true, active);
     Reply::parameter_data(data, call.cdb.be16::<7>())
 }
 

@@ -8,20 +8,20 @@ pub(super) mod register_and_move;
 pub(super) mod release;
 pub(super) mod reserve;
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
-use crate::persistent_reservations::{NexusName, StoreFuture, Surroundings, Transition};
+use crate::persistent_reservations;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
-use scsi::persistent_reservation::{
-    Basic, RegisterAndMove, ReservationType, SCOPE_LOGICAL_UNIT, TransportId, TransportIdsError,
-};
+use scsi::persistent_reservation::{Basic, RegisterAndMove, SCOPE_LOGICAL_UNIT, TransportId, TransportIdsError};
 use scsi::{Cdb, FieldPointer};
 use std::future::poll_fn;
 use std::task::Poll;
-use unit::StoreError;
+use unit::Access;
+use unit::reservations::{Refused, Transition};
+use unit::{Registrant, ReservationType};
 
 /// What the rows have in common. SCOPE and TYPE are taken in every one: where they mean nothing they are ignored.
 const BASIS: Command = Command {
@@ -31,7 +31,7 @@ const BASIS: Command = Command {
     service_action: None,
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
     data: DataDirection::Out,
-    access: Access::PersistentReserve,
+    access: Access::Reservation,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     offload: None,
@@ -74,34 +74,33 @@ pub(super) fn parameter_list_length(cdb: &Cdb) -> u64 {
 /// and nothing that the reservation forbids can take effect any more.
 ///
 /// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE; TransportIDs that do not fill their length.
-/// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, APTPL that nobody can keep, a TransportID that is none.
+/// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, a TransportID that is none.
 /// * `ReservationsNotStored`: the change could not be made durable; nothing has changed.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = parameter_list_length(&call.cdb);
     let list = read(call, length)?;
-    let actor = call.nexus.name.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
+    let actor = call.nexus.registrant.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
     let preempted = {
-        let _turn = call.unit.persistent.turn().await;
+        let _turn = call.unit.reservations.turn().await;
         // While this waited, a RESERVE (6) may have been done.
-        call.unit.check_access(call.nexus, Access::PersistentReserve)?;
-        let mut change = Transition::new(&call.unit.persistent.state(), actor);
-        let surroundings = call.target.surroundings();
-        let applied = apply(call, &mut change, &list, &surroundings);
+        call.unit.check_access(call.nexus, Access::Reservation)?;
+        let mut change = Transition::new(&call.unit.reservations.state(), actor, call.target.limits.registrations);
+        let applied = apply(call, &mut change, &list);
         if matches!(applied, Err(Fault::ReservationConflict)) {
-            call.unit.count(|io| io.reservation_conflicts += 1);
+            call.unit.statistics.count_conflict();
         }
         applied?;
-        store(call, &change).await?;
-        let Transition { state, attentions, preempted, .. } = change;
-        call.unit.persistent.set_state(state);
-        for (nexus, attention) in attentions {
-            call.target.raise_at(call.volume(), attention, &nexus);
+        let (state, notices, preempted) = change.into_parts();
+        let committed = call.unit.reservations.commit(call.volume(), &*call.target.store, state).await;
+        committed.map_err(Fault::ReservationsNotStored)?;
+        for (registrant, notice) in notices {
+            call.target.raise_at(call.volume(), persistent_reservations::attention(notice), &registrant);
         }
         preempted
     };
     if call.cdb.service_action() == service_action::PREEMPT_AND_ABORT {
         call.leave_task_set();
-        abort(call, &preempted).await;
+        abort(call, preempted).await;
     }
     // What was admitted before the change, and may not be any more, is done before the answer.
     call.unit.writes.drained().await;
@@ -118,8 +117,6 @@ fn read<D>(call: &Invocation<'_, D>, length: u64) -> Result<ParameterList, Fault
     let bytes = call.parameter_list(length)?;
     if moves {
         let list = RegisterAndMove::parse(&bytes).ok_or_else(|| wrong_length(RegisterAndMove::BYTES))?;
-        let aptpl = FieldPointer::parameter_list_bit(RegisterAndMove::FLAGS_AT, 0);
-        check_persistence(call, list.persist_through_power_loss, aptpl)?;
         return Ok(ParameterList::Move(Box::new(list)));
     }
     let basic = Basic::parse(&bytes).ok_or_else(|| wrong_length(Basic::BYTES))?;
@@ -136,28 +133,14 @@ fn read<D>(call: &Invocation<'_, D>, length: u64) -> Result<ParameterList, Fault
     } else if bytes.len() != Basic::BYTES {
         return Err(wrong_length(Basic::BYTES));
     }
-    if call.command.operation == Operation::PersistentReserveOutRegister {
-        let aptpl = FieldPointer::parameter_list_bit(Basic::FLAGS_AT, Basic::APTPL_BIT);
-        check_persistence(call, basic.persist_through_power_loss, aptpl)?;
-    }
     Ok(ParameterList::Basic(basic, transport_ids))
 }
 
-/// APTPL needs somebody who keeps it.
-fn check_persistence<D>(call: &Invocation<'_, D>, wanted: bool, at: FieldPointer) -> Result<(), Fault> {
-    let refused = wanted && !call.target.can_persist_reservations();
-    if refused { Err(Fault::InvalidFieldInParameterList(at)) } else { Ok(()) }
-}
-
-fn apply<D>(
-    call: &Invocation<'_, D>,
-    change: &mut Transition<'_>,
-    list: &ParameterList,
-    surroundings: &Surroundings,
-) -> Result<(), Fault> {
+fn apply<D>(call: &Invocation<'_, D>, change: &mut Transition<'_>, list: &ParameterList) -> Result<(), Fault> {
     let asked = ScopeAndType::of(&call.cdb);
+    let ports = call.target.reservation_ports();
     match list {
-        ParameterList::Move(list) => register_and_move::apply(change, list, surroundings),
+        ParameterList::Move(list) => register_and_move::apply(change, list, &ports),
         ParameterList::Basic(basic, transport_ids) => match call.command.operation {
             Operation::PersistentReserveOutReserve => reserve::apply(change, basic, asked),
             Operation::PersistentReserveOutRelease => release::apply(change, basic, asked),
@@ -165,32 +148,31 @@ fn apply<D>(
             Operation::PersistentReserveOutPreempt => preempt::apply(change, basic, asked),
             _ => {
                 let ignore = call.cdb.service_action() == service_action::REGISTER_AND_IGNORE_EXISTING_KEY;
-                register::apply(change, basic, transport_ids, ignore, surroundings)
+                register::apply(change, basic, transport_ids, ignore, &ports)
             }
         },
     }
 }
 
-/// Makes the change durable, when it changes what has to be.
-async fn store<D>(call: &Invocation<'_, D>, change: &Transition<'_>) -> Result<(), Fault> {
-    let kept = call.unit.persistent.state().to_persist();
-    let to_keep = change.state.to_persist();
-    if kept == to_keep {
-        return Ok(());
+/// The fault of a refused action. `NoKey` and `WrongType` mean another field in each service action, which names it itself.
+fn fault(refused: Refused) -> Fault {
+    match refused {
+        Refused::Conflict => Fault::ReservationConflict,
+        Refused::NoRoom => Fault::InsufficientRegistrationResources,
+        Refused::NoKey => {
+            Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(Basic::SERVICE_ACTION_KEY_AT))
+        }
+        Refused::WrongType => Fault::InvalidRelease,
     }
-    let stored: StoreFuture = match call.target.reservation_store() {
-        Some(store) => store.store(call.volume(), to_keep),
-        None => Box::pin(async { Err(StoreError::Failed) }),
-    };
-    stored.await.map_err(Fault::ReservationsNotStored)
 }
 
-/// Ends the tasks of the preempted nexuses. The wait ends early when this command is aborted itself: its effect is complete, and two
+/// Ends the tasks of the preempted registrants. The wait ends early when this command is aborted itself: its effect is complete, and two
 /// nexuses that preempt each other must not wait for each other.
-async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: &[NexusName]) {
-    let nexuses = call.target.attached(preempted);
-    let Some(aborter) = call.target.task_aborter().filter(|_| !nexuses.is_empty()) else { return };
-    let mut aborted = aborter.abort(call.volume(), nexuses);
+async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: Vec<Registrant>) {
+    if preempted.is_empty() {
+        return;
+    }
+    let mut aborted = call.target.store.abort_commands(call.volume(), preempted);
     poll_fn(|context| {
         if call.request.abort.is_set_or_wakes(context.waker()) {
             return Poll::Ready(());

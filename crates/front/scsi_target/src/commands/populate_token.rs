@@ -2,7 +2,7 @@
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{Invocation, Reply};
 use crate::limits::Limits;
@@ -15,6 +15,7 @@ use scsi::opcode::service_action;
 use scsi::rod_token::{IMMED, PopulateTokenHeader, RTV, RodType};
 use scsi::third_party_copy::TransferCountUnits;
 use std::sync::Arc;
+use unit::Access;
 use unit::AccessClass;
 use unit::{OffloadWork, Primitive};
 use zerocopy::FromBytes;
@@ -112,7 +113,7 @@ pub(crate) async fn populate<D: BlockDevice>(
     let segments = request.ranges.len();
     let new = NewToken {
         initiator: Arc::clone(&call.nexus.initiator),
-        source: call.unit.volume,
+        source: call.unit.volume(),
         naa: call.unit.naa,
         ranges: request.ranges,
         device,

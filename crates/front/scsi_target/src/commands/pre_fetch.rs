@@ -1,10 +1,11 @@
 //! PRE-FETCH (34h, 90h), SBC-3 §5.8 and §5.9.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const PRE_FETCH_10: Command = Command {
     name: "PRE-FETCH (10)",

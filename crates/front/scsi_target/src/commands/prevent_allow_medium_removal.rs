@@ -1,11 +1,12 @@
 //! PREVENT ALLOW MEDIUM REMOVAL (1Eh), SBC-3 §5.7.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "PREVENT ALLOW MEDIUM REMOVAL",

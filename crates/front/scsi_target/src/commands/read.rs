@@ -1,11 +1,12 @@
 //! READ (08h, 28h, A8h, 88h), SBC-3 §5.10 to §5.13.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
+use unit::Access;
 use unit::AccessClass;
 
 const READ: Command = Command {
@@ -54,9 +55,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         device.flush().await?;
     }
     let data = device.read(wanted).await?;
-    call.unit.count(|io| {
-        io.reads += 1;
-        io.read_bytes += data.len() as u64;
-    });
+    call.unit.statistics.count_read(data.len() as u64);
     Ok(Reply::blocks(data, extent.count * BLOCK))
 }

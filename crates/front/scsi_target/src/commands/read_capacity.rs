@@ -1,12 +1,13 @@
 //! READ CAPACITY (25h, 9Eh/10h), SBC-3 §5.15 and §5.16.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::capacity::{LBPME, LBPRZ, ReadCapacity10, ReadCapacity16};
 use scsi::opcode::service_action;
+use unit::Access;
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromZeros, IntoBytes};
 

@@ -1,11 +1,12 @@
 //! READ DEFECT DATA (37h, B7h), SBC-3 §5.17 and §5.18. A volume has no defects of a medium: the lists are empty in every format.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{FieldPointer, defect};
+use unit::Access;
 
 pub(super) const READ_DEFECT_DATA_10: Command = Command {
     name: "READ DEFECT DATA (10)",

@@ -2,7 +2,7 @@
 //! to §6.22; SPC-3 called them RECEIVE COPY RESULTS. Status and data come in two forms, for list identifiers of one byte (LID1) and of
 //! four (LID4).
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::CopyRecord;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
@@ -12,6 +12,7 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::third_party_copy;
 use std::rc::Rc;
+use unit::Access;
 
 pub(super) const STATUS_LID1: Command = Command {
     name: "RECEIVE COPY STATUS (LID1)",

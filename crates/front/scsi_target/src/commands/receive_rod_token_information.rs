@@ -1,7 +1,7 @@
 //! RECEIVE ROD TOKEN INFORMATION (84h/07h) and REPORT ALL ROD TOKENS (84h/08h), SPC-4 §6.24 and §6.25.
 
 use super::receive_copy_results::STATUS_LID4;
-use crate::command::{Access, Command, Operation};
+use crate::command::{Command, Operation};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -9,6 +9,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "RECEIVE ROD TOKEN INFORMATION",

@@ -1,10 +1,11 @@
 //! RELEASE (17h), SPC-2 §7.16: six-byte form, whole logical unit.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "RELEASE (6)",
@@ -22,8 +23,8 @@ pub(super) const COMMAND: Command = Command {
 /// Gives the reservation back. From a nexus that does not hold it this is a success without effect, except where there are
 /// registrations: see [`is_covered`].
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    if !is_covered(call)? && call.unit.reservation() == Some(call.nexus.id) {
-        call.unit.set_reservation(None);
+    if !is_covered(call)? && call.unit.reserved_by() == Some(call.nexus.id) {
+        call.unit.set_reserved_by(None);
     }
     Ok(Reply::good())
 }
@@ -32,10 +33,10 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 /// the nexus holds the persistent reservation, or is registered and that is of a registrants only or all registrants type. False when
 /// nobody is registered. Otherwise they conflict, as SPC-2 §5.5.1 says.
 pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<bool, Fault> {
-    if call.unit.persistent.state().keys.is_empty() {
+    if call.unit.reservations.state().keys.is_empty() {
         return Ok(false);
     }
-    match call.unit.persistent.role(call.nexus.name.as_ref()) {
+    match call.unit.reservations.role(call.nexus.registrant.as_ref()) {
         Some((kind, role)) if Access::Control.permits(kind, role) => Ok(true),
         _ => Err(call.unit.conflict()),
     }

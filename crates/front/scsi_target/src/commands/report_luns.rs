@@ -1,11 +1,12 @@
 //! REPORT LUNS (A0h), SPC-4 §6.33.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::Reply;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FieldPointer};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT LUNS",

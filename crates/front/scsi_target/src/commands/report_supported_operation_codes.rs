@@ -1,7 +1,7 @@
 //! REPORT SUPPORTED OPERATION CODES (A3h/0Ch), SPC-4 §6.35: the command table, as the initiator sees it.
 
 use super::COMMANDS;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -9,6 +9,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::report::{self, Support};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED OPERATION CODES",

@@ -1,12 +1,13 @@
 //! REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (A3h/0Dh), SPC-4 §6.36.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::report;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS",

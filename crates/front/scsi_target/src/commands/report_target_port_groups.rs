@@ -1,13 +1,15 @@
 //! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. All paths lead to the same thread; which of them hosts are to use, the
 //! administrator says.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
+use crate::port_groups::PortGroup;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT TARGET PORT GROUPS",
@@ -34,6 +36,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 7))),
     };
     let extended = extended.then_some(IMPLICIT_TRANSITION_SECONDS);
-    let data = scsi::target_port_groups::report(&call.target.port_groups(), extended);
+    let groups: Vec<_> = call.target.port_groups().iter().map(PortGroup::reported).collect();
+    let data = scsi::target_port_groups::report(&groups, extended);
     Ok(Reply::parameter_data(data, call.cdb.be32::<6>()))
 }

@@ -1,11 +1,12 @@
 //! REQUEST SENSE (03h), SPC-4 §6.39. Sense data goes out with the status that it belongs to, so little is left to ask for.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::{self, Fault};
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FixedSense, SenseKey};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "REQUEST SENSE",

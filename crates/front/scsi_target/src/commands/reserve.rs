@@ -1,12 +1,13 @@
 //! RESERVE (16h), SPC-2 §7.21: six-byte form, whole logical unit, no third party. VMFS uses it while it formats, even with ATS.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::NexusId;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
@@ -29,13 +30,13 @@ pub(super) const COMMAND: Command = Command {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let mut taken = {
         // A PERSISTENT RESERVE OUT that has begun is done first: the two kinds of reservation exclude each other.
-        let _turn = call.unit.persistent.turn().await;
+        let _turn = call.unit.reservations.turn().await;
         call.unit.check_access(call.nexus, call.command.access)?;
         if super::release::is_covered(call)? {
             return Ok(Reply::good());
         }
-        let held = call.unit.reservation();
-        call.unit.set_reservation(Some(call.nexus.id));
+        let held = call.unit.reserved_by();
+        call.unit.set_reserved_by(Some(call.nexus.id));
         Taken { unit: call.unit, nexus: call.nexus.id, give_back: held.is_none() }
     };
     call.unit.writes.drained().await;
@@ -54,8 +55,8 @@ struct Taken<'a, D: BlockDevice> {
 
 impl<D: BlockDevice> Drop for Taken<'_, D> {
     fn drop(&mut self) {
-        if self.give_back && self.unit.reservation() == Some(self.nexus) {
-            self.unit.set_reservation(None);
+        if self.give_back && self.unit.reserved_by() == Some(self.nexus) {
+            self.unit.set_reserved_by(None);
         }
     }
 }

@@ -1,15 +1,16 @@
 //! SANITIZE (48h), SBC-4 §5.30: begins a sanitize operation, or ends what one that failed has left behind. What the operation does is
-//! `crate::sanitize`'s. CRYPTOGRAPHIC ERASE is not listed: content is not encrypted, so there is no key that could be forgotten.
+//! `unit::Sanitize`'s. CRYPTOGRAPHIC ERASE is not listed: content is not encrypted, so there is no key that could be forgotten.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
-use crate::sanitize::{PersistedSanitize, SanitizeMethod};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::sanitize::{AUSE, IMMED, Overwrite, OverwriteFault};
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
+use unit::{PersistedSanitize, SanitizeMethod};
 
 // ZNR is not looked at: there are no zones.
 pub(super) const BLOCK_ERASE: Command = Command {
@@ -58,7 +59,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let unrestricted_exit = call.cdb.bit::<1>(AUSE);
     let method = match call.cdb.service_action() {
         service_action::EXIT_FAILURE_MODE => {
-            call.target.exit_sanitize_failure(call.unit).await?;
+            call.unit.exit_sanitize_failure(&*call.target.store).await?;
             return Ok(Reply::good());
         }
         service_action::OVERWRITE => {

@@ -1,11 +1,12 @@
 //! SEND DIAGNOSTIC (1Dh), SPC-4 §6.44: the default self-test. There are no diagnostic pages, and no self-tests in the background whose results a log page would
 //! keep.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "SEND DIAGNOSTIC",

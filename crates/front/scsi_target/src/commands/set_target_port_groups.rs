@@ -1,14 +1,15 @@
 //! SET TARGET PORT GROUPS (A4h/0Ah), SPC-4 §6.45: an initiator chooses which paths are active. It exists only where the administrator
 //! allows explicit asymmetric access (INQUIRY says so in TPGS).
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
-use crate::port_groups::ExplicitChange;
+use crate::port_groups::{ExplicitChange, settable};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::target_port_groups::{SetListError, parse_set};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "SET TARGET PORT GROUPS",
@@ -51,7 +52,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         SetListError::Length => Fault::ParameterListLength { given_bytes: length, needed_bytes: length + 4 },
         SetListError::State(at) => Fault::InvalidFieldInParameterList(at),
     })?;
-    let store = call.target.port_group_store().ok_or(Fault::InvalidOperationCode)?;
     let _turn = call.target.port_group_turn.take().await;
     let groups = call.target.port_groups();
     let mut states = Vec::with_capacity(wanted.len());
@@ -60,13 +60,13 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
             return Err(Fault::InvalidFieldInParameterList(at));
         }
         states.retain(|(earlier, _)| *earlier != group);
-        states.push((group, state));
+        states.push((group, settable(state).ok_or(Fault::InvalidFieldInParameterList(at))?));
     }
     states.retain(|(group, state)| groups.iter().any(|known| known.identifier == *group && known.state != *state));
     if !states.is_empty() {
         call.target.explicit_change.replace(Some(ExplicitChange { nexus: call.nexus.id, states: states.clone() }));
         let _until_done = UnderWay(&call.target.explicit_change);
-        store.set_states(states).await.map_err(Fault::SetTargetPortGroupsFailed)?;
+        call.target.store.set_access_states(states).await.map_err(Fault::SetTargetPortGroupsFailed)?;
     }
     Ok(Reply::took(length))
 }

@@ -1,11 +1,12 @@
 //! START STOP UNIT (1Bh), SBC-3 §5.25.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, FieldPointer};
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "START STOP UNIT",

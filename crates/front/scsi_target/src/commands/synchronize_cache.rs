@@ -1,10 +1,11 @@
 //! SYNCHRONIZE CACHE (35h, 91h), SBC-3 §5.26 and §5.27.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     name: "SYNCHRONIZE CACHE (10)",

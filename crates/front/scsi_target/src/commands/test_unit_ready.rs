@@ -1,10 +1,11 @@
 //! TEST UNIT READY (00h), SPC-4 §6.47.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
+use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "TEST UNIT READY",

@@ -1,6 +1,6 @@
 //! UNMAP (42h), SBC-3 §5.28.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::MAPPING_UNIT_BLOCKS;
 use crate::sense::Fault;
@@ -8,6 +8,7 @@ use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::provisioning::{UnmapBlockDescriptor, UnmapParameterListHeader};
+use unit::Access;
 use unit::AccessClass;
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;

@@ -1,6 +1,6 @@
 //! VERIFY (2Fh, AFh, 8Fh), SBC-3 §5.29 and §5.30.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
@@ -8,6 +8,7 @@ use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
 use unit::AccessClass;
 
 pub(super) const VERIFY_10: Command = Command {

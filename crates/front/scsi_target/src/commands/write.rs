@@ -1,11 +1,12 @@
 //! WRITE (0Ah, 2Ah, AAh, 8Ah), SBC-3 §5.31 to §5.34.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
+use unit::Access;
 use unit::AccessClass;
 
 const WRITE: Command = Command {
@@ -55,6 +56,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let stored_bytes = data.len() as u64;
     let _blocks = call.unit.extents.lock(AccessClass::Write, &[stored]).await;
     call.unit.device().write(stored, data, durability).await?;
-    call.unit.count_write(stored_bytes);
+    call.unit.statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -1,12 +1,13 @@
 //! WRITE AND VERIFY (2Eh, AEh, 8Eh), SBC-3 §5.35 to §5.37.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
+use unit::Access;
 use unit::AccessClass;
 
 pub(super) const WRITE_AND_VERIFY_10: Command = Command {
@@ -58,6 +59,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
         done += count;
     }
-    call.unit.count_write(stored_bytes);
+    call.unit.statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -1,11 +1,12 @@
 //! WRITE ATOMIC (9Ch), SBC-4 §5.48: all of the data or nothing, whatever crashes. Every WRITE is so here; this command promises it.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
 use unit::AccessClass;
 
 // ATOMIC BOUNDARY (bytes 10 and 11) is not looked at, because MAXIMUM ATOMIC BOUNDARY SIZE is 0: a CDB that gives one is refused.
@@ -44,6 +45,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let durability = call.durability();
     let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
     call.unit.device().write(extent, data, durability).await?;
-    call.unit.count_write(needed_bytes);
+    call.unit.statistics.count_write(needed_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -1,6 +1,6 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::sense::Fault;
@@ -8,6 +8,7 @@ use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
+use unit::Access;
 use unit::AccessClass;
 use unit::{OffloadWork, Primitive};
 

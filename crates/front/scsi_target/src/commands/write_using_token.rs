@@ -2,7 +2,7 @@
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
-use crate::command::{Access, Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
@@ -14,6 +14,7 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
 use scsi::third_party_copy::TransferCountUnits;
+use unit::Access;
 use unit::AccessClass;
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
@@ -118,7 +119,7 @@ fn find<D: BlockDevice>(call: &Invocation<'_, D>, header: &WriteUsingTokenHeader
 
 /// Who may not read the source any more may not have its data either.
 fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> Result<(), TokenFault> {
-    let source = call.nexus.find(|unit| unit.volume == token.source);
+    let source = call.nexus.find(|unit| unit.volume() == token.source);
     source.map(drop).ok_or(TokenFault::Revoked)
 }
 

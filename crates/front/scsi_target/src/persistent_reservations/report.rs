@@ -1,9 +1,8 @@
 //! Registrations and reservations of a logical unit, for people.
 
-use super::NexusName;
 use crate::target::ScsiTarget;
 use block::{BlockDevice, VolumeId};
-use scsi::persistent_reservation::ReservationType;
+use unit::{Registrant, ReservationType};
 
 /// Who is registered with a logical unit, and who has reserved it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,17 +41,17 @@ impl<D: BlockDevice> ScsiTarget<D> {
     #[must_use]
     pub fn reservation_report(&self, volume: VolumeId) -> Option<ReservationReport> {
         let unit = self.unit(volume)?;
-        let state = unit.persistent.state();
-        let registration = |nexus: &NexusName, key, holder| RegistrationInfo {
-            initiator: nexus.initiator_port.name().to_owned(),
-            isid: nexus.initiator_port.isid(),
-            relative_target_port: nexus.relative_target_port,
+        let state = unit.reservations.state();
+        let registration = |registrant: &Registrant, key, holder| RegistrationInfo {
+            initiator: registrant.name.clone(),
+            isid: u64::try_from(registrant.instance).unwrap_or_default(),
+            relative_target_port: registrant.target_port,
             key,
             holder,
         };
         let registrations = state.keys.iter().map(|(nexus, key)| registration(nexus, *key, state.holds(nexus)));
-        let reserved_by =
-            unit.reservation().and_then(|holder| self.nexuses.borrow().get(holder)).map(|nexus| match &nexus.name {
+        let reserved_by = unit.reserved_by().and_then(|holder| self.nexuses.borrow().get(holder)).map(|nexus| {
+            match &nexus.registrant {
                 Some(name) => registration(name, 0, true),
                 // A nexus of a transport without names of ports.
                 None => RegistrationInfo {
@@ -62,14 +61,15 @@ impl<D: BlockDevice> ScsiTarget<D> {
                     key: 0,
                     holder: true,
                 },
-            });
+            }
+        });
         Some(ReservationReport {
             registrations: registrations.collect(),
             reservation_type: state.reservation.as_ref().map(|reservation| reservation.kind),
             persists: state.persists,
             generation: state.generation,
             reserved_by,
-            conflicts: unit.io.get().reservation_conflicts,
+            conflicts: unit.statistics.io().reservation_conflicts,
         })
     }
 }

@@ -107,7 +107,7 @@ fn capabilities_name_every_type() {
     let array = Array::new();
     let response = reserve_in(&array.lun0(), 0x02, 1024);
     assert_good(&response);
-    assert_eq!(response.data_in.as_ref(), hex!("0008 1c 80 ea01 0000"));
+    assert_eq!(response.data_in.as_ref(), hex!("0008 1d 80 ea01 0000"));
     let cut = reserve_in(&array.lun0(), 0x02, 2);
     assert_eq!((cut.data_in.as_ref(), cut.transfer_bytes), (&hex!("0008")[..], 2));
 }

@@ -1,11 +1,8 @@
 //! Asymmetric access: what each state lets through, who hears of a change, REPORT and SET TARGET PORT GROUPS.
 
 use super::*;
-use crate::{AccessState, PortGroupError, PortGroupStore, StateOrigin};
 use hex_literal::hex;
-use std::cell::RefCell;
-use std::pin::Pin;
-use std::rc::Weak;
+use unit::{AccessState, AccessStateError, StateOrigin};
 
 const STATE_CHANGED: (u8, u8) = (0x2a, 0x06);
 
@@ -19,7 +16,10 @@ fn groups(states: [AccessState; 2]) -> Vec<TargetPortGroup> {
 
 /// Ports 1 and 2 in groups 1 and 2, both active; no unit attention waits.
 fn two_groups() -> Array {
-    let array = Array::new();
+    in_two_groups(Array::new())
+}
+
+fn in_two_groups(array: Array) -> Array {
     array.target.set_port_groups(ports([1, 2]), groups([AccessState::ActiveOptimized; 2]));
     for nexus in [array.a, array.a2, array.b] {
         array.settle(nexus);
@@ -159,40 +159,26 @@ fn a_transition_is_told_when_it_is_over_or_has_failed() {
 
 const SET: [u8; 12] = hex!("a40a00000000000000080000");
 
-/// Never changes a state.
-pub(crate) struct Refusing;
-
-impl PortGroupStore for Refusing {
-    fn set_states(&self, _: Vec<(u16, AccessState)>) -> Pin<Box<dyn Future<Output = Result<(), PortGroupError>>>> {
-        Box::pin(std::future::ready(Err(PortGroupError::Failed)))
+/// Applies asked states, or fails.
+fn apply(
+    array: &Array,
+    states: &[(u16, AccessState)],
+    answer: Result<(), AccessStateError>,
+) -> Result<(), AccessStateError> {
+    array.target.begin_port_group_transition(&states.iter().map(|(group, _)| *group).collect::<Vec<_>>());
+    if answer.is_err() {
+        array.target.port_group_transition_failed();
+        return answer;
     }
-}
-
-/// Applies what is asked for, or fails.
-struct Store {
-    target: RefCell<Weak<Array>>,
-    answer: Cell<Result<(), PortGroupError>>,
-}
-
-impl PortGroupStore for Store {
-    fn set_states(&self, states: Vec<(u16, AccessState)>) -> Pin<Box<dyn Future<Output = Result<(), PortGroupError>>>> {
-        let array = self.target.borrow().upgrade().unwrap();
-        let answer = self.answer.get();
-        array.target.begin_port_group_transition(&states.iter().map(|(group, _)| *group).collect::<Vec<_>>());
-        if answer.is_err() {
-            array.target.port_group_transition_failed();
-            return Box::pin(std::future::ready(answer));
+    let mut all = groups([AccessState::ActiveOptimized; 2]);
+    for group in &mut all {
+        if let Some((_, state)) = states.iter().find(|(identifier, _)| *identifier == group.identifier) {
+            group.state = *state;
+            group.origin = StateOrigin::Explicit;
         }
-        let mut all = groups([AccessState::ActiveOptimized; 2]);
-        for group in &mut all {
-            if let Some((_, state)) = states.iter().find(|(identifier, _)| *identifier == group.identifier) {
-                group.state = *state;
-                group.origin = StateOrigin::Explicit;
-            }
-        }
-        array.target.set_port_groups(ports([1, 2]), all);
-        Box::pin(std::future::ready(Ok(())))
     }
+    array.target.set_port_groups(ports([1, 2]), all);
+    Ok(())
 }
 
 #[test]
@@ -206,9 +192,12 @@ fn without_explicit_access_there_is_no_set() {
 
 #[test]
 fn an_initiator_sets_states_and_the_others_hear_of_it() {
-    let array = Rc::new(two_groups());
-    let store = Rc::new(Store { target: RefCell::new(Rc::downgrade(&array)), answer: Cell::new(Ok(())) });
-    array.target.set_port_group_store(store.clone());
+    let array = Rc::new(in_two_groups(Array::explicit()));
+    let answer = Rc::new(Cell::new(Ok(())));
+    array.store.set_states.replace(Some({
+        let (array, answer) = (Rc::downgrade(&array), Rc::clone(&answer));
+        Box::new(move |states| apply(&array.upgrade().unwrap(), &states, answer.get()))
+    }));
     let (a, a2) = (array.on(array.a, 0), array.on(array.a2, 0));
     assert_eq!(a.command(&hex!("120000006000")).data_in[5] & 0x30, 0x30);
     assert_eq!(a.command(&hex!("a30c03a4000a000000ff0000")).data_in[1] & 7, 3);
@@ -239,7 +228,7 @@ fn an_initiator_sets_states_and_the_others_hear_of_it() {
         assert_check(&a.data_out(&cdb, list), key, asc, ascq);
     }
     assert_good(&a.command(&hex!("a40a00000000000000000000")));
-    store.answer.set(Err(PortGroupError::LastPath));
+    answer.set(Err(AccessStateError::LastPath));
     assert_check(&a.data_out(&SET, &hex!("00000000 03000001")), 0x04, 0x67, 0x0a);
     for path in [a, a2] {
         assert_good(&path.command(&[0; 6]));

@@ -1,51 +1,14 @@
 //! SANITIZE: what is refused, what it leaves, what still works meanwhile, and what is left behind by a failure and by a loss of power.
 
 use super::*;
-use crate::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
 use hex_literal::hex;
 use scsi::sanitize::Overwrite;
-use std::cell::RefCell;
-use std::pin::Pin;
-use unit::StoreError;
+use unit::{PersistedSanitize, SanitizeMethod, StoreError};
 
-/// Keeps operations in memory, and notes which have begun.
-#[derive(Default)]
-struct Support {
-    kept: RefCell<Option<PersistedSanitize>>,
-    error: Cell<Option<StoreError>>,
-    begun: Cell<u32>,
-}
-
-struct Handle(Rc<Support>);
-
-impl SanitizeSupport for Handle {
-    fn store(
-        &self,
-        volume: VolumeId,
-        operation: Option<PersistedSanitize>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
-        assert_eq!(volume, VolumeId(10));
-        let support = Rc::clone(&self.0);
-        Box::pin(async move {
-            if let Some(error) = support.error.get() {
-                return Err(error);
-            }
-            support.kept.replace(operation);
-            Ok(())
-        })
-    }
-
-    fn start(&self, volume: VolumeId) {
-        assert_eq!(volume, VolumeId(10));
-        self.0.begun.set(self.0.begun.get() + 1);
-    }
-}
-
-fn array() -> (Array, Rc<Support>) {
+fn array() -> (Array, Rc<TestStore>) {
     let array = Array::new();
-    let support = Rc::new(Support::default());
-    array.target.set_sanitize_support(Rc::new(Handle(Rc::clone(&support))));
-    (array, support)
+    let store = Rc::clone(&array.store);
+    (array, store)
 }
 
 /// Does all steps of an operation.
@@ -76,18 +39,18 @@ fn assert_in_progress(response: &Response, progress: u16) {
 
 #[test]
 fn a_block_erase_leaves_zeros_that_are_not_mapped() {
-    let (array, support) = array();
+    let (array, store) = array();
     let path = array.lun0();
     path.write(0, &pattern(1, 64));
     path.write(BLOCKS - 1, &pattern(2, 1));
     array.on(array.a, 1).write(0, &pattern(3, 1));
     assert_good(&path.command(&BLOCK_ERASE));
-    assert_eq!(support.begun.get(), 1);
-    assert!(support.kept.borrow().is_some(), "the next start goes on with it");
+    assert_eq!(store.sanitizes_begun.get(), 1);
+    assert!(store.sanitize.borrow().is_some(), "the next start goes on with it");
     assert_in_progress(&path.command(&TEST_UNIT_READY), 0);
     finish(&array);
     assert_good(&path.command(&TEST_UNIT_READY));
-    assert_eq!((array.volumes[0].mapped_blocks(), support.kept.borrow().clone()), (0, None));
+    assert_eq!((array.volumes[0].mapped_blocks(), store.sanitize.borrow().clone()), (0, None));
     assert_eq!(path.read(0, 64), pattern(0, 64));
     assert_eq!(array.on(array.a, 1).read(0, 1), pattern(3, 1));
     path.write(0, &pattern(4, 1));
@@ -117,7 +80,7 @@ fn an_overwrite_leaves_its_pattern_everywhere() {
 
 #[test]
 fn what_is_wrong_in_the_command_is_told_and_nothing_begins() {
-    let (array, support) = array();
+    let (array, store) = array();
     let path = array.lun0();
     path.write(0, &pattern(1, 1));
     // ZNR, reserved bytes, a parameter list where there is none.
@@ -143,12 +106,12 @@ fn what_is_wrong_in_the_command_is_told_and_nothing_begins() {
         assert_field(&path.data_out(&overwrite_cdb(8), list), true, 7);
     }
     assert_check(&path.data_out(&overwrite_cdb(7), &hex!("01 00 0004 aaaaaa")), 0x05, 0x1a, 0x00);
-    assert_eq!(support.begun.get(), 0);
-    support.error.set(Some(StoreError::NoRoom));
+    assert_eq!(store.sanitizes_begun.get(), 0);
+    store.error.set(Some(StoreError::NoRoom));
     assert_check(&path.command(&BLOCK_ERASE), 0x07, 0x27, 0x07);
-    support.error.set(Some(StoreError::Failed));
+    store.error.set(Some(StoreError::Failed));
     assert_check(&path.command(&BLOCK_ERASE), 0x04, 0x44, 0x00);
-    assert_eq!((support.begun.get(), path.read(0, 1)), (0, pattern(1, 1)));
+    assert_eq!((store.sanitizes_begun.get(), path.read(0, 1)), (0, pattern(1, 1)));
 }
 
 #[test]
@@ -252,7 +215,7 @@ fn writes_before_it_do_not_land_after_it() {
 
 #[test]
 fn protection_and_reservations_stand_in_the_way() {
-    let (array, support) = array();
+    let (array, store) = array();
     let (a, b) = (array.lun0(), array.on(array.b, 0));
     let list = Overwrite { count: 1, invert: false, pattern: vec![1] }.encode();
     let refused = |check: &dyn Fn(&Response)| {
@@ -272,7 +235,7 @@ fn protection_and_reservations_stand_in_the_way() {
     refused(&|response| assert_eq!(response.status, RESERVATION_CONFLICT));
     assert_eq!(a.command(&EXIT).status, RESERVATION_CONFLICT);
     assert_good(&b.command(&hex!("17 00 00 00 00 00")));
-    assert_eq!(support.begun.get(), 0);
+    assert_eq!(store.sanitizes_begun.get(), 0);
     assert_good(&a.command(&BLOCK_ERASE));
     finish(&array);
 }
@@ -280,7 +243,7 @@ fn protection_and_reservations_stand_in_the_way() {
 #[test]
 fn a_failure_is_left_as_ause_said() {
     for unrestricted in [false, true] {
-        let (array, support) = array();
+        let (array, store) = array();
         let path = array.lun0();
         let ause = if unrestricted { 0x20 } else { 0 };
         let list = Overwrite { count: 1, invert: false, pattern: vec![1] }.encode();
@@ -290,7 +253,7 @@ fn a_failure_is_left_as_ause_said() {
         assert_good(&path.data_out(&cdb, &list));
         finish(&array);
         assert_eq!(
-            support.kept.borrow().as_ref().map(|kept| (kept.failed.is_some(), kept.unrestricted_exit)),
+            store.sanitize.borrow().as_ref().map(|kept| (kept.failed.is_some(), kept.unrestricted_exit)),
             Some((true, unrestricted))
         );
         for cdb in [&TEST_UNIT_READY[..], &cdb16(0x88, 0, 0, 1)] {
@@ -312,7 +275,7 @@ fn a_failure_is_left_as_ause_said() {
             finish(&array);
             assert_good(&path.command(&TEST_UNIT_READY));
         }
-        assert_eq!(*support.kept.borrow(), None);
+        assert_eq!(*store.sanitize.borrow(), None);
         assert_good(&path.command(&EXIT));
     }
 }
@@ -320,25 +283,25 @@ fn a_failure_is_left_as_ause_said() {
 /// An operation whose end is not kept would erase at the next start what is written now.
 #[test]
 fn an_end_that_cannot_be_kept_is_a_failure() {
-    let (array, support) = array();
+    let (array, store) = array();
     assert_good(&array.lun0().command(&BLOCK_ERASE));
-    support.error.set(Some(StoreError::Failed));
+    store.error.set(Some(StoreError::Failed));
     finish(&array);
     assert_check(&array.lun0().command(&TEST_UNIT_READY), 0x03, 0x31, 0x03);
 }
 
 #[test]
 fn after_a_loss_of_power_it_begins_anew() {
-    let (array, support) = array();
+    let (array, store) = array();
     array.lun0().write(0, &pattern(1, 8));
     let method = SanitizeMethod::BlockErase;
     let kept = PersistedSanitize { method, unrestricted_exit: true, failed: None };
-    support.kept.replace(Some(kept.clone()));
+    store.sanitize.replace(Some(kept.clone()));
     assert!(!array.target.restore_sanitize(VolumeId(99), kept.clone()));
     assert!(array.target.restore_sanitize(VolumeId(10), kept.clone()));
     assert_in_progress(&array.lun0().command(&TEST_UNIT_READY), 0);
     finish(&array);
-    assert_eq!((array.lun0().read(0, 8), support.kept.borrow().clone()), (pattern(0, 8), None));
+    assert_eq!((array.lun0().read(0, 8), store.sanitize.borrow().clone()), (pattern(0, 8), None));
     assert!(
         array
             .target

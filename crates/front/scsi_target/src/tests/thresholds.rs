@@ -1,21 +1,15 @@
 //! Soft thresholds: the logical block provisioning mode page and log page, and who hears of one.
 
 use super::*;
-use crate::{SoftThreshold, ThresholdSource};
 use hex_literal::hex;
+use unit::SoftThreshold;
 
-/// Half of what the log page says is available, and 3 MiB of the volume.
-struct Source;
-
-impl ThresholdSource for Source {
-    fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold> {
-        match volume {
-            VolumeId(10) => {
-                vec![SoftThreshold::Available { bytes: (5 << 29) + 5 }, SoftThreshold::Used { bytes: (3 << 20) - 5 }]
-            }
-            _ => Vec::new(),
-        }
-    }
+/// An array with thresholds: half of what the log page says is available, and 3 MiB of the volume.
+fn array() -> Array {
+    let array = Array::new();
+    let both = vec![SoftThreshold::Available { bytes: (5 << 29) + 5 }, SoftThreshold::Used { bytes: (3 << 20) - 5 }];
+    array.store.thresholds.borrow_mut().insert(VolumeId(10), both);
+    array
 }
 
 const SENSE: [u8; 6] = hex!("1a 08 1c 02 ff 00");
@@ -24,8 +18,7 @@ const PAGE: [u8; 32] = hex!("5c 02 001c 00 0000000000000000000000 80 01 0000 000
 /// The counts are those of log page 0Ch, in the same unit.
 #[test]
 fn descriptors_count_what_the_log_page_counts() {
-    let array = Array::new();
-    array.target.set_threshold_source(Rc::new(Source));
+    let array = array();
     let page = |control: u8| array.lun0().command(&[0x1a, 0x08, control << 6 | 0x1c, 2, 0xff, 0]).data_in[4..].to_vec();
     assert_eq!(page(0), PAGE);
     assert_eq!(page(2), PAGE);
@@ -46,8 +39,7 @@ fn descriptors_count_what_the_log_page_counts() {
 
 #[test]
 fn a_host_changes_who_hears_and_nothing_else() {
-    let array = Array::new();
-    array.target.set_threshold_source(Rc::new(Source));
+    let array = array();
     let path = array.lun0();
     let select = |list: &[u8]| {
         path.data_out(&[0x15, 0x10, 0, 0, u8::try_from(list.len() + 4).unwrap(), 0], &[&[0; 4], list].concat())

@@ -60,7 +60,7 @@ pub struct Arrival {
     /// The logical unit; `None` when there was none.
     pub logical_unit: Option<u64>,
     /// When, on the directory's own scale.
-    pub moment: u64,
+    pub content_generation: u64,
 }
 
 /// Policy and facts the protocol needs from above. Calls must be quick: they run between two PDUs.

@@ -81,7 +81,7 @@ impl Directory for TestDirectory {
     }
 
     fn arrival(&self, _lun: [u8; 8]) -> Arrival {
-        Arrival { logical_unit: Some(Pair::LOGICAL_UNIT), moment: 0 }
+        Arrival { logical_unit: Some(Pair::LOGICAL_UNIT), content_generation: 0 }
     }
 
     fn data_out_bytes(&self, _lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {

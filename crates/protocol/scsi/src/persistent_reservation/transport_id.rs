@@ -32,6 +32,13 @@ impl InitiatorPort {
         Some(Self { name: valid_name(name)?, isid })
     }
 
+    /// The port with this name and ISID; `None` when the name is empty, too long or has a zero in it, or the ISID has more than six
+    /// bytes.
+    pub fn new(name: &str, isid: u64) -> Option<Self> {
+        let name = valid_name(name).filter(|_| isid >> 48 == 0)?;
+        Some(Self { name, isid })
+    }
+
     /// The initiator's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -12,11 +12,11 @@ use futures_util::future::LocalBoxFuture;
 use iscsi::connection::SessionType;
 use jiff::Timestamp;
 use pool::ObjectId;
-use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo, ReservationType};
+use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
+use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts, ReservationType};
 
 /// The reactor's side of [`Live`].
 pub(crate) struct LiveArray {

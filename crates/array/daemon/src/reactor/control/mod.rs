@@ -2,7 +2,8 @@
 //! goes through `control`.
 
 pub(super) mod live;
-pub(super) mod port_groups;
+mod port_groups;
 pub(super) mod reservations;
 pub(super) mod sanitize;
-pub(super) mod thresholds;
+mod thresholds;
+pub(super) mod unit_store;

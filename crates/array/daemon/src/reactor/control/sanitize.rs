@@ -5,27 +5,16 @@ use super::super::Reactor;
 use block::VolumeId;
 use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
 use pool::ObjectId;
-use scsi_target::{PersistedSanitize, SanitizeMethod, SanitizeSupport};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
-use unit::StoreError;
+use unit::{PersistedSanitize, SanitizeMethod, StoreError};
 
 /// Content that one operation works on in a second, at most.
 const BYTES_PER_SECOND: u64 = 128 << 20;
 
-/// It keeps neither `control` nor the reactor alive: at shutdown, nothing is stored or begun any more.
-struct Support {
-    control: Weak<Control>,
-    reactor: Weak<Reactor>,
-}
-
-/// Lets logical units be sanitized, and goes on with what was interrupted. To be called when every logical unit is there and before the first initiator is
-/// let in.
+/// Puts back kept operations, and continues those that were interrupted. To be called when every logical unit is there and before the
+/// first initiator is let in.
 pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control>) -> Result<(), ControlError> {
-    let support = Rc::new(Support { control: Rc::downgrade(control), reactor: Rc::downgrade(reactor) });
-    reactor.target.set_sanitize_support(support.clone());
     for (object, record) in control.resume_sanitize_operations()? {
         let volume = VolumeId(object.0);
         let failed = record.failed;
@@ -35,7 +24,7 @@ pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control>) -> Result<(), C
         }
         if !failed {
             tracing::info!(volume = volume.0, "a sanitize operation that was interrupted begins anew");
-            support.start(volume);
+            start(reactor, control, volume);
         }
     }
     Ok(())
@@ -60,40 +49,34 @@ fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> 
     })
 }
 
-impl SanitizeSupport for Support {
-    fn store(
-        &self,
-        volume: VolumeId,
-        operation: Option<PersistedSanitize>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
-        let control = self.control.upgrade();
-        Box::pin(async move {
-            let Some(control) = control else { return Err(StoreError::Failed) };
-            let record = operation.map(|PersistedSanitize { method, unrestricted_exit, failed }| {
-                let overwrite = match method {
-                    SanitizeMethod::BlockErase => None,
-                    SanitizeMethod::Overwrite { count, invert, pattern } => {
-                        Some(OverwriteRecord { count, invert, pattern })
-                    }
-                };
-                let (failed, reason) = (failed.is_some(), failed);
-                move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, reason, job: None }
-            });
-            let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
-            stored.map_err(|error| match error {
-                ControlError::NoSpace { .. } => StoreError::NoRoom,
-                error => {
-                    tracing::error!(volume = volume.0, %error, "a sanitize operation could not be stored");
-                    StoreError::Failed
-                }
-            })
-        })
-    }
+/// Keeps an operation as a document of the pool.
+pub(crate) async fn store(
+    control: &Control,
+    volume: VolumeId,
+    operation: Option<PersistedSanitize>,
+) -> Result<(), StoreError> {
+    let record = operation.map(|PersistedSanitize { method, unrestricted_exit, failed }| {
+        let overwrite = match method {
+            SanitizeMethod::BlockErase => None,
+            SanitizeMethod::Overwrite { count, invert, pattern } => Some(OverwriteRecord { count, invert, pattern }),
+        };
+        let (failed, reason) = (failed.is_some(), failed);
+        move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, reason, job: None }
+    });
+    let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
+    stored.map_err(|error| match error {
+        ControlError::NoSpace { .. } => StoreError::NoRoom,
+        error => {
+            tracing::error!(volume = volume.0, %error, "a sanitize operation could not be stored");
+            StoreError::Failed
+        }
+    })
+}
 
-    fn start(&self, volume: VolumeId) {
-        tracing::info!(volume = volume.0, "a sanitize operation runs");
-        tokio::task::spawn_local(run(self.reactor.clone(), self.control.clone(), volume));
-    }
+/// Starts the task that runs an operation. It keeps neither `control` nor the reactor alive.
+pub(crate) fn start(reactor: &Rc<Reactor>, control: &Rc<Control>, volume: VolumeId) {
+    tracing::info!(volume = volume.0, "a sanitize operation runs");
+    tokio::task::spawn_local(run(Rc::downgrade(reactor), Rc::downgrade(control), volume));
 }
 
 async fn run(reactor: Weak<Reactor>, control: Weak<Control>, volume: VolumeId) {

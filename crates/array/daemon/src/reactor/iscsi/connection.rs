@@ -582,7 +582,7 @@ impl ConnectionTask {
         let task = command.task;
         let lun = command.lun;
         let abort = AbortFlag::default();
-        let arrival = Arrival { volume: volume_of(&command), renewals: command.arrival.moment };
+        let arrival = Arrival { volume: volume_of(&command), content_generation: command.arrival.content_generation };
         let request = Request {
             cdb: command.cdb,
             data_out: command.data_out,

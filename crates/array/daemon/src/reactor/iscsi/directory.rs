@@ -81,8 +81,8 @@ impl Directory for PortalDirectory {
 
     fn arrival(&self, lun: [u8; 8]) -> Arrival {
         let Some(nexus) = self.nexus else { return Arrival::default() };
-        let scsi_target::Arrival { volume, renewals } = self.reactor.target.arrival(nexus, lun);
-        Arrival { logical_unit: volume.map(|volume| volume.0), moment: renewals }
+        let scsi_target::Arrival { volume, content_generation } = self.reactor.target.arrival(nexus, lun);
+        Arrival { logical_unit: volume.map(|volume| volume.0), content_generation }
     }
 
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {

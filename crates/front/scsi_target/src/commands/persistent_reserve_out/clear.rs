@@ -1,13 +1,12 @@
 //! CLEAR (03h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
-use super::BASIS;
+use super::{BASIS, fault};
 use crate::command::{Command, Operation};
-use crate::persistent_reservations::Transition;
 use crate::sense::Fault;
 use hex_literal::hex;
-use scsi::AdditionalSense;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::Basic;
+use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, CLEAR",
@@ -19,10 +18,5 @@ pub(in crate::commands) const COMMAND: Command = Command {
 
 /// Ends the reservation and every registration. `ReservationConflict`: not registered with this key.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic) -> Result<(), Fault> {
-    change.authorise(basic.key)?;
-    change.tell_registered(AdditionalSense::RESERVATIONS_PREEMPTED);
-    change.state.reservation = None;
-    change.state.keys.clear();
-    change.count();
-    Ok(())
+    change.clear(basic.key).map_err(fault)
 }

@@ -1,13 +1,12 @@
 //! PREEMPT (04h) and PREEMPT AND ABORT (05h), SPC-4 §5.9 and §5.9.
 
-use super::{BASIS, ScopeAndType};
+use super::{BASIS, ScopeAndType, fault};
 use crate::command::{Command, Operation};
-use crate::persistent_reservations::{NexusName, Reservation, Transition};
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::Basic;
-use scsi::{AdditionalSense, FieldPointer};
+use unit::reservations::{Refused, Transition};
 
 pub(in crate::commands) const PREEMPT: Command = Command {
     name: "PERSISTENT RESERVE OUT, PREEMPT",
@@ -33,42 +32,11 @@ pub(in crate::commands) const PREEMPT_AND_ABORT: Command = Command {
 /// * `InvalidFieldInParameterList`: key 0 without such a reservation.
 /// * `InvalidFieldInCdb`: no such scope or type for the reservation that is taken over.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
-    change.authorise(basic.key)?;
-    let key = basic.service_action_key;
-    let held = change.state.reservation.clone();
-    let everybody = key == 0 && held.as_ref().is_some_and(|reservation| reservation.kind.is_all_registrants());
-    if key == 0 && !everybody {
-        let at = FieldPointer::parameter_list(Basic::SERVICE_ACTION_KEY_AT);
-        return Err(Fault::InvalidFieldInParameterList(at));
-    }
-    let of_holder = held.as_ref().is_some_and(|reservation| {
-        !reservation.kind.is_all_registrants() && change.state.key(&reservation.holder) == Some(key)
-    });
-    let taken_over = if everybody || of_holder { Some(asked.validated()?) } else { None };
-    let named = change.state.keys.iter().filter(|(_, registered)| everybody || **registered == key);
-    let named: Vec<NexusName> = named.map(|(nexus, _)| nexus.clone()).collect();
-    if named.is_empty() {
-        return Err(Fault::ReservationConflict);
-    }
-    for nexus in named {
-        let is_actor = nexus == *change.actor;
-        if is_actor && taken_over.is_some() {
-            continue;
+    let kind = asked.validated();
+    change.preempt(basic.key, basic.service_action_key, kind.as_ref().ok().copied()).map_err(|refused| {
+        match (refused, kind) {
+            (Refused::WrongType, Err(invalid)) => invalid,
+            (refused, _) => fault(refused),
         }
-        change.state.keys.remove(&nexus);
-        if !is_actor {
-            change.preempted.push(nexus.clone());
-        }
-        change.tell(nexus, AdditionalSense::REGISTRATIONS_PREEMPTED);
-    }
-    if let Some(kind) = taken_over {
-        change.state.reservation = Some(Reservation { kind, holder: change.actor.clone() });
-        if held.is_some_and(|held| held.kind != kind) {
-            change.tell_registered(AdditionalSense::RESERVATIONS_RELEASED);
-        }
-    } else if change.state.keys.is_empty() {
-        change.state.reservation = None;
-    }
-    change.count();
-    Ok(())
+    })
 }

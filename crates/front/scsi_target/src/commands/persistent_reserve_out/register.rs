@@ -1,14 +1,16 @@
 //! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h), SPC-4 §5.9.
 
-use super::BASIS;
+use super::{BASIS, fault};
 use crate::command::{Command, Operation};
-use crate::persistent_reservations::{NexusName, Surroundings, Transition};
+use crate::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use scsi::persistent_reservation::{Basic, TransportId};
+use scsi::persistent_reservation::{Basic, InitiatorPort, TransportId};
 use std::collections::BTreeSet;
+use unit::Registrant;
+use unit::reservations::Transition;
 
 pub(in crate::commands) const REGISTER: Command = Command {
     name: "PERSISTENT RESERVE OUT, REGISTER",
@@ -37,10 +39,11 @@ pub(super) fn apply(
     basic: &Basic,
     transport_ids: &[(usize, TransportId)],
     ignore_existing_key: bool,
-    surroundings: &Surroundings,
+    ports: &Ports,
 ) -> Result<(), Fault> {
     let specify_at = FieldPointer::parameter_list_bit(Basic::FLAGS_AT, Basic::SPEC_I_PT_BIT);
-    let existing = change.state.key(change.actor);
+    let actor = change.actor();
+    let existing = change.state().key(actor);
     if !ignore_existing_key && existing.unwrap_or(0) != basic.key {
         return Err(Fault::ReservationConflict);
     }
@@ -51,56 +54,36 @@ pub(super) fn apply(
     if existing.is_none() && new_key == 0 {
         return Ok(());
     }
-    let target_ports = target_ports(change.actor, basic, surroundings);
-    for relative_target_port in target_ports.iter().copied() {
-        let nexus = NexusName { relative_target_port, ..change.actor.clone() };
-        let other_key = change.state.key(&nexus).filter(|key| *key != basic.key);
-        if !ignore_existing_key && nexus != *change.actor && other_key.is_some() {
-            return Err(Fault::ReservationConflict);
-        }
-        if new_key == 0 {
-            change.unregister(&nexus);
-        } else {
-            change.register(nexus, new_key, surroundings)?;
-        }
-    }
-    let Transition { state, attentions, .. } = change;
-    attentions.retain(|(nexus, _)| state.keys.contains_key(nexus));
+    let target_ports = target_ports(actor, basic, ports);
+    let at = |target_port: &u16| Registrant { target_port: *target_port, ..actor.clone() };
+    let registrants: Vec<_> = target_ports.iter().map(at).collect();
+    let key = Some(basic.key).filter(|_| !ignore_existing_key);
+    change.register(&registrants, key, new_key).map_err(fault)?;
     for (at, id) in transport_ids {
-        for initiator_port in initiator_ports(id, *at, surroundings)? {
-            for relative_target_port in target_ports.iter().copied() {
-                let nexus = NexusName { relative_target_port, initiator_port: initiator_port.clone() };
-                if change.state.key(&nexus).is_none() {
-                    change.register(nexus, new_key, surroundings)?;
-                }
+        for initiator_port in initiator_ports(id, *at, ports)? {
+            for target_port in target_ports.iter().copied() {
+                change.register_other(registrant_of(&initiator_port, target_port), new_key).map_err(fault)?;
             }
         }
     }
-    change.state.persists = basic.persist_through_power_loss;
-    change.count();
+    change.finish_registration(basic.persist_through_power_loss);
     Ok(())
 }
 
 /// The target ports that registrations are made with.
-fn target_ports(actor: &NexusName, basic: &Basic, surroundings: &Surroundings) -> BTreeSet<u16> {
-    let others = surroundings.target_ports.iter().copied().filter(|_| basic.all_target_ports);
-    others.chain([actor.relative_target_port]).collect()
+fn target_ports(actor: &Registrant, basic: &Basic, ports: &Ports) -> BTreeSet<u16> {
+    let others = ports.target.iter().copied().filter(|_| basic.all_target_ports);
+    others.chain([actor.target_port]).collect()
 }
 
 /// The initiator ports that a TransportID stands for; `at` is where it begins in the parameter list.
-pub(super) fn initiator_ports(
-    id: &TransportId,
-    at: usize,
-    surroundings: &Surroundings,
-) -> Result<Vec<scsi::persistent_reservation::InitiatorPort>, Fault> {
-    let ports: BTreeSet<_> = match id {
+pub(super) fn initiator_ports(id: &TransportId, at: usize, ports: &Ports) -> Result<Vec<InitiatorPort>, Fault> {
+    let found: BTreeSet<_> = match id {
         TransportId::Port(port) => [port.clone()].into(),
-        TransportId::Device(name) => {
-            surroundings.initiator_ports.iter().filter(|port| port.name() == name).cloned().collect()
-        }
+        TransportId::Device(name) => ports.initiator.iter().filter(|port| port.name() == name).cloned().collect(),
     };
-    if ports.is_empty() {
+    if found.is_empty() {
         return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
     }
-    Ok(ports.into_iter().collect())
+    Ok(found.into_iter().collect())
 }

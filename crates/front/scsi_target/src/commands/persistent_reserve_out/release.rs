@@ -1,13 +1,12 @@
 //! RELEASE (02h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
-use super::{BASIS, ScopeAndType};
+use super::{BASIS, ScopeAndType, fault};
 use crate::command::{Command, Operation};
-use crate::persistent_reservations::Transition;
 use crate::sense::Fault;
 use hex_literal::hex;
-use scsi::AdditionalSense;
 use scsi::opcode::service_action;
-use scsi::persistent_reservation::{Basic, SCOPE_LOGICAL_UNIT};
+use scsi::persistent_reservation::Basic;
+use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, RELEASE",
@@ -22,18 +21,5 @@ pub(in crate::commands) const COMMAND: Command = Command {
 /// * `ReservationConflict`: not registered with this key.
 /// * `InvalidRelease`: the holder names another scope or type.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
-    change.authorise(basic.key)?;
-    let Some(reservation) = &change.state.reservation else { return Ok(()) };
-    if !change.state.holds(change.actor) {
-        return Ok(());
-    }
-    let kind = reservation.kind;
-    if (asked.scope, asked.kind) != (SCOPE_LOGICAL_UNIT, kind.number()) {
-        return Err(Fault::InvalidRelease);
-    }
-    change.state.reservation = None;
-    if kind.admits_registrants() {
-        change.tell_registered(AdditionalSense::RESERVATIONS_RELEASED);
-    }
-    Ok(())
+    change.release(basic.key, asked.validated().ok()).map_err(fault)
 }

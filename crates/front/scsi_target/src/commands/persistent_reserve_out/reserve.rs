@@ -1,12 +1,12 @@
 //! RESERVE (01h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
-use super::{BASIS, ScopeAndType};
+use super::{BASIS, ScopeAndType, fault};
 use crate::command::{Command, Operation};
-use crate::persistent_reservations::{Reservation, Transition};
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::Basic;
+use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, RESERVE",
@@ -21,14 +21,5 @@ pub(in crate::commands) const COMMAND: Command = Command {
 /// * `InvalidFieldInCdb`: no such scope or type.
 /// * `ReservationConflict`: not registered with this key, or there is another reservation, be it the sender's own of another type.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
-    let kind = asked.validated()?;
-    change.authorise(basic.key)?;
-    match &change.state.reservation {
-        None => {
-            change.state.reservation = Some(Reservation { kind, holder: change.actor.clone() });
-            Ok(())
-        }
-        Some(reservation) if reservation.kind == kind && change.state.holds(change.actor) => Ok(()),
-        Some(_) => Err(Fault::ReservationConflict),
-    }
+    change.reserve(basic.key, asked.validated()?).map_err(fault)
 }

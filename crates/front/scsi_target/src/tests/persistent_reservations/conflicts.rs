@@ -1,8 +1,8 @@
 //! Which commands conflict: every row of the command table against every type and role, and what the standards' tables say.
 
 use super::*;
-use crate::command::Access;
 use crate::commands::COMMANDS;
+use unit::Access;
 
 /// The classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written down here once more, by hand.
 fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_in: bool) -> bool {
@@ -70,8 +70,8 @@ fn starting_and_allowing_removal_conflict_with_nothing() {
 
 #[test]
 fn classes_differ_only_where_the_standards_do() {
-    use crate::persistent_reservations::Role;
-    use scsi::persistent_reservation::ReservationType;
+    use unit::ReservationType;
+    use unit::reservations::Role;
     for kind in ReservationType::ALL {
         for role in [Role::Holder, Role::Registrant, Role::Unregistered] {
             let write = Access::Write.permits(kind, role);

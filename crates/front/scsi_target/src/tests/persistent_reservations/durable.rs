@@ -1,46 +1,12 @@
 //! APTPL: what is kept, when, and what happens when it cannot be.
 
 use super::*;
-use crate::{PersistedReservation, PersistedReservations, ReservationStore};
-use std::cell::RefCell;
-use std::pin::Pin;
-use unit::StoreError;
+use crate::registrant;
+use unit::{PersistedRegistration, PersistedReservations, ReservationType, StoreError};
 
-/// A store in memory, with a gate and an error.
-#[derive(Default)]
-struct Store {
-    kept: RefCell<Option<PersistedReservations>>,
-    held: Cell<bool>,
-    error: Cell<Option<StoreError>>,
-    calls: Cell<u32>,
-}
-
-struct Handle(Rc<Store>);
-
-impl ReservationStore for Handle {
-    fn store(
-        &self,
-        volume: VolumeId,
-        reservations: Option<PersistedReservations>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>>>> {
-        assert_eq!(volume, VolumeId(10));
-        let store = Rc::clone(&self.0);
-        store.calls.set(store.calls.get() + 1);
-        Box::pin(async move {
-            std::future::poll_fn(|_| if store.held.get() { Poll::Pending } else { Poll::Ready(()) }).await;
-            if let Some(error) = store.error.get() {
-                return Err(error);
-            }
-            store.kept.replace(reservations);
-            Ok(())
-        })
-    }
-}
-
-fn with_store() -> (Array, Rc<Store>) {
+fn with_store() -> (Array, Rc<TestStore>) {
     let array = Array::new();
-    let store = Rc::new(Store::default());
-    array.target.set_reservation_store(Rc::new(Handle(Rc::clone(&store))));
+    let store = Rc::clone(&array.store);
     (array, store)
 }
 
@@ -50,33 +16,22 @@ fn capability_bytes(path: &Path<'_>) -> (u8, u8) {
 }
 
 #[test]
-fn without_a_store_nothing_can_persist() {
-    let array = Array::new();
-    let response = reserve_out(&array.lun0(), REGISTER, 0, &basic(0, 1, 0x01));
-    assert_field(&response, false, 20);
-    assert_eq!(response.sense[15] & 0x0f, 0x08);
-    assert_eq!(keys(&array.lun0()), (0, vec![]));
-}
-
-#[test]
 fn what_persists_is_kept_and_comes_back() {
     let (array, store) = with_store();
     let (a, b) = (array.lun0(), array.on(array.b, 0));
     assert_eq!(capability_bytes(&a), (0x1d, 0x80));
     register(&a, 1);
-    assert_eq!(store.calls.get(), 0);
+    assert_eq!(store.reservation_calls.get(), 0);
     assert_good(&reserve_out(&b, REGISTER, 0, &basic(0, 2, 0x01)));
     assert_eq!(capability_bytes(&a), (0x1d, 0x81));
     assert_good(&out(&b, RESERVE, 6, 2, 0));
-    let kept = store.kept.borrow().clone().unwrap();
-    let of = |port: &str, key, holder| PersistedReservation {
-        initiator_port: port.into(),
-        relative_target_port: 1,
-        key,
-        holder,
-    };
+    let kept = store.reservations.borrow().clone().unwrap();
+    let of = |port: &str, key, holder| PersistedRegistration { registrant: registrant(port, 1).unwrap(), key, holder };
     let expected = [of("iqn.a,i,0x000000000001", 1, false), of("iqn.b,i,0x000000000001", 2, true)];
-    assert_eq!((kept.registrations.as_slice(), kept.reservation_type), (&expected[..], Some(6)));
+    assert_eq!(
+        (kept.registrations.as_slice(), kept.reservation_type.map(ReservationType::number)),
+        (&expected[..], Some(6))
+    );
 
     let again = Array::new();
     assert!(again.target.restore_reservations(VolumeId(10), &kept));
@@ -85,7 +40,7 @@ fn what_persists_is_kept_and_comes_back() {
     assert_conflict(&again.on(again.a2, 0).command(&cdb16(0x88, 0, 0, 1)));
     a.write(0, &pattern(1, 1));
     assert!(!again.target.restore_reservations(VolumeId(99), &kept));
-    let broken = PersistedReservations { reservation_type: Some(2), ..kept };
+    let broken = PersistedReservations { registrations: Vec::new(), ..kept };
     assert!(!again.target.restore_reservations(VolumeId(10), &broken));
 }
 
@@ -94,14 +49,14 @@ fn the_last_registration_decides_whether_anything_persists() {
     let (array, store) = with_store();
     let a = array.lun0();
     assert_good(&reserve_out(&a, REGISTER, 0, &basic(0, 1, 0x01)));
-    assert!(store.kept.borrow().is_some());
+    assert!(store.reservations.borrow().is_some());
     assert_good(&out(&array.on(array.b, 0), REGISTER, 0, 0, 2));
-    assert_eq!(*store.kept.borrow(), None);
+    assert_eq!(*store.reservations.borrow(), None);
     assert_eq!(capability_bytes(&a), (0x1d, 0x80));
     assert_good(&reserve_out(&a, REGISTER_AND_IGNORE, 0, &basic(0, 1, 0x01)));
-    assert_eq!(store.kept.borrow().as_ref().unwrap().registrations.len(), 2);
+    assert_eq!(store.reservations.borrow().as_ref().unwrap().registrations.len(), 2);
     assert_good(&out(&a, CLEAR, 0, 1, 0));
-    assert_eq!(*store.kept.borrow(), None);
+    assert_eq!(*store.reservations.borrow(), None);
 }
 
 #[test]
@@ -109,7 +64,7 @@ fn the_answer_and_the_effect_wait_for_the_store() {
     let (array, store) = with_store();
     let (a, b) = (array.lun0(), array.on(array.b, 0));
     assert_good(&reserve_out(&a, REGISTER, 0, &basic(0, 1, 0x01)));
-    store.held.set(true);
+    store.holds_reservations.set(true);
     let context = &mut Context::from_waker(Waker::noop());
     let list = basic(1, 0, 0);
     let mut reserve = Box::pin(a.request(&out_cdb(RESERVE, 1, 24), Bytes::from(list), 0, 24));
@@ -121,7 +76,7 @@ fn the_answer_and_the_effect_wait_for_the_store() {
     let mut reserve_6 = Box::pin(b.request(&hex!("16 00 0000 00 00"), Bytes::new(), 0, 0));
     assert!(register.as_mut().poll(context).is_pending());
     assert!(reserve_6.as_mut().poll(context).is_pending());
-    store.held.set(false);
+    store.holds_reservations.set(false);
     assert_good(&run(reserve));
     assert_good(&run(register));
     assert_conflict(&run(reserve_6));

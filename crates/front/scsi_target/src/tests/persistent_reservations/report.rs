@@ -1,7 +1,7 @@
 //! What people are told of registrations and reservations.
 
 use super::*;
-use crate::ReservationType;
+use unit::ReservationType;
 
 fn report(array: &Array) -> crate::ReservationReport {
     array.target.reservation_report(VolumeId(10)).unwrap()

@@ -1,0 +1,81 @@
+//! What units ask of the rest of the array ([`UnitStore`]): `control` keeps reservations, sanitize operations and access states in the
+//! pool and knows the thresholds, connections end the commands of preempted registrants.
+
+use super::super::Reactor;
+use super::{port_groups, reservations, sanitize, thresholds};
+use block::VolumeId;
+use control::Control;
+use std::cell::OnceCell;
+use std::rc::{Rc, Weak};
+use unit::{
+    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold, StoreError,
+    StoreFuture, UnitStore,
+};
+
+/// The store of every unit of the array. It keeps neither `control` nor the reactor alive: before [`Self::connect`] and at shutdown,
+/// nothing is stored or begun.
+#[derive(Default)]
+pub(crate) struct ArrayStore {
+    control: OnceCell<Weak<Control>>,
+    reactor: OnceCell<Weak<Reactor>>,
+}
+
+impl ArrayStore {
+    /// Connects the store with the rest of the array, before the first command.
+    pub fn connect(&self, reactor: &Rc<Reactor>, control: &Rc<Control>) {
+        let _only_once = self.control.set(Rc::downgrade(control));
+        let _only_once = self.reactor.set(Rc::downgrade(reactor));
+    }
+
+    fn control(&self) -> Option<Rc<Control>> {
+        self.control.get()?.upgrade()
+    }
+
+    fn reactor(&self) -> Option<Rc<Reactor>> {
+        self.reactor.get()?.upgrade()
+    }
+}
+
+impl UnitStore for ArrayStore {
+    fn store_reservations(
+        &self,
+        volume: VolumeId,
+        reservations: Option<PersistedReservations>,
+    ) -> StoreFuture<Result<(), StoreError>> {
+        let control = self.control();
+        Box::pin(async move { reservations::store(&*control.ok_or(StoreError::Failed)?, volume, reservations).await })
+    }
+
+    fn store_sanitize(
+        &self,
+        volume: VolumeId,
+        operation: Option<PersistedSanitize>,
+    ) -> StoreFuture<Result<(), StoreError>> {
+        let control = self.control();
+        Box::pin(async move { sanitize::store(&*control.ok_or(StoreError::Failed)?, volume, operation).await })
+    }
+
+    fn start_sanitize(&self, volume: VolumeId) {
+        if let (Some(reactor), Some(control)) = (self.reactor(), self.control()) {
+            sanitize::start(&reactor, &control, volume);
+        }
+    }
+
+    fn set_access_states(&self, states: Vec<(u16, AccessState)>) -> StoreFuture<Result<(), AccessStateError>> {
+        let control = self.control();
+        Box::pin(async move { port_groups::set_states(&*control.ok_or(AccessStateError::Failed)?, states).await })
+    }
+
+    fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold> {
+        self.control().map(|control| thresholds::of(&control, volume)).unwrap_or_default()
+    }
+
+    fn abort_commands(&self, volume: VolumeId, registrants: Vec<Registrant>) -> StoreFuture<()> {
+        let aborted = self.reactor().map(|reactor| reservations::abort(reactor, volume, &registrants));
+        Box::pin(async move {
+            if let Some(aborted) = aborted {
+                aborted.await;
+            }
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! What a command needs of a reserved volume, and whether a reservation permits it: the tables of SPC-4 §5.9 and SBC-3.
+
+use super::{ReservationType, Role};
+
+/// Class of a command against reservations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Never conflicts.
+    Always,
+    /// Conflicts with a reservation of the whole unit by another client (RESERVE of SPC-2) only.
+    Condition,
+    /// Reports the capabilities of the server: conflicts as [`Self::Control`], but not with RESERVE.
+    Capability,
+    /// Changes or reports reservations: conflicts with every RESERVE, also with the sender's own, and has rules of its own against
+    /// registrations.
+    Reservation,
+    /// Reads the medium.
+    Read,
+    /// Reads or changes how the unit works.
+    Control,
+    /// Changes the medium or what other clients see; a reservation waits until commands of this class that have started are done.
+    Write,
+}
+
+impl Access {
+    /// Whether the command conflicts with a RESERVE (SPC-2 §5.5.1); `own`: the sender holds it.
+    pub const fn conflicts_with_reserve(self, own: bool) -> bool {
+        match self {
+            Self::Always | Self::Capability => false,
+            Self::Reservation => true,
+            Self::Condition | Self::Read | Self::Control | Self::Write => !own,
+        }
+    }
+
+    /// Whether a client in this role may execute the command under a reservation of this type.
+    pub const fn permits(self, kind: ReservationType, role: Role) -> bool {
+        let let_in = match role {
+            Role::Holder => true,
+            Role::Registrant => kind.admits_registrants(),
+            Role::Unregistered => false,
+        };
+        match self {
+            Self::Always | Self::Condition | Self::Reservation => true,
+            Self::Read => let_in || !kind.is_exclusive_access(),
+            Self::Capability | Self::Control | Self::Write => let_in,
+        }
+    }
+}

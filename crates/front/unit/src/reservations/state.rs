@@ -1,0 +1,155 @@
+//! Registrations and reservation of one volume, as they are between two commands.
+
+use super::{PersistedRegistration, PersistedReservations, ReservationType};
+use std::collections::BTreeMap;
+
+/// An initiator as registrations name it, whatever its protocol. It outlives sessions.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Registrant {
+    /// Relative target port identifier; 0 in a protocol whose registrations hold at every port.
+    pub target_port: u16,
+    /// Name of the initiator: an IQN, or the NQN of a host.
+    pub name: String,
+    /// Number that tells initiators of one name apart: an ISID, or a host identifier.
+    pub instance: u128,
+}
+
+/// Role of a client under a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It holds the reservation.
+    Holder,
+    /// It is registered and does not hold the reservation.
+    Registrant,
+    /// It is not registered.
+    Unregistered,
+}
+
+/// The reservation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Its type.
+    pub kind: ReservationType,
+    /// The registrant that made it. For the all registrants types every registrant is a holder, and this says nothing.
+    pub holder: Registrant,
+}
+
+/// Registrations and reservation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Reservation keys, none of them 0.
+    pub keys: BTreeMap<Registrant, u64>,
+    /// Its holder is registered; for the all registrants types there is a registrant.
+    pub reservation: Option<Reservation>,
+    /// The last registration asked that all this outlives a loss of power.
+    pub persists: bool,
+    /// Counts changes of the registrations. Begins at 0 with every start (SPC-4 §5.9).
+    pub generation: u32,
+}
+
+impl State {
+    /// The key of a registrant; `None` when it is not registered.
+    pub fn key(&self, registrant: &Registrant) -> Option<u64> {
+        self.keys.get(registrant).copied()
+    }
+
+    /// Whether the registrant holds the reservation.
+    pub fn holds(&self, registrant: &Registrant) -> bool {
+        match &self.reservation {
+            Some(reservation) if reservation.kind.is_all_registrants() => self.keys.contains_key(registrant),
+            Some(reservation) => reservation.holder == *registrant,
+            None => false,
+        }
+    }
+
+    /// Role of an initiator.
+    pub fn role(&self, registrant: &Registrant) -> Role {
+        if self.holds(registrant) {
+            Role::Holder
+        } else if self.keys.contains_key(registrant) {
+            Role::Registrant
+        } else {
+            Role::Unregistered
+        }
+    }
+
+    /// What has to be there after a loss of power; `None` for nothing.
+    pub fn to_persist(&self) -> Option<PersistedReservations> {
+        if !self.persists || self.keys.is_empty() {
+            return None;
+        }
+        let holder = self.reservation.as_ref().map(|reservation| &reservation.holder);
+        let registrations = self.keys.iter().map(|(registrant, key)| PersistedRegistration {
+            registrant: registrant.clone(),
+            key: *key,
+            holder: holder == Some(registrant),
+        });
+        Some(PersistedReservations {
+            registrations: registrations.collect(),
+            reservation_type: self.reservation.as_ref().map(|reservation| reservation.kind),
+        })
+    }
+
+    /// The state that was kept; `None` when it contradicts itself.
+    pub fn restored(persisted: &PersistedReservations) -> Option<Self> {
+        let mut state = Self { persists: true, ..Self::default() };
+        let mut holder = None;
+        for registration in &persisted.registrations {
+            let registrant = registration.registrant.clone();
+            if registration.holder {
+                holder = Some(registrant.clone());
+            }
+            if registration.key == 0 || state.keys.insert(registrant, registration.key).is_some() {
+                return None;
+            }
+        }
+        if let Some(kind) = persisted.reservation_type {
+            let any = if kind.is_all_registrants() { state.keys.keys().next().cloned() } else { None };
+            state.reservation = Some(Reservation { kind, holder: holder.or(any)? });
+        }
+        Some(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    fn registrant(name: &str) -> Registrant {
+        Registrant { target_port: 1, name: name.to_owned(), instance: 1 }
+    }
+
+    #[test]
+    fn a_kept_state_comes_back() {
+        let (a, b) = (registrant("a"), registrant("b"));
+        let mut state = State { persists: true, ..State::default() };
+        assert_eq!(state.to_persist(), None);
+        state.keys = [(a.clone(), 1), (b.clone(), 2)].into();
+        for kind in ReservationType::ALL {
+            state.reservation = Some(Reservation { kind, holder: b.clone() });
+            let restored = State::restored(&state.to_persist().unwrap()).unwrap();
+            assert_eq!(restored, state);
+            assert_eq!(restored.role(&b), Role::Holder);
+            let other = if kind.is_all_registrants() { Role::Holder } else { Role::Registrant };
+            assert_eq!(restored.role(&a), other);
+        }
+        state.persists = false;
+        assert_eq!(state.to_persist(), None);
+    }
+
+    #[test]
+    fn contradictions_are_not_restored() {
+        use ReservationType::{ExclusiveAccessAllRegistrants, WriteExclusive, WriteExclusiveAllRegistrants};
+        let registration = PersistedRegistration { registrant: registrant("a"), key: 1, holder: false };
+        let with = |registrations: Vec<PersistedRegistration>, reservation_type| {
+            State::restored(&PersistedReservations { registrations, reservation_type })
+        };
+        assert!(with(vec![registration.clone()], None).is_some());
+        assert!(with(vec![registration.clone()], Some(WriteExclusiveAllRegistrants)).is_some());
+        assert!(with(vec![registration.clone()], Some(WriteExclusive)).is_none(), "without a holder");
+        assert!(with(vec![], Some(ExclusiveAccessAllRegistrants)).is_none());
+        assert!(with(vec![registration.clone(), registration.clone()], None).is_none(), "twice");
+        assert!(with(vec![PersistedRegistration { key: 0, ..registration }], None).is_none());
+    }
+}

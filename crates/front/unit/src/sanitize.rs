@@ -1,0 +1,400 @@
+//! Sanitize operations (SBC-4 §4.11): a volume's content made unreadable as a whole, in the background, until it is done whatever happens.
+//!
+//! From the beginning of an operation on, adapters execute only commands that report about the unit, and answer all others with its
+//! progress ([`Sanitize::check`]). The operation goes on through resets, lost clients and a loss of power: it is kept by
+//! [`UnitStore`](crate::UnitStore) before the first block changes, and begins anew at the next start. The owner of the units calls
+//! [`Unit::sanitize_step`] until it has ended, at its own pace.
+//!
+//! The *block erase* method deallocates everything: all blocks read as zeros. The *overwrite* method writes its pattern over what is
+//! mapped, in pieces small enough that the engine overwrites blocks in place where nothing shares them, and lets unmapped blocks share
+//! blocks that hold the pattern: a thin volume stays thin. Neither method reaches content of others: snapshots and clones keep what they
+//! share with the volume. There is no cryptographic erase, because content is not encrypted.
+
+use crate::abort::AbortFlag;
+use crate::store::{StoreError, UnitStore};
+use crate::unit::Unit;
+use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent};
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use thiserror::Error;
+
+/// Logical blocks of a step of an overwrite: 1 MiB.
+const STEP_BLOCKS: u64 = 2048;
+/// Logical blocks written at once: 32 KiB, which the engine overwrites in place.
+const WRITE_BLOCKS: u64 = 64;
+/// Steps whose blocks may be shared with one another: no block gets more references than the engine counts.
+const SHARING_STEPS: u64 = 16_384;
+/// Runs of mapped and unmapped blocks looked at in one step.
+const RUNS: usize = 256;
+
+/// Method of making content unreadable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SanitizeMethod {
+    /// Everything is deallocated.
+    BlockErase,
+    /// A pattern is written over it.
+    Overwrite {
+        /// Write passes, 1 to 31.
+        count: u8,
+        /// The pattern is inverted from pass to pass.
+        invert: bool,
+        /// Repeated in each logical block; at most one of them.
+        pattern: Vec<u8>,
+    },
+}
+
+/// A sanitize operation, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersistedSanitize {
+    /// Its method.
+    pub method: SanitizeMethod,
+    /// A failure may be ended by a client (AUSE, EXIT FAILURE MODE). Otherwise only another operation that succeeds ends it.
+    pub unrestricted_exit: bool,
+    /// Reason of its failure; `None`: it has to be done anew from the start.
+    pub failed: Option<String>,
+}
+
+impl SanitizeMethod {
+    /// `bytes` bytes as pass number `pass` (from 0) writes them, a multiple of a logical block. The last pass is never inverted. Zeros for
+    /// a block erase.
+    fn content(&self, pass: u8, bytes: usize) -> Vec<u8> {
+        let Self::Overwrite { count, invert, pattern } = self else { return vec![0; bytes] };
+        let inverted = *invert && count.saturating_sub(1).saturating_sub(pass) % 2 == 1;
+        let mask = if inverted { 0xff } else { 0 };
+        let block_bytes = LOGICAL_BLOCK_BYTES as usize;
+        let block: Vec<u8> = pattern.iter().cycle().take(block_bytes).map(|byte| byte ^ mask).collect();
+        block.iter().copied().cycle().take(bytes).collect()
+    }
+}
+
+/// Why a command is refused because of a sanitize operation.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum SanitizeError {
+    /// An operation is in progress.
+    #[error("a sanitize operation is in progress")]
+    InProgress {
+        /// How much of it is done, in 65 536ths.
+        progress: u16,
+    },
+    /// The last operation has failed.
+    #[error("a sanitize operation has failed")]
+    Failed,
+    /// The last operation has failed in the restricted completion mode, which the command would leave.
+    #[error("a failed sanitize operation restricts the command")]
+    ExitRestricted,
+    /// The operation could not be kept; nothing has happened.
+    #[error("the sanitize operation could not be stored: {0}")]
+    NotStored(StoreError),
+    /// The end of a failure could not be kept; nothing has happened.
+    #[error("the end of the sanitize failure could not be stored: {0}")]
+    ExitNotStored(StoreError),
+}
+
+/// Sanitize state of a volume.
+#[derive(Clone, Debug, Default)]
+enum State {
+    /// No operation.
+    #[default]
+    Idle,
+    /// An operation is in progress.
+    Running(Rc<Running>),
+    /// The last operation failed.
+    Failed { unrestricted_exit: bool },
+}
+
+/// An operation in progress.
+#[derive(Debug)]
+pub(crate) struct Running {
+    method: SanitizeMethod,
+    unrestricted_exit: bool,
+    /// Writes that were admitted before it are done.
+    alone: Cell<bool>,
+    /// The first logical block that is not done.
+    next: Cell<u64>,
+    progress: Cell<u16>,
+    /// Set at the end: whether it succeeded.
+    ended: Cell<Option<bool>>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Running {
+    fn new(operation: PersistedSanitize) -> Self {
+        Self {
+            method: operation.method,
+            unrestricted_exit: operation.unrestricted_exit,
+            alone: Cell::new(false),
+            next: Cell::new(0),
+            progress: Cell::new(0),
+            ended: Cell::new(None),
+            waiting: RefCell::default(),
+        }
+    }
+
+    fn persisted(&self, failed: Option<String>) -> PersistedSanitize {
+        PersistedSanitize { method: self.method.clone(), unrestricted_exit: self.unrestricted_exit, failed }
+    }
+
+    fn wake(&self) {
+        for waker in self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    fn end(&self, succeeded: bool) {
+        self.ended.set(Some(succeeded));
+        self.wake();
+    }
+}
+
+/// The sanitize state of a volume.
+#[derive(Debug, Default)]
+pub struct Sanitize(RefCell<State>);
+
+impl Sanitize {
+    /// Refuses a command that is not executed while an operation is in progress or has failed.
+    pub fn check(&self) -> Result<(), SanitizeError> {
+        match &*self.0.borrow() {
+            State::Idle => Ok(()),
+            State::Running(running) => Err(SanitizeError::InProgress { progress: running.progress.get() }),
+            State::Failed { .. } => Err(SanitizeError::Failed),
+        }
+    }
+
+    /// Refuses another operation while one is in progress, and one that would lift the restriction of one that failed.
+    pub fn check_begin(&self, unrestricted_exit: bool) -> Result<(), SanitizeError> {
+        match &*self.0.borrow() {
+            State::Running(running) => Err(SanitizeError::InProgress { progress: running.progress.get() }),
+            State::Failed { unrestricted_exit: false } if unrestricted_exit => Err(SanitizeError::ExitRestricted),
+            State::Idle | State::Failed { .. } => Ok(()),
+        }
+    }
+
+    /// Puts back a kept operation, before the volume's first command. One that was in progress begins anew: it has to be run.
+    pub fn restore(&self, operation: PersistedSanitize) {
+        let state = if operation.failed.is_some() {
+            State::Failed { unrestricted_exit: operation.unrestricted_exit }
+        } else {
+            State::Running(Rc::new(Running::new(operation)))
+        };
+        self.0.replace(state);
+    }
+
+    /// Ends the wait of every command: the volume is gone.
+    pub fn abandon(&self) {
+        if let State::Running(running) = self.0.take() {
+            running.end(false);
+        }
+    }
+
+    fn running(&self) -> Option<Rc<Running>> {
+        match &*self.0.borrow() {
+            State::Running(running) => Some(Rc::clone(running)),
+            State::Idle | State::Failed { .. } => None,
+        }
+    }
+}
+
+/// An operation that has begun, for the command that waits for its end.
+pub struct Begun(Rc<Running>);
+
+impl Begun {
+    /// Waits for the end, or until the command was aborted, which does not concern the operation.
+    pub async fn ended(&self, abort: &AbortFlag) -> Result<(), SanitizeError> {
+        poll_fn(|context| match self.0.ended.get() {
+            Some(true) => Poll::Ready(Ok(())),
+            Some(false) => Poll::Ready(Err(SanitizeError::Failed)),
+            None if abort.is_set_or_wakes(context.waker()) => {
+                Poll::Ready(Err(SanitizeError::InProgress { progress: self.0.progress.get() }))
+            }
+            None => {
+                let mut waiting = self.0.waiting.borrow_mut();
+                if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                    waiting.push(context.waker().clone());
+                }
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+impl<D: BlockDevice> Unit<D> {
+    /// Begins an operation: from now on, only commands that report about it are executed. When it cannot be kept, nothing has happened.
+    pub async fn begin_sanitize(
+        &self,
+        store: &dyn UnitStore,
+        operation: PersistedSanitize,
+    ) -> Result<Begun, SanitizeError> {
+        let running = Rc::new(Running::new(operation));
+        let before = self.sanitize.0.replace(State::Running(Rc::clone(&running)));
+        if let Err(error) = store.store_sanitize(self.volume(), Some(running.persisted(None))).await {
+            self.sanitize.0.replace(before);
+            running.end(false);
+            return Err(SanitizeError::NotStored(error));
+        }
+        self.renew_content();
+        store.start_sanitize(self.volume());
+        Ok(Begun(running))
+    }
+
+    /// Ends the failure of an operation as if it had succeeded (EXIT FAILURE MODE). Without a failure, nothing is to be done.
+    pub async fn exit_sanitize_failure(&self, store: &dyn UnitStore) -> Result<(), SanitizeError> {
+        match &*self.sanitize.0.borrow() {
+            State::Idle => return Ok(()),
+            State::Running(running) => return Err(SanitizeError::InProgress { progress: running.progress.get() }),
+            State::Failed { unrestricted_exit: false } => return Err(SanitizeError::ExitRestricted),
+            State::Failed { unrestricted_exit: true } => {}
+        }
+        store.store_sanitize(self.volume(), None).await.map_err(SanitizeError::ExitNotStored)?;
+        // Unless another operation has begun meanwhile.
+        if matches!(&*self.sanitize.0.borrow(), State::Failed { .. }) {
+            self.sanitize.0.replace(State::Idle);
+        }
+        Ok(())
+    }
+
+    /// Progress of the operation: bytes of the volume that are done, and all of them. `None` without an operation.
+    #[must_use]
+    pub fn sanitize_progress(&self) -> Option<(u64, u64)> {
+        let running = self.sanitize.running()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(u64::from(LOGICAL_BLOCK_BYTES));
+        let blocks = self.block_count();
+        Some((bytes(running.next.get().min(blocks)), bytes(blocks)))
+    }
+
+    /// Runs one step of the operation and returns the bytes of content that it worked on; `None` without an operation, or at its end.
+    pub async fn sanitize_step(&self, store: &dyn UnitStore) -> Option<u64> {
+        let running = self.sanitize.running()?;
+        if !running.alone.replace(true) {
+            // Writes that were admitted before must not land on what was erased.
+            self.writes.drained().await;
+        }
+        let step = match &running.method {
+            SanitizeMethod::BlockErase => erase(self).await,
+            SanitizeMethod::Overwrite { count, .. } => overwrite_step(self, *count, &running).await,
+        };
+        match step {
+            Ok(Some(bytes)) => return Some(bytes),
+            Ok(None) => self.end_sanitize(store, &running, Ok(())).await,
+            Err(error) => self.end_sanitize(store, &running, Err(error)).await,
+        }
+        None
+    }
+
+    async fn end_sanitize(&self, store: &dyn UnitStore, running: &Rc<Running>, ended: Result<(), BlockError>) {
+        let succeeded = ended.is_ok();
+        let kept = ended.err().map(|error| running.persisted(Some(error.to_string())));
+        let stored = store.store_sanitize(self.volume(), kept).await.is_ok();
+        // As long as it is kept as unfinished, the next start would erase what is written from now on.
+        let succeeded = succeeded && stored;
+        let is_this = self.sanitize.running().is_some_and(|other| Rc::ptr_eq(&other, running));
+        if is_this {
+            let failed = State::Failed { unrestricted_exit: running.unrestricted_exit };
+            self.sanitize.0.replace(if succeeded { State::Idle } else { failed });
+        }
+        running.end(succeeded);
+    }
+}
+
+/// The whole block erase: the engine deallocates any number of blocks at once.
+async fn erase<D: BlockDevice>(unit: &Unit<D>) -> Result<Option<u64>, BlockError> {
+    let device = unit.device();
+    device.zero(Extent::new(0, device.block_count()), Durability::Forced).await?;
+    device.flush().await?;
+    Ok(None)
+}
+
+/// The next mebibyte of an overwrite; `None` at the end.
+async fn overwrite_step<D: BlockDevice>(
+    unit: &Unit<D>,
+    count: u8,
+    running: &Running,
+) -> Result<Option<u64>, BlockError> {
+    let device = unit.device();
+    let device_blocks = device.block_count();
+    let first = running.next.get();
+    if first >= device_blocks {
+        device.flush().await?;
+        return Ok(None);
+    }
+    let end = device_blocks.min(first - first % STEP_BLOCKS + STEP_BLOCKS);
+    // What others share their pattern with.
+    let source = first - first % (SHARING_STEPS * STEP_BLOCKS);
+    let last_pass = count.saturating_sub(1);
+    let zeros = running.method.content(last_pass, LOGICAL_BLOCK_BYTES as usize).iter().all(|byte| *byte == 0);
+    let mut at = first;
+    let mut bytes = 0;
+    for ProvisioningExtent { extent, mapped } in device.provisioning(Lba(first), RUNS).await? {
+        let from = extent.lba.0.max(at);
+        let to = extent.end().unwrap_or(end).min(end);
+        if from >= to {
+            break;
+        }
+        let run = Extent::new(from, to - from);
+        let is_source = from < source + STEP_BLOCKS;
+        if mapped {
+            for pass in 0..=last_pass {
+                write_pattern(&*device, run, &running.method, pass).await?;
+            }
+            bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
+        } else if zeros {
+            // It reads as that already.
+        } else if is_source {
+            write_pattern(&*device, run, &running.method, last_pass).await?;
+            bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
+        } else {
+            let like = Extent::new(source + from % STEP_BLOCKS, run.count);
+            device.copy_from(&device, like, run.lba).await?;
+        }
+        at = to;
+    }
+    running.next.set(at.max(first + 1));
+    let share = u128::from(at) * 65_536 / u128::from(device_blocks.max(1));
+    running.progress.set(u16::try_from(share).unwrap_or(u16::MAX));
+    Ok(Some(bytes))
+}
+
+async fn write_pattern<D: BlockDevice>(
+    device: &D,
+    run: Extent,
+    method: &SanitizeMethod,
+    pass: u8,
+) -> Result<(), BlockError> {
+    const BLOCK: usize = LOGICAL_BLOCK_BYTES as usize;
+    let content = Bytes::from(method.content(pass, WRITE_BLOCKS as usize * BLOCK));
+    let end = run.lba.0 + run.count;
+    let mut writes = Vec::new();
+    let mut at = run.lba.0;
+    while at < end {
+        // Whole pieces of the device, so that blocks of the engine are written whole.
+        let next = end.min(at - at % WRITE_BLOCKS + WRITE_BLOCKS);
+        let piece = Extent::new(at, next - at);
+        let length = usize::try_from(piece.count).unwrap_or(0) * BLOCK;
+        writes.push(device.write(piece, content.slice(..length), Durability::AsConfigured));
+        at = next;
+    }
+    try_join_all(writes).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each block begins with the first byte of the pattern, and whatever the number of passes, the last one is not inverted.
+    #[test]
+    fn the_last_pass_writes_the_pattern_as_it_is() {
+        let first = |count, invert, pass| {
+            let content = SanitizeMethod::Overwrite { count, invert, pattern: vec![1, 2, 3] }.content(pass, 1024);
+            assert_eq!(content.get(..512), content.get(512..));
+            content.get(..4).map(<[u8]>::to_vec)
+        };
+        assert_eq!(first(1, false, 0), Some(vec![1, 2, 3, 1]));
+        assert_eq!(first(2, true, 0), Some(vec![0xfe, 0xfd, 0xfc, 0xfe]));
+        assert_eq!(first(2, true, 1), Some(vec![1, 2, 3, 1]));
+        assert_eq!(first(3, true, 0), Some(vec![1, 2, 3, 1]));
+    }
+}
