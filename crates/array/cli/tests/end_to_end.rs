@@ -417,7 +417,7 @@ fn space_is_kept_free_limited_and_watched() {
         assert!(json.contains(part), "{json}");
     }
     let events = array.ok(&["event", "list", "--since", "1h", "--columns", "code,message"]);
-    for line in ["pool-grown      pool p0 grew to 70 GiB", "volume-created  volume db was made"] {
+    for line in ["pool-grown      pool p0 grown to 70 GiB", "volume-created  volume db created"] {
         assert!(events.contains(line), "{events}");
     }
     assert_eq!(array.ok(&["event", "list", "--limit", "1", "-o", "name"]).lines().count(), 1);

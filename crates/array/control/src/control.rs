@@ -3,15 +3,15 @@
 use crate::catalog::DynCatalog;
 use crate::environment::new_array_id;
 use crate::events::{Draft, Events, Severity};
-use crate::integrity::Integrity;
 use crate::jobs::Jobs;
+use crate::pools::integrity::Integrity;
+use crate::pools::thresholds::Crossings;
+use crate::pools::unique::{Patience, UniqueCounts};
 use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
-use crate::thresholds::Crossings;
-use crate::unique::{Patience, UniqueCounts};
 use crate::{
-    Action, ArrayRecord, Change, CheckRecord, ControlError, Directory, Environment, Limits, Live, PoolRecord, Reply,
-    Request, ScrubRecord,
+    ArrayRecord, Change, CheckRecord, ControlError, Directory, Environment, Limits, Live, PoolRecord, Request,
+    ScrubRecord,
 };
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -20,9 +20,6 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use uuid::Uuid;
-
-/// Largest volume: 16 TiB.
-pub const MAX_VOLUME_BYTES: u64 = 16 << 40;
 
 /// What the configuration decides about the array.
 #[derive(Clone, Debug)]
@@ -172,61 +169,6 @@ impl Control {
             }
         }
         Ok(reply)
-    }
-
-    pub(crate) async fn dispatch(&self, action: Action) -> Result<Reply, ControlError> {
-        match action {
-            Action::Ping => Ok(Reply::Done),
-            Action::Status => Ok(Reply::Status(Box::new(self.status()))),
-            Action::Metrics => Ok(Reply::Metrics(Box::new(self.metrics().await))),
-            Action::PoolList => Ok(Reply::Pools(vec![self.counted_pool(&mut self.patience()).await])),
-            Action::PoolShow { pool } => self.pool_show(&pool).await.map(Box::new).map(Reply::Pool),
-            Action::PoolSet(set) => self.pool_set(set).await,
-            Action::PoolGrow { pool, growth } => self.pool_grow(&pool, growth).await,
-            Action::PoolScrub { pool, share_percent } => self.scrub(&pool, share_percent).await,
-            Action::PoolCheck { pool, share_percent } => self.check(&pool, share_percent).await,
-            Action::PoolReclaim { pool, share_percent } => self.reclaim_pool(&pool, share_percent).await,
-            Action::PortalList => Ok(Reply::Portals(self.portal_list())),
-            Action::PortalShow { portal } => self.portal_show(&portal),
-            Action::PortalSet(set) => self.portal_set(set).await,
-            Action::PortGroupList => Ok(Reply::PortGroups(self.port_group_list())),
-            Action::PortGroupShow { group } => self.port_group_show(group),
-            Action::PortGroupSet(set) => self.port_group_set(set).await,
-            Action::VolumeList => Ok(Reply::Volumes(self.volume_list().await)),
-            Action::VolumeShow { volume } => self.volume_show(&volume).await,
-            Action::VolumeCreate(create) => self.volume_create(create).await,
-            Action::VolumeSet(set) => self.volume_set(set).await,
-            Action::VolumeSpace { volume } => self.volume_space(&volume).await,
-            Action::VolumeReclaim { volume, share_percent } => self.reclaim_volume(&volume, share_percent).await,
-            Action::VolumeRollback(rollback) => self.volume_rollback(rollback).await,
-            Action::VolumeDelete { volume, with_snapshots } => self.volume_delete(&volume, with_snapshots).await,
-            Action::SnapshotList { volume } => self.snapshot_list(volume.as_deref()).await.map(Reply::Snapshots),
-            Action::SnapshotShow { snapshot } => self.snapshot_show(&snapshot).await,
-            Action::SnapshotTree { volume } => self.snapshot_tree(&volume).await,
-            Action::SnapshotGroup { volumes, name } => self.snapshot_group(&volumes, name).await,
-            Action::SnapshotCreate { volume, name } => self.snapshot_create(&volume, name).await,
-            Action::SnapshotDelete { snapshot } => self.snapshot_delete(&snapshot).await,
-            Action::HostList => Ok(Reply::Hosts(self.host_list())),
-            Action::HostShow { host } => self.host_show(&host),
-            Action::HostCreate(create) => self.host_create(create).await,
-            Action::HostSet(set) => self.host_set(set).await,
-            Action::HostDelete { host } => self.host_delete(&host).await,
-            Action::AccessList { volume, grantee } => {
-                self.access_list(volume.as_deref(), grantee.as_ref()).map(Reply::Accesses)
-            }
-            Action::AccessGrant { volume, grantee, lun } => self.access_grant(&volume, &grantee, lun).await,
-            Action::AccessRevoke { volume, from } => self.access_revoke(&volume, &from).await,
-            Action::OffloadStatistics { volume } => {
-                self.offload_statistics(volume.as_deref()).map(Reply::OffloadStatistics)
-            }
-            Action::OffloadLog { volume, limit } => self.offload_log(volume.as_deref(), limit).map(Reply::OffloadLog),
-            Action::JobList => Ok(Reply::Jobs(self.job_list())),
-            Action::JobShow { job } => self.job_show(&job),
-            Action::JobSet { job, share_percent } => self.job_set(&job, share_percent).await,
-            Action::JobCancel { job } => self.job_cancel(&job).await,
-            Action::EventList { since, limit } => Ok(Reply::Events(self.event_list(since, limit))),
-            Action::AlertList => Ok(Reply::Alerts(self.alerts())),
-        }
     }
 
     /// The state, for the running target: what exists at the start, and what an initiator may do when it logs in. Not to be held across

@@ -1,4 +1,5 @@
-//! Administration as one enum: an [`Action`] goes in, a [`Reply`] or a [`ControlError`] comes out.
+//! Administration, by noun. A [`Request`] is a type in the folder of its noun, with its reply, its execution and its
+//! event; [`Control::execute`] runs it.
 //!
 //! `control` owns what the engine and the protocols do not know: names of volumes and snapshots, hosts and how they authenticate,
 //! who sees which volume as which logical unit number, and the names that logical units carry towards initiators. All of it lives
@@ -11,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod action;
 mod catalog;
 mod control;
 mod directory;
@@ -19,47 +19,40 @@ mod environment;
 mod error;
 mod events;
 mod hosts;
-mod integrity;
 mod jobs;
 mod live;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod naa;
 mod names;
-mod note;
 mod object_names;
 mod offload;
 mod pools;
 mod ports;
 mod record;
-mod reply;
 mod request;
 mod reservations;
-mod rollback;
 mod sanitize;
 mod sessions;
 mod snapshots;
-mod space;
-mod status;
+mod system;
 #[cfg(test)]
 mod tests;
-mod thresholds;
-mod tree;
-mod unique;
 mod volumes;
-mod watch;
 
-pub use action::{
-    Action, ChapSet, Grantee, HostCreate, HostSet, MutualChapSet, PoolSet, PortGroupSet, PortalSet, Reserve, Revoke,
-    VolumeCreate, VolumeRollback, VolumeSet,
-};
-pub use control::{ArrayOptions, Control, MAX_VOLUME_BYTES};
+pub use access::{AccessGrant, AccessList, AccessRevoke, AccessView, Grantee, Revoke};
+pub use control::{ArrayOptions, Control};
 pub use directory::{Directory, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
 pub use error::{ControlError, Noun, User, UserKind};
-pub use events::{Draft, Event, Severity};
-pub use integrity::MAX_BAD_RANGES;
-pub use jobs::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeJob, SanitizeReport};
+pub use events::{AlertList, AlertView, Draft, Event, EventList, Severity};
+pub use hosts::{
+    ChapSet, GeneratedSecrets, HostCreate, HostDelete, HostList, HostSet, HostShow, HostView, MutualChapSet,
+};
+pub use jobs::{
+    JobCancel, JobKind, JobList, JobReport, JobSet, JobShow, JobState, JobView, PoolCheck, PoolReclaim, PoolScrub,
+    ReclaimReport, SanitizeJob, SanitizeReport, VolumeReclaim,
+};
 pub use live::{
     Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount,
     Registration, ReservationType, Reservations, SessionInfo, VolumeCounters,
@@ -67,19 +60,28 @@ pub use live::{
 pub use naa::Naa;
 pub use names::iscsi_name_fault;
 pub use object_names::ObjectNames;
-pub use ports::{Port, PortalOptions};
+pub use offload::{OffloadLog, OffloadStatistics, OffloadView, RefusalView};
+pub use pools::integrity::MAX_BAD_RANGES;
+pub use pools::thresholds::SoftThresholds;
+pub use pools::{Limits, PoolGrow, PoolList, PoolSet, PoolShow, PoolState, PoolView};
+pub use ports::{
+    Port, PortGroupList, PortGroupSet, PortGroupShow, PortGroupView, PortalList, PortalOptions, PortalSet, PortalShow,
+    PortalView,
+};
 pub use record::{
     AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, OverwriteRecord,
     PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord, SanitizeRecord,
     ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
 };
-pub use reply::{
-    AccessView, AlertView, GeneratedSecrets, Health, HostMetrics, HostView, KeptBy, Limits, LunView, MetricsView,
-    OffloadView, PoolState, PoolView, PortGroupView, PortalView, RefusalView, Reply, SnapshotView, SourceView,
-    SpaceView, StatusView, TreeView, UnmapReport, VolumeMetrics, VolumeView,
-};
-pub use request::Request;
+pub use request::{Outcome, Request};
 pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};
 pub use sessions::{SessionDrop, SessionList, SessionView};
-pub use thresholds::SoftThresholds;
+pub use snapshots::{
+    SnapshotCreate, SnapshotDelete, SnapshotGroup, SnapshotList, SnapshotShow, SnapshotTree, SnapshotView, TreeView,
+};
+pub use system::{Health, HostMetrics, MetricsShow, MetricsView, Ping, StatusShow, StatusView, VolumeMetrics};
 pub use unit::{AccessState, StateOrigin};
+pub use volumes::{
+    KeptBy, LunView, MAX_VOLUME_BYTES, Reserve, SourceView, SpaceView, UnmapReport, VolumeCreate, VolumeDelete,
+    VolumeList, VolumeRollback, VolumeSet, VolumeShow, VolumeSpace, VolumeView,
+};

@@ -1,7 +1,72 @@
 //! Offload: statistics and the log of refusals, with names for the objects.
 
-use crate::{Control, ControlError, OffloadView, RefusalView};
+use crate::{Control, ControlError, OffloadRow, Refusal, Request};
 use pool::ObjectId;
+
+/// What each primitive did, by volume.
+#[derive(Clone, Debug, Default)]
+pub struct OffloadStatistics {
+    /// Only this volume.
+    pub volume: Option<String>,
+}
+
+/// Commands that were refused, oldest first.
+#[derive(Clone, Debug)]
+pub struct OffloadLog {
+    /// Only those of this volume.
+    pub volume: Option<String>,
+    /// At most this many, the newest.
+    pub limit: usize,
+}
+
+/// An offload row.
+#[derive(Clone, Debug)]
+pub struct OffloadView {
+    /// The volume's name; absent once deleted.
+    pub volume: Option<String>,
+    /// The row.
+    pub row: OffloadRow,
+}
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub struct RefusalView {
+    /// The volume's name; absent once deleted.
+    pub volume: Option<String>,
+    /// The initiator's host.
+    pub host: Option<String>,
+    /// The entry.
+    pub refusal: Refusal,
+}
+
+impl Request for OffloadStatistics {
+    type Reply = Vec<OffloadView>;
+    const NAME: &'static str = "offload-statistics";
+
+    async fn run(&self, control: &Control) -> Result<Vec<OffloadView>, ControlError> {
+        control.offload_statistics(self.volume.as_deref())
+    }
+}
+
+impl Request for OffloadLog {
+    type Reply = Vec<RefusalView>;
+    const NAME: &'static str = "offload-log";
+
+    async fn run(&self, control: &Control) -> Result<Vec<RefusalView>, ControlError> {
+        let wanted = control.wanted(self.volume.as_deref())?;
+        let directory = control.directory();
+        let fetched = control.live.offload_log(if wanted.is_some() { usize::MAX } else { self.limit });
+        let kept: Vec<_> =
+            fetched.into_iter().filter(|refusal| wanted.is_none_or(|wanted| refusal.volume == wanted)).collect();
+        let skipped = kept.len().saturating_sub(self.limit);
+        let view = |refusal: Refusal| RefusalView {
+            volume: directory.volume_of(refusal.volume).map(|volume| volume.name.clone()),
+            host: directory.host_of(&refusal.initiator).map(|host| host.name.clone()),
+            refusal,
+        };
+        Ok(kept.into_iter().skip(skipped).map(view).collect())
+    }
+}
 
 impl Control {
     pub(crate) fn offload_statistics(&self, volume: Option<&str>) -> Result<Vec<OffloadView>, ControlError> {
@@ -21,21 +86,6 @@ impl Control {
         }
         views.sort_by(|one, other| (&one.volume, one.row.primitive).cmp(&(&other.volume, other.row.primitive)));
         Ok(views)
-    }
-
-    pub(crate) fn offload_log(&self, volume: Option<&str>, limit: usize) -> Result<Vec<RefusalView>, ControlError> {
-        let wanted = self.wanted(volume)?;
-        let directory = self.directory();
-        let fetched = self.live.offload_log(if wanted.is_some() { usize::MAX } else { limit });
-        let kept: Vec<_> =
-            fetched.into_iter().filter(|refusal| wanted.is_none_or(|wanted| refusal.volume == wanted)).collect();
-        let skipped = kept.len().saturating_sub(limit);
-        let view = |refusal: crate::Refusal| RefusalView {
-            volume: directory.volume_of(refusal.volume).map(|volume| volume.name.clone()),
-            host: directory.host_of(&refusal.initiator).map(|host| host.name.clone()),
-            refusal,
-        };
-        Ok(kept.into_iter().skip(skipped).map(view).collect())
     }
 
     /// The object of a volume asked for by name.

@@ -21,3 +21,22 @@ pub trait Request: Send + 'static {
         None
     }
 }
+
+/// The reply to a request that may find its work done already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome<V> {
+    /// The object, as it is now.
+    pub view: V,
+    /// This request changed it. False: it was as asked for.
+    pub changed: bool,
+}
+
+impl<V> Outcome<V> {
+    pub(crate) const fn changed(view: V) -> Self {
+        Self { view, changed: true }
+    }
+
+    pub(crate) const fn unchanged(view: V) -> Self {
+        Self { view, changed: false }
+    }
+}

@@ -1,4 +1,4 @@
-//! Actions over an array in memory: what they answer, what they publish, and what is still there after a restart.
+//! Requests to an array in memory: what they answer, what they publish, and what is still there after a restart.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod access;
@@ -15,10 +15,7 @@ mod space;
 mod volumes;
 
 use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
-use crate::{
-    Action, ArrayOptions, Control, ControlError, Grantee, HostCreate, JobState, Limits, Portal, PortalOptions, Reply,
-    Request, SessionInfo, VolumeCreate, VolumeView,
-};
+use crate::*;
 use futures_executor::block_on;
 use futures_util::future::{FutureExt, select};
 use jiff::Timestamp;
@@ -86,20 +83,18 @@ impl Array {
 
     fn create(&self, name: &str) -> VolumeView {
         let create = VolumeCreate { name: name.to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
-        volume(self.run(Action::VolumeCreate(create))).0
+        volume(self.run(create)).0
     }
 
     fn create_host(&self, name: &str, iqn: &str) {
         let create = HostCreate { name: name.to_owned(), iqns: vec![iqn.to_owned()], chap: None };
-        self.run(Action::HostCreate(create)).unwrap();
+        self.run(create).unwrap();
     }
 
     fn grant(&self, volume: &str, host: Option<&str>, lun: Option<u16>) -> Result<u16, ControlError> {
         let grantee = host.map_or(Grantee::Any, |host| Grantee::Host(host.to_owned()));
-        match self.run(Action::AccessGrant { volume: volume.to_owned(), grantee, lun })? {
-            Reply::Access { view, .. } => Ok(view.record.lun),
-            other => panic!("{other:?}"),
-        }
+        let outcome = self.run(AccessGrant { volume: volume.to_owned(), grantee, lun })?;
+        Ok(outcome.view.record.lun)
     }
 
     fn log_in(&self, id: u64, initiator: &str) {
@@ -122,15 +117,41 @@ impl Array {
 fn run_jobs(control: &Control) {
     let ended = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
-        let Ok(Reply::Jobs(jobs)) = control.execute(Action::JobList).now_or_never().unwrap() else { panic!() };
+        let jobs = control.execute(JobList).now_or_never().unwrap().unwrap();
         if jobs.iter().any(|job| job.state == JobState::Running) { Poll::Pending } else { Poll::Ready(()) }
     });
     block_on(select(Box::pin(control.background()), Box::pin(ended)));
 }
 
-fn volume(reply: Result<Reply, ControlError>) -> (VolumeView, bool) {
-    match reply.unwrap() {
-        Reply::Volume { view, created } => (*view, created),
-        other => panic!("{other:?}"),
+fn volume(reply: Result<impl About<VolumeView>, ControlError>) -> (VolumeView, bool) {
+    reply.unwrap().about()
+}
+
+/// A reply about one object: the object, and whether the request changed it.
+trait About<V> {
+    fn about(self) -> (V, bool);
+}
+
+impl<V> About<V> for Outcome<V> {
+    fn about(self) -> (V, bool) {
+        (self.view, self.changed)
+    }
+}
+
+impl About<VolumeView> for VolumeView {
+    fn about(self) -> (VolumeView, bool) {
+        (self, false)
+    }
+}
+
+impl About<HostView> for HostView {
+    fn about(self) -> (HostView, bool) {
+        (self, false)
+    }
+}
+
+impl About<JobView> for JobView {
+    fn about(self) -> (JobView, bool) {
+        (self, false)
     }
 }

@@ -1,6 +1,6 @@
 //! The management plane: REST under `/api/v1`, `/health`, `/metrics`.
 //!
-//! Every handler turns a request into one `control::Action`, sends it to the reactor and turns the reply into a type of `api`. What
+//! A handler turns a request into one of `control`, sends it to the reactor and turns its reply into a type of `api`. What
 //! goes wrong becomes a problem document in [`problem`], and nowhere else.
 
 mod access;

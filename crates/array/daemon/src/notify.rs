@@ -1,7 +1,6 @@
 //! Telling systemd how it goes (sd_notify(3)). Without systemd nothing happens.
 
 use crate::ArrayHandle;
-use control::Action;
 use sd_notify::NotifyState;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub(crate) async fn feed_watchdog(array: ArrayHandle) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match array.call(Action::Ping).await {
+        match array.call(control::Ping).await {
             Ok(_) => send(&[NotifyState::Watchdog]),
             Err(error) => tracing::warn!(%error, "the reactor did not answer the watchdog"),
         }

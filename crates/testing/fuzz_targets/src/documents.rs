@@ -4,8 +4,9 @@
 use crate::input::{Reader, Writer};
 use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use control::{
-    Action, ArrayOptions, ChapSet, Control, Grantee, HostCreate, Limits, ReservationList, Secret, SessionList,
-    VolumeCreate,
+    AccessGrant, ArrayOptions, ChapSet, Control, Grantee, HostCreate, HostList, JobList, Limits, MetricsShow, PoolList,
+    PoolScrub, PortalList, Request, ReservationList, Secret, SessionList, SnapshotCreate, StatusShow, VolumeCreate,
+    VolumeList, VolumeReclaim,
 };
 use pool::{Catalog, CatalogChange, ObjectId};
 use std::rc::Rc;
@@ -62,17 +63,13 @@ pub(crate) fn run(input: &[u8]) {
         let _made = finish(catalog.commit(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 1 << 30 }]));
     }
     let Some(control) = open(catalog) else { return };
-    for action in [
-        Action::Status,
-        Action::Metrics,
-        Action::PoolList,
-        Action::VolumeList,
-        Action::HostList,
-        Action::JobList,
-        Action::PortalList,
-    ] {
-        let _reply = finish(control.execute(action));
-    }
+    let _reply = finish(control.execute(StatusShow));
+    let _reply = finish(control.execute(MetricsShow));
+    let _reply = finish(control.execute(PoolList));
+    let _reply = finish(control.execute(VolumeList));
+    let _reply = finish(control.execute(HostList));
+    let _reply = finish(control.execute(JobList));
+    let _reply = finish(control.execute(PortalList));
     let _reply = finish(control.execute(ReservationList { volume: None }));
     let _reply = finish(control.execute(SessionList));
 }
@@ -120,6 +117,12 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Executes a request that the small array below needs.
+fn done(control: &Control, request: impl Request) {
+    let done = finish(control.execute(request));
+    assert!(matches!(done, Some(Ok(_))), "the array to begin with cannot be made");
+}
+
 /// The documents of a small array: together, and each of them alone.
 fn documents() -> Vec<Vec<u8>> {
     let catalog = Rc::new(MemoryCatalog::default());
@@ -128,19 +131,15 @@ fn documents() -> Vec<Vec<u8>> {
     let copy = VolumeCreate { name: "v2".into(), source: Some("v1".into()), ..VolumeCreate::default() };
     let chap = ChapSet { user: "esx".into(), secret: Some(Secret::new("a-secret-secret".into())), mutual: None };
     let host = HostCreate { name: "h1".into(), iqns: vec!["iqn.1998-01.com.vmware:h1".into()], chap: Some(chap) };
-    for action in [
-        Action::VolumeCreate(volume),
-        Action::SnapshotCreate { volume: "v1".into(), name: "s1".into() },
-        Action::VolumeCreate(copy),
-        Action::HostCreate(host),
-        Action::AccessGrant { volume: "v1".into(), grantee: Grantee::Host("h1".into()), lun: None },
-        Action::AccessGrant { volume: "v2".into(), grantee: Grantee::Any, lun: Some(9) },
-        Action::PoolScrub { pool: "p0".into(), share_percent: None },
-        Action::VolumeReclaim { volume: "v1".into(), share_percent: Some(5) },
-    ] {
-        let reply = finish(control.execute(action));
-        assert!(matches!(reply, Some(Ok(_))), "the array to begin with cannot be made: {reply:?}");
-    }
+    let (any, grant) = (Grantee::Any, Grantee::Host("h1".into()));
+    done(&control, volume);
+    done(&control, SnapshotCreate { volume: "v1".into(), name: "s1".into() });
+    done(&control, copy);
+    done(&control, host);
+    done(&control, AccessGrant { volume: "v1".into(), grantee: grant, lun: None });
+    done(&control, AccessGrant { volume: "v2".into(), grantee: any, lun: Some(9) });
+    done(&control, PoolScrub { pool: "p0".into(), share_percent: None });
+    done(&control, VolumeReclaim { volume: "v1".into(), share_percent: Some(5) });
     let mut all = Writer::default().u8(1);
     let mut seeds = Vec::new();
     for (key, value) in catalog.documents("") {

@@ -2,7 +2,7 @@
 
 use super::Progress;
 use crate::catalog::DynCatalog;
-use crate::integrity::{MAX_BAD_RANGES, bad_ranges};
+use crate::pools::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use jiff::Timestamp;

@@ -1,5 +1,5 @@
 use super::{Array, ESX01};
-use crate::{Action, Change, Grantee, LogicalUnit, Reply, Revoke};
+use crate::*;
 
 const ESX02: &str = "iqn.1998-01.com.vmware:esx02";
 
@@ -69,11 +69,11 @@ fn revoking_publishes_each_grant() {
     array.grant("v1", Some("esx01"), None).unwrap();
     array.grant("v1", Some("esx02"), None).unwrap();
     array.live.published.borrow_mut().clear();
-    array.run(Action::AccessRevoke { volume: "v1".to_owned(), from: Revoke::All }).unwrap();
+    array.run(AccessRevoke { volume: "v1".to_owned(), from: Revoke::All }).unwrap();
     let published = array.live.published.borrow();
     assert_eq!(published.iter().filter(|change| matches!(change, Change::AccessRevoked { lun: 0, .. })).count(), 2);
     let from = Revoke::From(Grantee::Host("esx01".to_owned()));
-    assert_eq!(array.code(Action::AccessRevoke { volume: "v1".to_owned(), from }), "not-found");
+    assert_eq!(array.code(AccessRevoke { volume: "v1".to_owned(), from }), "not-found");
 }
 
 #[test]
@@ -91,11 +91,9 @@ fn the_list_can_be_narrowed() {
     array.grant("v1", Some("esx01"), None).unwrap();
     array.grant("v1", Some("esx02"), None).unwrap();
     array.grant("v2", None, None).unwrap();
-    let count = |volume: Option<&str>, grantee: Option<Grantee>| match array
-        .run(Action::AccessList { volume: volume.map(str::to_owned), grantee })
-    {
-        Ok(Reply::Accesses(list)) => list.len(),
-        other => panic!("{other:?}"),
+    let count = |volume: Option<&str>, grantee: Option<Grantee>| {
+        let list = array.run(AccessList { volume: volume.map(str::to_owned), grantee }).unwrap();
+        list.len()
     };
     assert_eq!(count(None, None), 3);
     assert_eq!(count(Some("v1"), None), 2);

@@ -1,12 +1,12 @@
 use super::Array;
-use crate::{Action, Event, Reply, VolumeCreate};
+use crate::*;
 use futures_executor::block_on;
 use pool::{Catalog, PoolError};
 
 fn list(array: &Array, since: Option<u64>, limit: usize) -> Vec<Event> {
-    match array.run(Action::EventList { since, limit }).unwrap() {
-        Reply::Events(events) => events,
-        other => panic!("{other:?}"),
+    {
+        let events = array.run(EventList { since, limit }).unwrap();
+        events
     }
 }
 
@@ -15,10 +15,10 @@ fn every_change_is_told_once_and_failures_are_not() {
     let array = Array::new();
     array.create("v1");
     let again = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
-    array.run(Action::VolumeCreate(again)).unwrap();
-    array.run(Action::VolumeList).unwrap();
-    array.code(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false });
-    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(again).unwrap();
+    array.run(VolumeList).unwrap();
+    array.code(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false });
+    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     let codes: Vec<String> = list(&array, None, 100).into_iter().map(|event| event.code).collect();
     assert_eq!(codes, ["array-started", "volume-created", "volume-deleted"]);
 }
@@ -45,7 +45,7 @@ fn the_newest_fit_in_a_document() {
     let array = Array::new();
     for at in 0..400 {
         let name = format!("{at:0>63}");
-        let action = Action::SnapshotCreate { volume: "v1".to_owned(), name };
+        let action = SnapshotCreate { volume: "v1".to_owned(), name };
         if at == 0 {
             array.create("v1");
         }
@@ -67,6 +67,6 @@ fn a_pool_that_stopped_is_told_once() {
     block_on(array.control.look());
     let stopped = list(&array, None, 100).into_iter().filter(|event| event.code == "pool-stopped").count();
     assert_eq!(stopped, 1);
-    let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+    let alerts = array.run(AlertList).unwrap();
     assert_eq!(alerts[0].message, "write failed");
 }

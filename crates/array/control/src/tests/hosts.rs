@@ -1,15 +1,12 @@
-use super::{Array, ESX01};
-use crate::{Action, ChapSet, ControlError, HostCreate, HostSet, HostView, MutualChapSet, Reply, Secret, SessionDrop};
+use super::{About, Array, ESX01};
+use crate::*;
 
-fn host(reply: Result<Reply, ControlError>) -> (HostView, bool) {
-    match reply.unwrap() {
-        Reply::Host { view, created } => (*view, created),
-        other => panic!("{other:?}"),
-    }
+fn host(reply: Result<impl About<HostView>, ControlError>) -> (HostView, bool) {
+    reply.unwrap().about()
 }
 
-fn create(chap: Option<ChapSet>) -> Action {
-    Action::HostCreate(HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap })
+fn create(chap: Option<ChapSet>) -> HostCreate {
+    HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap }
 }
 
 fn chap(secret: Option<&str>, mutual: Option<Option<&str>>) -> ChapSet {
@@ -31,7 +28,7 @@ fn an_initiator_belongs_to_one_host() {
     let array = Array::new();
     array.create_host("esx01", ESX01);
     let other = HostCreate { name: "esx02".to_owned(), iqns: vec![ESX01.to_ascii_uppercase()], chap: None };
-    assert_eq!(array.code(Action::HostCreate(other)), "initiator-name-taken");
+    assert_eq!(array.code(other), "initiator-name-taken");
 }
 
 #[test]
@@ -64,12 +61,12 @@ fn set_changes_what_is_given() {
     let array = Array::new();
     host(array.run(create(Some(chap(None, None)))));
     let set = HostSet { host: "esx01".to_owned(), name: Some("esx-a".to_owned()), ..HostSet::default() };
-    let (renamed, _) = host(array.run(Action::HostSet(set)));
+    let (renamed, _) = host(array.run(set));
     assert!(renamed.record.chap.is_some());
     let iqn = "iqn.1998-01.com.vmware:new".to_owned();
     let set =
         HostSet { host: "esx-a".to_owned(), iqns: Some(vec![iqn.clone()]), chap: Some(None), ..HostSet::default() };
-    let (changed, _) = host(array.run(Action::HostSet(set)));
+    let (changed, _) = host(array.run(set));
     assert_eq!((changed.record.iqns, changed.record.chap), (vec![iqn], None));
     assert!(array.control.directory().nexus(ESX01).host.is_none());
 }
@@ -81,11 +78,11 @@ fn a_host_in_use_is_not_deleted() {
     array.create_host("esx01", ESX01);
     array.grant("v1", Some("esx01"), Some(3)).unwrap();
     array.log_in(1, ESX01);
-    let delete = || Action::HostDelete { host: "esx01".to_owned() };
+    let delete = || HostDelete { host: "esx01".to_owned() };
     let error = array.run(delete()).unwrap_err();
     assert_eq!(error.users()[0].description, "volume v1, LUN 3");
     let from = crate::Revoke::All;
-    array.run(Action::AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
+    array.run(AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
     let error = array.run(delete()).unwrap_err();
     assert_eq!(error.help().unwrap(), "log out on esx01 first, or:  windlass session drop ID");
     array.run(SessionDrop { id: 1 }).unwrap();

@@ -1,31 +1,28 @@
-use super::{Array, run_jobs};
-use crate::{Action, Control, Health, JobReport, JobState, JobView, PoolState, Reply, Severity};
+use super::{About, Array, run_jobs};
+use crate::*;
 use futures_executor::block_on;
 use pool::{BlockId, Catalog, Incident, ObjectId, Place, PoolError};
 use std::time::Duration;
 
-fn job(array: &Array, action: Action) -> (JobView, bool) {
-    match array.run(action).unwrap() {
-        Reply::Job { view, created } => (*view, created),
-        other => panic!("{other:?}"),
-    }
+fn job<R: Request<Reply: About<JobView>>>(array: &Array, request: R) -> (JobView, bool) {
+    array.run(request).unwrap().about()
 }
 
-fn scrub() -> Action {
-    Action::PoolScrub { pool: "p0".to_owned(), share_percent: None }
+fn scrub() -> PoolScrub {
+    PoolScrub { pool: "p0".to_owned(), share_percent: None }
 }
 
-fn reclaim(volume: &str) -> Action {
-    Action::VolumeReclaim { volume: volume.to_owned(), share_percent: None }
+fn reclaim(volume: &str) -> VolumeReclaim {
+    VolumeReclaim { volume: volume.to_owned(), share_percent: None }
 }
 
 fn show(array: &Array, started: &JobView) -> JobView {
-    job(array, Action::JobShow { job: started.id.to_string() }).0
+    job(array, JobShow { job: started.id.to_string() }).0
 }
 
 fn events(array: &Array) -> Vec<(String, String)> {
-    let action = Action::EventList { since: None, limit: 1000 };
-    let Reply::Events(events) = array.run(action).unwrap() else { panic!() };
+    let action = EventList { since: None, limit: 1000 };
+    let events = array.run(action).unwrap();
     events.into_iter().map(|event| (event.code, event.message)).collect()
 }
 
@@ -48,11 +45,11 @@ fn reclaim_gives_zeros_back_and_says_how_much() {
     assert!(done.finished.is_some() && done.done == done.total);
     assert!(array.catalog.documents("job/").is_empty());
     assert!(events(&array).iter().any(|(code, message)| code == "job-done" && message.starts_with("reclaim of v1")));
-    let cancel = Action::JobCancel { job: started.id.to_string() };
+    let cancel = JobCancel { job: started.id.to_string() };
     assert_eq!(array.code(cancel), "job-ended");
-    assert_eq!(array.code(Action::JobShow { job: "ffff-none".to_owned() }), "not-found");
+    assert_eq!(array.code(JobShow { job: "ffff-none".to_owned() }), "not-found");
     assert_eq!(array.code(reclaim("v2")), "not-found");
-    let share = |share_percent| Action::VolumeReclaim { volume: "v1".to_owned(), share_percent };
+    let share = |share_percent| VolumeReclaim { volume: "v1".to_owned(), share_percent };
     assert_eq!(array.code(share(Some(0))), "invalid-setting");
     assert_eq!(array.code(share(Some(101))), "invalid-setting");
 }
@@ -65,8 +62,8 @@ fn reclaim_of_all_volumes_goes_around_those_that_are_deleted() {
         array.catalog.zeros.borrow_mut().insert((object.0, 0), 4096);
         array.catalog.set_mapped(object, 4096);
     }
-    let (started, _) = job(&array, Action::PoolReclaim { pool: "p0".to_owned(), share_percent: None });
-    array.run(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    let (started, _) = job(&array, PoolReclaim { pool: "p0".to_owned(), share_percent: None });
+    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
     run_jobs(&array.control);
     let JobReport::Reclaim(report) = show(&array, &started).report else { panic!() };
     assert_eq!((report.volumes, report.deallocated_bytes), (2, 8192));
@@ -77,7 +74,7 @@ fn a_reclaim_whose_volume_is_deleted_says_so() {
     let array = Array::new();
     array.create("v1");
     let (started, _) = job(&array, reclaim("v1"));
-    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     // What the pool says when the volume goes in the middle of a step.
     array.catalog.gone.replace(Some(PoolError::Stopped("the volume no longer exists".to_owned())));
     run_jobs(&array.control);
@@ -96,7 +93,7 @@ fn a_job_yields_to_hosts_by_its_share() {
     run_jobs(&array.control);
     let idle = watched();
     array.live.busy.set(true);
-    job(&array, Action::VolumeReclaim { volume: "v1".to_owned(), share_percent: Some(20) });
+    job(&array, VolumeReclaim { volume: "v1".to_owned(), share_percent: Some(20) });
     run_jobs(&array.control);
     let busy = watched() - idle;
     // 1024 steps of a millisecond: four times as long for hosts.
@@ -108,14 +105,14 @@ fn a_cancelled_job_keeps_what_it_did_and_leaves_no_document() {
     let array = Array::new();
     array.create("v1");
     let (started, _) = job(&array, reclaim("v1"));
-    array.run(Action::JobCancel { job: started.id.to_string()[28..].to_owned() }).unwrap();
+    array.run(JobCancel { job: started.id.to_string()[28..].to_owned() }).unwrap();
     run_jobs(&array.control);
     assert_eq!(show(&array, &started).state, JobState::Cancelled);
     assert!(array.catalog.documents("job/").is_empty());
-    let (check, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    let (check, _) = job(&array, PoolCheck { pool: "p0".to_owned(), share_percent: None });
     run_jobs(&array.control);
     assert_eq!(show(&array, &check).state, JobState::Done);
-    let Reply::Pool(pool) = array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() else { panic!() };
+    let pool = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
     assert_eq!(pool.check.unwrap().count, 0);
 }
 
@@ -160,21 +157,21 @@ fn jobs_are_started_changed_and_cancelled_for_good() {
     let told = |array: &Array, code: &str| events(array).iter().filter(|(known, _)| known == code).count();
     let (v1, _) = job(&array, reclaim("v1"));
     let (v2, _) = job(&array, reclaim("v2"));
-    let (check, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: Some(7) });
+    let (check, _) = job(&array, PoolCheck { pool: "p0".to_owned(), share_percent: Some(7) });
     let again = restart();
     assert_eq!((show(&again, &v1).state, show(&again, &v2).state), (JobState::Running, JobState::Running));
     assert_eq!((show(&again, &check).state, show(&again, &check).share_percent), (JobState::Running, 7));
     assert_eq!(told(&again, "job-started"), 3);
-    job(&array, Action::JobSet { job: v1.id.to_string(), share_percent: 40 });
+    job(&array, JobSet { job: v1.id.to_string(), share_percent: 40 });
     let again = restart();
     assert_eq!((show(&again, &v1).share_percent, told(&again, "job-changed")), (40, 1));
 
     // A cancel holds too, and what the job would have kept of itself afterwards does not bring it back.
-    job(&array, Action::JobCancel { job: v1.id.to_string() });
-    job(&array, Action::JobCancel { job: check.id.to_string() });
+    job(&array, JobCancel { job: v1.id.to_string() });
+    job(&array, JobCancel { job: check.id.to_string() });
     let again = restart();
     for ended in [&v1, &check] {
-        assert_eq!(again.code(Action::JobShow { job: ended.id.to_string() }), "not-found");
+        assert_eq!(again.code(JobShow { job: ended.id.to_string() }), "not-found");
     }
     assert_eq!((show(&again, &v2).state, told(&again, "job-cancelled")), (JobState::Running, 2));
     let (anew, created) = job(&array, reclaim("v1"));
@@ -188,7 +185,7 @@ fn jobs_are_started_changed_and_cancelled_for_good() {
     assert_eq!(array.code(reclaim("v1")), "no-space");
     let (kept, _) = job(&array, reclaim("v1"));
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
-    assert_eq!(array.code(Action::JobCancel { job: kept.id.to_string() }), "no-space");
+    assert_eq!(array.code(JobCancel { job: kept.id.to_string() }), "no-space");
     run_jobs(&array.control);
     assert_eq!(show(&array, &kept).state, JobState::Done);
 }
@@ -216,8 +213,8 @@ fn a_full_file_system_below_the_pool_is_told_once_and_its_end_too() {
 fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_clean() {
     let array = Array::new();
     let v1 = array.create("v1").object.id;
-    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
-    let Reply::Snapshots(snapshots) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    let snapshots = array.run(SnapshotList { volume: None }).unwrap();
     let monday = snapshots[0].object.id;
     let all = [bad(v1, 4096, 7), bad(monday, 4096, 7), bad(v1, 8192, 8), bad(monday, 8192, 8), bad(monday, 1 << 20, 9)];
     array.catalog.bad.replace(all.to_vec());
@@ -241,14 +238,14 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     assert_eq!(report.bad_blocks, 3);
     assert_eq!((report.bad[0].lba, report.bad[0].blocks, report.bad[0].in_volume), (8, 16, true));
     assert_eq!((report.bad[1].lba, report.bad[1].in_volume, report.bad.len()), (2048, false, 2));
-    let alerts = |array: &Array| match array.run(Action::AlertList).unwrap() {
-        Reply::Alerts(alerts) => alerts,
-        other => panic!("{other:?}"),
+    let alerts = |array: &Array| {
+        let alerts = array.run(AlertList).unwrap();
+        alerts
     };
     assert_eq!((alerts(&array)[0].code, alerts(&array)[0].severity), ("bad-blocks", Severity::Critical));
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(alerts(&again)[0].message, "3 blocks of 4 KiB cannot be read");
-    let Reply::Pool(pool) = again.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() else { panic!() };
+    let pool = again.run(PoolShow { pool: "p0".to_owned() }).unwrap();
     assert_eq!(pool.scrub.unwrap().bad.len(), 2);
     again.catalog.bad.borrow_mut().clear();
     job(&again, scrub());
@@ -262,25 +259,25 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     let array = Array::new();
     let good = array.create("good").object.id;
     let bad = array.create("bad").object.id;
-    array.run(Action::SnapshotCreate { volume: "good".to_owned(), name: "s".to_owned() }).unwrap();
+    array.run(SnapshotCreate { volume: "good".to_owned(), name: "s".to_owned() }).unwrap();
     array.create("last");
     array.catalog.set_mapped(good, 4096);
     array.catalog.damaged.borrow_mut().insert(bad.0);
-    let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
+    let volumes = array.run(VolumeList).unwrap();
     let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
     assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
-    let pool = |array: &Array| match array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() {
-        Reply::Pool(pool) => *pool,
-        other => panic!("{other:?}"),
+    let pool = |array: &Array| {
+        let pool = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
+        pool
     };
     assert_eq!(
         (pool(&array).unique_bytes, pool(&array).shared_bytes, pool(&array).state),
         (None, None, PoolState::Damaged)
     );
-    for action in [Action::PoolList, Action::SnapshotList { volume: None }, Action::Metrics] {
-        array.run(action).unwrap();
-    }
-    let Reply::Status(status) = array.run(Action::Status).unwrap() else { panic!() };
+    array.run(PoolList).unwrap();
+    array.run(SnapshotList { volume: None }).unwrap();
+    array.run(MetricsShow).unwrap();
+    let status = array.run(StatusShow).unwrap();
     assert_eq!(status.health, Health::Degraded);
     let sentence = format!("volume bad: block {} is not a map page", 4000 + bad.0);
     assert_eq!((status.alerts[0].code, &status.alerts[0].message), ("metadata-damaged", &sentence));
@@ -292,7 +289,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     assert_eq!(scrubbed.state, JobState::Done);
     let JobReport::Scrub(report) = scrubbed.report else { panic!() };
     assert_eq!((&report.damaged, report.verified_bytes), (&vec![sentence.clone()], 3 << 30));
-    let (started, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    let (started, _) = job(&array, PoolCheck { pool: "p0".to_owned(), share_percent: None });
     run_jobs(&array.control);
     let JobReport::Check(Some(report)) = show(&array, &started).report else { panic!() };
     assert_eq!(report.count, 1);
@@ -304,11 +301,11 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     // After a restart it is still known, and nothing is told again; a clean scrub and check end it.
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(pool(&again).state, PoolState::Damaged);
-    again.run(Action::VolumeList).unwrap();
+    again.run(VolumeList).unwrap();
     assert_eq!(events(&again).into_iter().filter(|(code, _)| code == "metadata-damaged").count(), 2);
     again.catalog.damaged.borrow_mut().clear();
     job(&again, scrub());
-    job(&again, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    job(&again, PoolCheck { pool: "p0".to_owned(), share_percent: None });
     run_jobs(&again.control);
     assert_eq!(pool(&again).state, PoolState::Healthy);
     assert!(again.control.alerts().is_empty());
@@ -317,7 +314,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
 #[test]
 fn a_job_that_cannot_keep_its_result_has_failed() {
     let array = Array::new();
-    let (started, _) = job(&array, Action::PoolCheck { pool: "p0".to_owned(), share_percent: None });
+    let (started, _) = job(&array, PoolCheck { pool: "p0".to_owned(), share_percent: None });
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     run_jobs(&array.control);
     let JobState::Failed(reason) = show(&array, &started).state else { panic!() };

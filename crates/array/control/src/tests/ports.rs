@@ -5,25 +5,25 @@ use crate::{AccessState, Change, PortGroupSet, PortGroupView, PortalSet, PortalV
 use pool::PoolError;
 
 fn portals(array: &Array) -> Vec<PortalView> {
-    match array.run(Action::PortalList).unwrap() {
-        Reply::Portals(portals) => portals,
-        other => panic!("{other:?}"),
+    {
+        let portals = array.run(PortalList).unwrap();
+        portals
     }
 }
 
 fn groups(array: &Array) -> Vec<PortGroupView> {
-    match array.run(Action::PortGroupList).unwrap() {
-        Reply::PortGroups(groups) => groups,
-        other => panic!("{other:?}"),
+    {
+        let groups = array.run(PortGroupList).unwrap();
+        groups
     }
 }
 
-fn move_portal(array: &Array, portal: &str, group: u16) -> Result<Reply, ControlError> {
-    array.run(Action::PortalSet(PortalSet { portal: portal.into(), group: Some(group), ..PortalSet::default() }))
+fn move_portal(array: &Array, portal: &str, group: u16) -> Result<PortalView, ControlError> {
+    array.run(PortalSet { portal: portal.into(), group: Some(group), ..PortalSet::default() })
 }
 
-fn set_state(array: &Array, group: u16, state: AccessState, force: bool) -> Result<Reply, ControlError> {
-    array.run(Action::PortGroupSet(PortGroupSet { group, state: Some(state), preferred: None, force }))
+fn set_state(array: &Array, group: u16, state: AccessState, force: bool) -> Result<PortGroupView, ControlError> {
+    array.run(PortGroupSet { group, state: Some(state), preferred: None, force })
 }
 
 fn states(array: &Array) -> Vec<(u16, AccessState)> {
@@ -40,12 +40,10 @@ fn portals_keep_their_identifiers_groups_and_states() {
     move_portal(&array, "192.0.2.11:3260", 7).unwrap();
     assert_eq!(states(&array), [(1, ACTIVE), (7, ACTIVE)]);
     set_state(&array, 7, STANDBY, false).unwrap();
-    array
-        .run(Action::PortGroupSet(PortGroupSet { group: 1, preferred: Some(true), ..PortGroupSet::default() }))
-        .unwrap();
+    array.run(PortGroupSet { group: 1, preferred: Some(true), ..PortGroupSet::default() }).unwrap();
     let redirect = RedirectRecord { address: "192.0.2.10:3260".into(), permanently: true };
     let set = PortalSet { portal: "2".into(), redirect: Some(Some(redirect.clone())), ..PortalSet::default() };
-    array.run(Action::PortalSet(set)).unwrap();
+    array.run(set).unwrap();
 
     // After a restart, and with the portals the other way round in the configuration.
     let array = Array::with_portals(array.catalog.clone(), &["192.0.2.11:3260", "192.0.2.10:3260"]).unwrap();
@@ -125,7 +123,7 @@ fn what_makes_no_sense_is_refused() {
     let redirect_of = |portal: &str, address: &str| {
         let redirect = RedirectRecord { address: address.into(), permanently: false };
         let set = PortalSet { portal: portal.into(), redirect: Some(Some(redirect)), ..PortalSet::default() };
-        array.run(Action::PortalSet(set))
+        array.run(set)
     };
     let redirect = |address: &str| redirect_of("1", address);
     assert_eq!(redirect("192.0.2.10:3260").unwrap_err().code(), "invalid-setting");
@@ -134,7 +132,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(redirect("192.0.2.11:3260").unwrap_err().code(), "invalid-setting", "which sends them back");
     redirect("array-b.example.org:3260").unwrap();
     let none = PortalSet { portal: "1".into(), redirect: Some(None), ..PortalSet::default() };
-    array.run(Action::PortalSet(none)).unwrap();
+    array.run(none).unwrap();
     assert_eq!(portals(&array)[0].redirect, None);
     assert_eq!(move_portal(&array, "1", 0).unwrap_err().code(), "invalid-setting");
     assert_eq!(move_portal(&array, "192.0.2.99:3260", 1).unwrap_err().code(), "not-found");

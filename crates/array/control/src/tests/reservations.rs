@@ -1,5 +1,5 @@
 use super::{Array, volume};
-use crate::{Action, RegistrationRecord, VolumeCreate};
+use crate::*;
 use futures_executor::block_on;
 use pool::PoolError;
 
@@ -26,10 +26,10 @@ fn reservations_are_there_again_and_go_with_their_volume() {
 
     let source = Some("v1".to_owned());
     let clone = VolumeCreate { name: "c1".to_owned(), source, ..VolumeCreate::default() };
-    volume(again.run(Action::VolumeCreate(clone)));
+    volume(again.run(clone));
     assert_eq!(again.control.reservations().unwrap().len(), 1, "a clone has none");
 
-    again.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    again.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     assert!(again.control.reservations().unwrap().is_empty());
     let gone = block_on(again.control.store_reservations(object, vec![registration(1)], None)).unwrap_err();
     assert_eq!(gone.code(), "not-found");

@@ -1,5 +1,5 @@
 use super::{Array, ESX01};
-use crate::{Action, ChapSet, HostCreate, Reply};
+use crate::*;
 use pool::PoolError;
 use std::rc::Rc;
 
@@ -7,10 +7,10 @@ use std::rc::Rc;
 fn everything_is_there_again_after_a_restart() {
     let array = Array::new();
     let before = array.create("v1");
-    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
     let chap = Some(ChapSet { user: "esx".to_owned(), secret: None, mutual: None });
     let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap };
-    array.run(Action::HostCreate(create)).unwrap();
+    array.run(create).unwrap();
     array.grant("v1", Some("esx01"), Some(9)).unwrap();
     let nexus = array.control.directory().nexus(ESX01);
 
@@ -18,7 +18,7 @@ fn everything_is_there_again_after_a_restart() {
     assert_eq!(again.control.directory().nexus(ESX01), nexus);
     assert_eq!(again.control.directory().array(), array.control.directory().array());
     assert_eq!(again.control.directory().volumes().next(), Some(&before.record));
-    let Reply::Snapshots(snapshots) = again.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    let snapshots = again.run(SnapshotList { volume: None }).unwrap();
     assert_eq!(snapshots[0].record.name, "monday");
 }
 
@@ -27,8 +27,8 @@ fn a_failed_commit_changes_nothing() {
     let array = Array::new();
     array.catalog.fail_next.replace(Some(PoolError::Stopped("write failed".to_owned())));
     let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap: None };
-    assert_eq!(array.code(Action::HostCreate(create)), "pool-stopped");
-    assert_eq!(array.code(Action::HostShow { host: "esx01".to_owned() }), "not-found");
+    assert_eq!(array.code(create), "pool-stopped");
+    assert_eq!(array.code(HostShow { host: "esx01".to_owned() }), "not-found");
     assert!(array.live.published.borrow().is_empty());
 }
 
@@ -60,9 +60,9 @@ fn contradicting_documents_are_refused_with_their_name() {
 #[test]
 fn status_tells_when_the_pool_is_full_or_stopped() {
     let array = Array::new();
-    let health = || match array.run(Action::Status) {
-        Ok(Reply::Status(status)) => status.health,
-        other => panic!("{other:?}"),
+    let health = || {
+        let status = array.run(StatusShow).unwrap();
+        status.health
     };
     assert_eq!(health(), crate::Health::Healthy);
     array.catalog.size_bytes.set(64 << 20);
@@ -70,7 +70,7 @@ fn status_tells_when_the_pool_is_full_or_stopped() {
     // Status did not tell the reason.
     array.live.stopped.replace(Some("write failed".to_owned()));
     assert_eq!(health(), crate::Health::Failed);
-    let Ok(Reply::Status(status)) = array.run(Action::Status) else { panic!() };
+    let status = array.run(StatusShow).unwrap();
     assert_eq!(status.pool.stopped.as_deref(), Some("write failed"));
     assert_eq!(status.target, "iqn.2026-01.org.example:test");
 }

@@ -24,7 +24,7 @@ fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
     store(&array, object, Some(false));
     store(&array, object, Some(true));
     let alerts = |array: &Array| {
-        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        let alerts = array.run(AlertList).unwrap();
         alerts.into_iter().map(|alert| (alert.code, alert.subject)).collect::<Vec<_>>()
     };
     assert_eq!(alerts(&array), [("sanitize-failed", "v1".to_owned())]);
@@ -38,7 +38,7 @@ fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
 }
 
 fn jobs(array: &Array) -> Vec<JobView> {
-    let Reply::Jobs(jobs) = array.run(Action::JobList).unwrap() else { panic!() };
+    let jobs = array.run(JobList).unwrap();
     jobs
 }
 
@@ -54,10 +54,10 @@ fn a_sanitize_operation_is_a_job_that_cannot_be_cancelled() {
     assert_eq!((job.subject.as_str(), job.total), ("v1", 1 << 30));
     assert_eq!(job.report, JobReport::Sanitize(SanitizeReport { passes: None }));
     let name = job.id.to_string();
-    let refused = array.run(Action::JobCancel { job: name.clone() }).unwrap_err();
+    let refused = array.run(JobCancel { job: name.clone() }).unwrap_err();
     assert_eq!(refused.code(), "sanitize-goes-on");
     assert!(refused.to_string().contains("cannot be cancelled"), "{refused}");
-    assert_eq!(array.code(Action::JobSet { job: name.clone(), share_percent: 50 }), "sanitize-goes-on");
+    assert_eq!(array.code(JobSet { job: name.clone(), share_percent: 50 }), "sanitize-goes-on");
     assert_eq!(jobs(&array).remove(0).state, JobState::Running);
 
     let again = Array::over(array.catalog.clone()).unwrap();
@@ -71,7 +71,7 @@ fn a_sanitize_operation_is_a_job_that_cannot_be_cancelled() {
     let done = jobs(&again).remove(0);
     assert_eq!((done.state, done.done), (JobState::Done, 1 << 30));
     assert!(again.catalog.documents("job/").is_empty());
-    let ended = again.run(Action::JobCancel { job: name });
+    let ended = again.run(JobCancel { job: name });
     assert_eq!(ended.unwrap_err().code(), "job-ended");
 }
 
@@ -87,7 +87,7 @@ fn a_sanitize_operation_that_fails_or_loses_its_volume_is_a_failed_job() {
 
     let gone = array.create("v2").object.id;
     store(&array, gone, Some(false));
-    array.run(Action::VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
     array.control.sanitize_stopped(gone);
     // Told once.
     array.control.sanitize_stopped(gone);

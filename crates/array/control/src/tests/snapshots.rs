@@ -1,16 +1,12 @@
 use super::{Array, ESX01, volume};
-use crate::{Action, Change, ControlError, Reply, SnapshotView, VolumeCreate, VolumeRollback, VolumeSet};
+use crate::*;
 
-fn take(array: &Array, volume: &str, name: &str) -> (SnapshotView, bool) {
-    let action = Action::SnapshotCreate { volume: volume.to_owned(), name: name.to_owned() };
-    match array.run(action).unwrap() {
-        Reply::Snapshot { view, created } => (*view, created),
-        other => panic!("{other:?}"),
-    }
+fn take(array: &Array, volume: &str, name: &str) -> SnapshotView {
+    array.run(SnapshotCreate { volume: volume.to_owned(), name: name.to_owned() }).unwrap()
 }
 
-fn show(name: &str) -> Action {
-    Action::SnapshotShow { snapshot: name.to_owned() }
+fn show(name: &str) -> SnapshotShow {
+    SnapshotShow { snapshot: name.to_owned() }
 }
 
 #[test]
@@ -18,8 +14,7 @@ fn names_are_unique_within_a_volume() {
     let array = Array::new();
     array.create("v1");
     array.create("v2");
-    let (first, made) = take(&array, "v1", "monday");
-    assert!(made);
+    let first = take(&array, "v1", "monday");
     array.run(show("monday")).unwrap();
     take(&array, "v2", "monday");
     let error = array.run(show("monday")).unwrap_err();
@@ -37,14 +32,14 @@ fn a_snapshot_of_an_existing_name_is_refused() {
     let array = Array::new();
     array.create("v1");
     array.create("v2");
-    let (first, _) = take(&array, "v1", "nightly");
-    let create = Action::SnapshotCreate { volume: "v1".to_owned(), name: "nightly".to_owned() };
+    let first = take(&array, "v1", "nightly");
+    let create = SnapshotCreate { volume: "v1".to_owned(), name: "nightly".to_owned() };
     let error = array.run(create).unwrap_err();
     let said = format!("snapshot v1@nightly exists already, taken {:.0}", first.record.created);
     assert_eq!((error.code(), error.to_string()), ("exists", said));
     let volumes = ["v2", "v1"].map(str::to_owned).to_vec();
-    assert_eq!(array.code(Action::SnapshotGroup { volumes, name: "nightly".to_owned() }), "exists");
-    let Reply::Snapshots(all) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    assert_eq!(array.code(SnapshotGroup { volumes, name: "nightly".to_owned() }), "exists");
+    let all = array.run(SnapshotList { volume: None }).unwrap();
     assert_eq!(all.len(), 1);
 }
 
@@ -55,12 +50,12 @@ fn a_snapshot_can_be_cloned_and_then_deleted() {
     take(&array, "v1", "monday");
     let source = Some("v1@monday".to_owned());
     let create = VolumeCreate { name: "clone".to_owned(), source, ..VolumeCreate::default() };
-    let (clone, _) = volume(array.run(Action::VolumeCreate(create)));
+    let (clone, _) = volume(array.run(create));
     assert_eq!(clone.source.unwrap().name.as_deref(), Some("v1@monday"));
-    let Ok(Reply::Snapshot { view, .. }) = array.run(show("monday")) else { panic!() };
+    let view = array.run(show("monday")).unwrap();
     assert_eq!(view.dependents, ["clone"]);
-    array.run(Action::SnapshotDelete { snapshot: "v1@monday".to_owned() }).unwrap();
-    volume(array.run(Action::VolumeShow { volume: "clone".to_owned() }));
+    array.run(SnapshotDelete { snapshot: "v1@monday".to_owned() }).unwrap();
+    volume(array.run(VolumeShow { volume: "clone".to_owned() }));
 }
 
 #[test]
@@ -68,15 +63,15 @@ fn a_volume_with_snapshots_is_deleted_only_with_them() {
     let array = Array::new();
     array.create("v1");
     take(&array, "v1", "monday");
-    let delete = |with_snapshots| Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots };
+    let delete = |with_snapshots| VolumeDelete { volume: "v1".to_owned(), with_snapshots };
     assert_eq!(array.code(delete(false)), "has-snapshots");
     array.run(delete(true)).unwrap();
-    let Reply::Snapshots(left) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    let left = array.run(SnapshotList { volume: None }).unwrap();
     assert!(left.is_empty());
 }
 
-fn group(volumes: &[&str], name: &str) -> Action {
-    Action::SnapshotGroup { volumes: volumes.iter().map(|&volume| volume.to_owned()).collect(), name: name.to_owned() }
+fn group(volumes: &[&str], name: &str) -> SnapshotGroup {
+    SnapshotGroup { volumes: volumes.iter().map(|&volume| volume.to_owned()).collect(), name: name.to_owned() }
 }
 
 #[test]
@@ -84,12 +79,8 @@ fn a_group_is_taken_at_one_instant_or_not_at_all() {
     let array = Array::new();
     array.create("v1");
     array.create("v2");
-    let taken = |action| match array.run(action).unwrap() {
-        Reply::Group { views, created } => (views, created),
-        other => panic!("{other:?}"),
-    };
-    let (views, created) = taken(group(&["v1", "v2", "v1"], "nightly"));
-    assert!(created && views.len() == 2);
+    let views = array.run(group(&["v1", "v2", "v1"], "nightly")).unwrap();
+    assert_eq!(views.len(), 2);
     assert!(views[0].record.group.is_some() && views[0].record.group == views[1].record.group);
     assert_eq!(views[0].record.created, views[1].record.created);
     assert_eq!(array.code(group(&["v2", "v1"], "nightly")), "exists");
@@ -99,7 +90,7 @@ fn a_group_is_taken_at_one_instant_or_not_at_all() {
     assert_eq!(array.code(group(&[], "weekly")), "invalid-setting");
     array.catalog.fail_next.replace(Some(pool::PoolError::PoolFull));
     assert_eq!(array.code(group(&["v1", "v3"], "weekly")), "no-space");
-    let Reply::Snapshots(all) = array.run(Action::SnapshotList { volume: None }).unwrap() else { panic!() };
+    let all = array.run(SnapshotList { volume: None }).unwrap();
     assert_eq!(all.len(), 2);
 }
 
@@ -117,18 +108,18 @@ fn a_volume_returns_to_its_snapshot_and_keeps_what_it_had_when_asked() {
     take(&array, "v2", "tuesday");
     array.catalog.set_mapped(object, 8192);
     let grow = VolumeSet { volume: "v1".to_owned(), size_bytes: Some(2 << 30), ..VolumeSet::default() };
-    array.run(Action::VolumeSet(grow)).unwrap();
+    array.run(grow).unwrap();
     let rollback = VolumeRollback { keep: Some("before".to_owned()), ..roll_back("v1", "monday") };
-    let (rolled, _) = volume(array.run(Action::VolumeRollback(rollback.clone())));
+    let (rolled, _) = volume(array.run(rollback.clone()));
     assert_eq!((rolled.object.mapped_bytes, rolled.object.size_bytes), (4096, 1 << 30));
-    let Reply::Snapshot { view, .. } = array.run(show("v1@before")).unwrap() else { panic!() };
+    let view = array.run(show("v1@before")).unwrap();
     assert_eq!((view.object.mapped_bytes, view.object.size_bytes), (8192, 2 << 30));
     let told = Change::VolumeRolledBack { object, size_bytes: 1 << 30 };
     assert_eq!(array.live.published.borrow().last(), Some(&told));
-    assert_eq!(array.code(Action::VolumeRollback(rollback)), "exists");
-    assert_eq!(array.code(Action::VolumeRollback(roll_back("v1", "tuesday"))), "not-found");
-    assert_eq!(array.code(Action::VolumeRollback(roll_back("v1", "v2@tuesday"))), "not-found");
-    volume(array.run(Action::VolumeRollback(roll_back("v1", "v1@monday"))));
+    assert_eq!(array.code(rollback), "exists");
+    assert_eq!(array.code(roll_back("v1", "tuesday")), "not-found");
+    assert_eq!(array.code(roll_back("v1", "v2@tuesday")), "not-found");
+    volume(array.run(roll_back("v1", "v1@monday")));
 }
 
 #[test]
@@ -139,12 +130,12 @@ fn a_volume_that_sessions_see_is_rolled_back_only_by_force() {
     array.create_host("esx01", ESX01);
     array.grant("v1", Some("esx01"), None).unwrap();
     // Access alone is no obstacle.
-    volume(array.run(Action::VolumeRollback(roll_back("v1", "monday"))));
+    volume(array.run(roll_back("v1", "monday")));
     array.log_in(7, ESX01);
-    let error = array.run(Action::VolumeRollback(roll_back("v1", "monday"))).unwrap_err();
+    let error = array.run(roll_back("v1", "monday")).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("in-use", 1));
     assert!(error.help().unwrap().ends_with("windlass volume rollback v1 monday --force"));
-    volume(array.run(Action::VolumeRollback(VolumeRollback { force: true, ..roll_back("v1", "monday") })));
+    volume(array.run(VolumeRollback { force: true, ..roll_back("v1", "monday") }));
 }
 
 #[test]
@@ -154,20 +145,16 @@ fn a_tree_shows_what_descends_from_what() {
     take(&array, "v1", "monday");
     let clone = |name: &str, source: &str| {
         let source = Some(source.to_owned());
-        volume(array.run(Action::VolumeCreate(VolumeCreate {
-            name: name.to_owned(),
-            source,
-            ..VolumeCreate::default()
-        })));
+        volume(array.run(VolumeCreate { name: name.to_owned(), source, ..VolumeCreate::default() }));
     };
     clone("c1", "v1@monday");
     take(&array, "c1", "s");
     clone("c2", "c1@s");
     take(&array, "v1", "tuesday");
     clone("c3", "v1");
-    let tree = |volume: &str| match array.run(Action::SnapshotTree { volume: volume.to_owned() }).unwrap() {
-        Reply::Tree(rows) => rows.into_iter().map(|row| (row.depth, row.name, row.dependents)).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
+    let tree = |volume: &str| {
+        let rows = array.run(SnapshotTree { volume: volume.to_owned() }).unwrap();
+        rows.into_iter().map(|row| (row.depth, row.name, row.dependents)).collect::<Vec<_>>()
     };
     let row = |depth, name: &str, dependents| (depth, name.to_owned(), dependents);
     assert_eq!(

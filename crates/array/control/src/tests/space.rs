@@ -1,17 +1,14 @@
 use super::{Array, volume};
-use crate::{
-    Action, Change, Commitment, ControlError, Event, Level, OffloadRow, PoolSet, PoolState, PoolView, Primitive,
-    RefusalCount, Reply, Reserve, Severity, VolumeCreate, VolumeSet,
-};
+use crate::*;
 use futures_executor::block_on;
 use pool::{Catalog, Growth, PoolError, Reservation};
 
 const GIB: u64 = 1 << 30;
 
 fn pool(array: &Array) -> PoolView {
-    match array.run(Action::PoolShow { pool: "p0".to_owned() }).unwrap() {
-        Reply::Pool(view) => *view,
-        other => panic!("{other:?}"),
+    {
+        let view = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
+        view
     }
 }
 
@@ -24,8 +21,8 @@ fn set(name: &str) -> VolumeSet {
 }
 
 pub(super) fn codes(array: &Array) -> Vec<String> {
-    let action = Action::EventList { since: None, limit: 100 };
-    let Reply::Events(events) = array.run(action).unwrap() else { panic!() };
+    let action = EventList { since: None, limit: 100 };
+    let events = array.run(action).unwrap();
     events.into_iter().map(|event| event.code).collect()
 }
 
@@ -36,14 +33,14 @@ fn the_pools_sum_is_what_is_used() {
     array.catalog.set_mapped(v1, 3 << 20);
     let v2 = array.create("v2").object.id;
     array.catalog.set_mapped(v2, 5 << 20);
-    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
     let pool = pool(&array);
     let own = pool.unique_bytes.unwrap() + pool.snapshot_bytes.unwrap();
     assert_eq!(pool.space.used_bytes, pool.space.metadata_bytes + own + pool.shared_bytes.unwrap());
     assert_eq!((pool.unique_bytes, pool.shared_bytes), (Some(5 << 20), Some(3 << 20)));
     array.catalog.counting.set(true);
     array.catalog.set_mapped(array.create("v3").object.id, 4096);
-    let Reply::Pools(pools) = array.run(Action::PoolList).unwrap() else { panic!() };
+    let pools = array.run(PoolList).unwrap();
     assert_eq!((pools[0].shared_bytes, pools[0].unique_bytes), (None, None));
 }
 
@@ -51,25 +48,22 @@ fn the_pools_sum_is_what_is_used() {
 fn a_thick_volume_has_space_kept_free() {
     let array = Array::new();
     let thick = VolumeCreate { reserve: Some(Reserve::Thick), ..create("v1", 4) };
-    let (made, _) = volume(array.run(Action::VolumeCreate(thick.clone())));
+    let (made, _) = volume(array.run(thick.clone()));
     assert_eq!(made.object.reservation, Some(Reservation { overwrite_percent: 100 }));
     assert_eq!(pool(&array).available_bytes, pool(&array).space.free_bytes - 4 * GIB);
-    assert!(!volume(array.run(Action::VolumeCreate(thick.clone()))).1);
-    assert_eq!(array.code(Action::VolumeCreate(create("v1", 4))), "exists");
+    assert!(!volume(array.run(thick.clone())).1);
+    assert_eq!(array.code(create("v1", 4)), "exists");
     let half = VolumeSet { overwrite_reserve_percent: Some(50), ..set("v1") };
-    let (changed, _) = volume(array.run(Action::VolumeSet(half.clone())));
+    let (changed, _) = volume(array.run(half.clone()));
     assert_eq!(changed.object.reservation, Some(Reservation { overwrite_percent: 50 }));
     let thin = VolumeSet { reserve: Some(Reserve::Thin), ..set("v1") };
-    assert_eq!(volume(array.run(Action::VolumeSet(thin))).0.object.reservation, None);
-    assert_eq!(array.code(Action::VolumeSet(half)), "not-thick");
+    assert_eq!(volume(array.run(thin)).0.object.reservation, None);
+    assert_eq!(array.code(half), "not-thick");
     let too_much = VolumeCreate { overwrite_reserve_percent: Some(101), ..thick };
-    assert_eq!(
-        array.code(Action::VolumeCreate(VolumeCreate { name: "v2".to_owned(), ..too_much })),
-        "invalid-reservation"
-    );
+    assert_eq!(array.code(VolumeCreate { name: "v2".to_owned(), ..too_much }), "invalid-reservation");
     let no_room = PoolError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 };
     array.catalog.fail_next.replace(Some(no_room));
-    let error = array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap_err();
+    let error = array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap_err();
     assert_eq!(error, ControlError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 });
     assert_eq!(error.code(), "no-space");
 }
@@ -78,7 +72,7 @@ fn a_thick_volume_has_space_kept_free() {
 fn a_pool_is_full_when_all_that_is_free_is_promised() {
     let array = Array::new();
     let thick = VolumeCreate { reserve: Some(Reserve::Thick), ..create("v1", 4) };
-    volume(array.run(Action::VolumeCreate(thick)));
+    volume(array.run(thick));
     array.catalog.size_bytes.set(4 * GIB + (64 << 20));
     assert_eq!(pool(&array).state, PoolState::Full);
     assert!(pool(&array).space.free_bytes >= 4 * GIB);
@@ -88,31 +82,29 @@ fn a_pool_is_full_when_all_that_is_free_is_promised() {
 fn zero_detection_is_a_setting_of_the_volume() {
     let array = Array::new();
     let off = VolumeCreate { zero_detection: Some(false), ..create("v1", 1) };
-    assert!(!volume(array.run(Action::VolumeCreate(off))).0.object.zero_detection);
+    assert!(!volume(array.run(off)).0.object.zero_detection);
     let on = VolumeSet { zero_detection: Some(true), ..set("v1") };
-    assert!(volume(array.run(Action::VolumeSet(on))).0.object.zero_detection);
+    assert!(volume(array.run(on)).0.object.zero_detection);
 }
 
 #[test]
 fn over_commitment_has_a_limit() {
     let array = Array::new();
-    volume(array.run(Action::VolumeCreate(create("v1", 60))));
-    let limit = |commitment| {
-        Action::PoolSet(PoolSet { pool: "p0".to_owned(), commitment: Some(commitment), ..PoolSet::default() })
-    };
+    volume(array.run(create("v1", 60)));
+    let limit = |commitment| PoolSet { pool: "p0".to_owned(), commitment: Some(commitment), ..PoolSet::default() };
     array.run(limit(Commitment::Percent(200))).unwrap();
-    volume(array.run(Action::VolumeCreate(create("v2", 68))));
-    let error = array.run(Action::VolumeCreate(create("v3", 1))).unwrap_err();
+    volume(array.run(create("v2", 68)));
+    let error = array.run(create("v3", 1)).unwrap_err();
     let (provisioned_bytes, limit_bytes) = (128 * GIB, 128 * GIB);
     assert_eq!(error, ControlError::OverCommitted { provisioned_bytes, needed_bytes: GIB, limit_bytes, percent: 200 });
     let clone = VolumeCreate { source: Some("v1".to_owned()), size_bytes: None, ..create("v3", 0) };
-    assert_eq!(array.code(Action::VolumeCreate(clone)), "over-commitment");
+    assert_eq!(array.code(clone), "over-commitment");
     let grow = VolumeSet { size_bytes: Some(61 * GIB), ..set("v1") };
-    assert_eq!(array.code(Action::VolumeSet(grow.clone())), "over-commitment");
+    assert_eq!(array.code(grow.clone()), "over-commitment");
     let again = Array::over(array.catalog.clone()).unwrap();
-    assert_eq!(again.code(Action::VolumeSet(grow.clone())), "over-commitment");
+    assert_eq!(again.code(grow.clone()), "over-commitment");
     again.run(limit(Commitment::Unlimited)).unwrap();
-    again.run(Action::VolumeSet(grow)).unwrap();
+    again.run(grow).unwrap();
     assert_eq!(again.code(limit(Commitment::Percent(0))), "invalid-setting");
 }
 
@@ -124,14 +116,14 @@ fn hosts_hear_that_thresholds_were_set() {
         let changed = Change::ThresholdsChanged { object };
         array.live.published.borrow().iter().filter(|change| **change == changed).count()
     };
-    let volume = |percent| Action::VolumeSet(VolumeSet { warn_percent: Some(Some(percent)), ..set("v1") });
+    let volume = |percent| VolumeSet { warn_percent: Some(Some(percent)), ..set("v1") };
     for (percent, times) in [(50, 1), (50, 1), (60, 2)] {
         array.run(volume(percent)).unwrap();
         assert_eq!((told(Some(object)), told(None)), (times, 0));
     }
     let pool = |percent, commitment| {
         let pool = PoolSet { pool: "p0".to_owned(), warn_percent: percent, commitment, ..PoolSet::default() };
-        array.run(Action::PoolSet(pool)).unwrap();
+        array.run(pool).unwrap();
         told(None)
     };
     assert_eq!(pool(Some(40), None), 1);
@@ -142,7 +134,7 @@ fn hosts_hear_that_thresholds_were_set() {
 fn a_threshold_is_told_once_and_not_again_after_a_restart() {
     let array = Array::new();
     let object = array.create("v1").object.id;
-    array.run(Action::VolumeSet(VolumeSet { warn_percent: Some(Some(50)), ..set("v1") })).unwrap();
+    array.run(VolumeSet { warn_percent: Some(Some(50)), ..set("v1") }).unwrap();
     array.catalog.set_mapped(object, GIB / 2);
     let look = |array: &Array| block_on(array.control.look());
     look(&array);
@@ -154,7 +146,7 @@ fn a_threshold_is_told_once_and_not_again_after_a_restart() {
     let again = Array::over(array.catalog.clone()).unwrap();
     look(&again);
     assert_eq!(told(&again), 1);
-    let Reply::Alerts(alerts) = again.run(Action::AlertList).unwrap() else { panic!() };
+    let alerts = again.run(AlertList).unwrap();
     assert_eq!((alerts[0].code, alerts[0].subject.as_str()), ("volume-threshold", "v1"));
     again.catalog.set_mapped(object, GIB / 10);
     look(&again);
@@ -162,13 +154,10 @@ fn a_threshold_is_told_once_and_not_again_after_a_restart() {
     again.catalog.set_mapped(object, GIB);
     look(&again);
     assert_eq!(told(&again), 2);
-    again.run(Action::VolumeSet(VolumeSet { warn_percent: Some(None), ..set("v1") })).unwrap();
-    let Reply::Alerts(alerts) = again.run(Action::AlertList).unwrap() else { panic!() };
+    again.run(VolumeSet { warn_percent: Some(None), ..set("v1") }).unwrap();
+    let alerts = again.run(AlertList).unwrap();
     assert!(alerts.is_empty());
-    assert_eq!(
-        array.code(Action::VolumeSet(VolumeSet { warn_percent: Some(Some(0)), ..set("v1") })),
-        "invalid-setting"
-    );
+    assert_eq!(array.code(VolumeSet { warn_percent: Some(Some(0)), ..set("v1") }), "invalid-setting");
 }
 
 /// An alert's severity and its number are of the same look.
@@ -180,7 +169,7 @@ fn an_alert_has_the_number_that_its_severity_is_of() {
     array.catalog.set_mapped(object, 800 << 20);
     block_on(array.control.look());
     let alert = || {
-        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        let alerts = array.run(AlertList).unwrap();
         (alerts[0].severity, alerts[0].message.clone())
     };
     let before = (Severity::Warning, "84 % of the pool is used or promised".to_owned());
@@ -195,16 +184,13 @@ fn an_alert_has_the_number_that_its_severity_is_of() {
 fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
     let array = Array::new();
     let object = array.create("v1").object.id;
-    let change =
-        |warn, critical| Action::VolumeSet(VolumeSet { warn_percent: warn, critical_percent: critical, ..set("v1") });
+    let change = |warn, critical| VolumeSet { warn_percent: warn, critical_percent: critical, ..set("v1") };
     array.run(change(Some(Some(50)), Some(Some(80)))).unwrap();
     assert_eq!(array.code(change(Some(Some(80)), None)), "invalid-setting");
     assert_eq!(array.code(change(None, Some(Some(50)))), "invalid-setting");
     assert_eq!(array.code(change(None, Some(Some(101)))), "invalid-setting");
     let told = || -> Vec<(String, Severity)> {
-        let Reply::Events(events) = array.run(Action::EventList { since: None, limit: 1000 }).unwrap() else {
-            panic!()
-        };
+        let events = array.run(EventList { since: None, limit: 1000 }).unwrap();
         let about = |event: &Event| event.code.starts_with("threshold") && event.subject == "v1";
         events.into_iter().filter(about).map(|event| (event.code, event.severity)).collect()
     };
@@ -212,7 +198,7 @@ fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
         array.catalog.set_mapped(object, mapped);
         block_on(array.control.look());
         block_on(array.control.look());
-        let Reply::Alerts(alerts) = array.run(Action::AlertList).unwrap() else { panic!() };
+        let alerts = array.run(AlertList).unwrap();
         alerts.into_iter().map(|alert| (alert.code, alert.severity)).collect::<Vec<_>>()
     };
     assert_eq!(at(GIB / 2), [("volume-threshold", Severity::Warning)]);
@@ -247,7 +233,7 @@ fn the_pool_warns_is_full_and_has_space_again() {
     array.catalog.set_mapped(object, GIB);
     look();
     look();
-    array.run(Action::PoolGrow { pool: "p0".to_owned(), growth: Growth::Size(64 * GIB) }).unwrap();
+    array.run(PoolGrow { pool: "p0".to_owned(), growth: Growth::Size(64 * GIB) }).unwrap();
     let told: Vec<String> =
         codes(&array).into_iter().filter(|code| code.starts_with("threshold") || code.starts_with("pool")).collect();
     assert_eq!(
@@ -265,13 +251,11 @@ fn the_pool_warns_is_full_and_has_space_again() {
         })
         .collect();
     assert_eq!(levels, [Level::Warning, Level::Critical]);
-    let limits = |warn, critical| {
-        Action::PoolSet(PoolSet {
-            pool: "p0".to_owned(),
-            warn_percent: warn,
-            critical_percent: critical,
-            commitment: None,
-        })
+    let limits = |warn, critical| PoolSet {
+        pool: "p0".to_owned(),
+        warn_percent: warn,
+        critical_percent: critical,
+        commitment: None,
     };
     assert_eq!(array.code(limits(Some(95), None)), "invalid-setting");
     array.run(limits(Some(95), Some(99))).unwrap();
@@ -281,7 +265,7 @@ fn the_pool_warns_is_full_and_has_space_again() {
 #[test]
 fn a_pool_grows_or_says_in_a_sentence_why_not() {
     let array = Array::new();
-    let grow = |growth| Action::PoolGrow { pool: "p0".to_owned(), growth };
+    let grow = |growth| PoolGrow { pool: "p0".to_owned(), growth };
     let error = array.run(grow(Growth::Size(GIB))).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
@@ -290,14 +274,14 @@ fn a_pool_grows_or_says_in_a_sentence_why_not() {
     assert_eq!(array.code(grow(Growth::Device("sdb".into()))), "cannot-grow");
     array.run(grow(Growth::Device("/dev/sdb".into()))).unwrap();
     assert_eq!(pool(&array).space.size_bytes, 72 * GIB);
-    assert_eq!(array.code(Action::PoolGrow { pool: "p9".to_owned(), growth: Growth::Size(GIB) }), "not-found");
+    assert_eq!(array.code(PoolGrow { pool: "p9".to_owned(), growth: Growth::Size(GIB) }), "not-found");
 }
 
 #[test]
 fn a_report_tells_where_unmapped_bytes_went() {
     let array = Array::new();
     let object = array.create("v1").object.id;
-    array.run(Action::SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
     array.live.offload.replace(vec![OffloadRow {
         volume: object,
         primitive: Primitive::Unmap,
@@ -316,7 +300,7 @@ fn a_report_tells_where_unmapped_bytes_went() {
         refusals: Vec::new(),
         ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
     }]);
-    let Reply::Space(space) = array.run(Action::VolumeSpace { volume: "v1".to_owned() }).unwrap() else { panic!() };
+    let space = array.run(VolumeSpace { volume: "v1".to_owned() }).unwrap();
     let report = space.unmapped;
     assert_eq!(
         (report.commands, report.deallocated_bytes, report.unaligned_bytes, report.below_grain_commands),

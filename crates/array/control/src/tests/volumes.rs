@@ -1,14 +1,14 @@
 use super::{Array, ESX01, volume};
-use crate::{Action, Change, ControlError, MAX_VOLUME_BYTES, Reply, UserKind, VolumeCreate, VolumeSet};
+use crate::*;
 use pool::{Catalog, PoolError};
 
-fn create(name: &str, size_bytes: Option<u64>, source: Option<&str>) -> Action {
+fn create(name: &str, size_bytes: Option<u64>, source: Option<&str>) -> VolumeCreate {
     let source = source.map(str::to_owned);
-    Action::VolumeCreate(VolumeCreate { name: name.to_owned(), size_bytes, source, ..VolumeCreate::default() })
+    VolumeCreate { name: name.to_owned(), size_bytes, source, ..VolumeCreate::default() }
 }
 
-fn set(name: &str, change: VolumeSet) -> Action {
-    Action::VolumeSet(VolumeSet { volume: name.to_owned(), ..change })
+fn set(name: &str, change: VolumeSet) -> VolumeSet {
+    VolumeSet { volume: name.to_owned(), ..change }
 }
 
 #[test]
@@ -27,9 +27,9 @@ fn creating_twice_returns_the_same_volume() {
 fn names_and_ids_name_the_same_volume() {
     let array = Array::new();
     let made = array.create("v1");
-    let (shown, _) = volume(array.run(Action::VolumeShow { volume: made.record.id.to_string() }));
+    let (shown, _) = volume(array.run(VolumeShow { volume: made.record.id.to_string() }));
     assert_eq!(shown.record, made.record);
-    assert_eq!(array.code(Action::VolumeShow { volume: "v2".to_owned() }), "not-found");
+    assert_eq!(array.code(VolumeShow { volume: "v2".to_owned() }), "not-found");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn sizes_are_multiples_of_512_up_to_16_tib() {
 fn designators_are_never_used_again() {
     let array = Array::new();
     let first = array.create("v1").record.naa;
-    array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     assert_ne!(array.create("v1").record.naa, first);
 }
 
@@ -64,8 +64,8 @@ fn clones_share_size_and_remember_their_source() {
     assert_eq!(array.code(create("vm3", Some(512), Some("template"))), "would-shrink");
     assert_eq!(array.code(create("vm3", None, Some("nothing"))), "not-found");
     assert_eq!(array.code(create("vm1", None, Some("vm2"))), "exists");
-    array.run(Action::VolumeDelete { volume: "template".to_owned(), with_snapshots: false }).unwrap();
-    let (clone, _) = volume(array.run(Action::VolumeShow { volume: "vm1".to_owned() }));
+    array.run(VolumeDelete { volume: "template".to_owned(), with_snapshots: false }).unwrap();
+    let (clone, _) = volume(array.run(VolumeShow { volume: "vm1".to_owned() }));
     assert_eq!(clone.source.unwrap().name, None);
 }
 
@@ -105,7 +105,7 @@ fn one_set_changes_everything_at_once_or_nothing() {
     assert_eq!(array.code(set("v1", change("taken"))), "exists");
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(set("v1", change("v2"))), "no-space");
-    let (unchanged, _) = volume(array.run(Action::VolumeShow { volume: "v1".to_owned() }));
+    let (unchanged, _) = volume(array.run(VolumeShow { volume: "v1".to_owned() }));
     assert_eq!((unchanged.object.size_bytes, unchanged.object.write_cache), (1 << 30, false));
     let (changed, _) = volume(array.run(set("v1", change("v2"))));
     assert_eq!((changed.object.size_bytes, changed.object.write_cache), (4 << 30, true));
@@ -120,7 +120,7 @@ fn a_volume_in_use_is_not_deleted() {
     array.create_host("esx01", ESX01);
     array.grant("v1", Some("esx01"), None).unwrap();
     array.log_in(7, &ESX01.to_ascii_uppercase());
-    let error = array.run(Action::VolumeDelete { volume: "v1".to_owned(), with_snapshots: true }).unwrap_err();
+    let error = array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true }).unwrap_err();
     let ControlError::InUse { users, .. } = &error else { panic!("{error:?}") };
     assert_eq!(users[0].kind, UserKind::Access);
     assert_eq!(users[0].description, "host esx01, LUN 0");
@@ -135,7 +135,7 @@ fn the_list_is_by_name() {
     for name in ["b", "c", "a"] {
         array.create(name);
     }
-    let Reply::Volumes(volumes) = array.run(Action::VolumeList).unwrap() else { panic!() };
+    let volumes = array.run(VolumeList).unwrap();
     assert_eq!(volumes.iter().map(|volume| volume.record.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
@@ -149,7 +149,7 @@ fn a_crash_leaves_a_larger_clone_whole_or_not_at_all() {
         let array = Array::new();
         array.create("v1");
         let (array, done) = array.crash_after(commits, larger());
-        match array.run(Action::VolumeShow { volume: "v2".to_owned() }) {
+        match array.run(VolumeShow { volume: "v2".to_owned() }) {
             Err(error) => assert_eq!((error.code(), array.catalog.objects().len()), ("not-found", 1), "{commits}"),
             found => assert_eq!(volume(found).0.object.size_bytes, 2 << 30, "{commits}"),
         }
@@ -168,7 +168,7 @@ fn a_clone_that_cannot_be_larger_is_not_created() {
     array.create("v1");
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(create("v2", Some(2 << 30), Some("v1"))), "no-space");
-    assert_eq!(array.code(Action::VolumeShow { volume: "v2".to_owned() }), "not-found");
+    assert_eq!(array.code(VolumeShow { volume: "v2".to_owned() }), "not-found");
     assert_eq!(array.catalog.objects().len(), 1);
     assert_eq!(array.live.published.borrow().len(), 1);
     let (larger, made) = volume(array.run(create("v2", Some(2 << 30), Some("v1"))));
@@ -182,9 +182,9 @@ fn nobody_waits_long_for_a_count_of_unique_bytes() {
     let array = Array::new();
     let made = array.create("v1");
     array.catalog.set_mapped(made.object.id, 4096);
-    let unique = || match array.run(Action::VolumeList).unwrap() {
-        Reply::Volumes(volumes) => volumes.iter().map(|volume| volume.unique_bytes).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
+    let unique = || {
+        let volumes = array.run(VolumeList).unwrap();
+        volumes.iter().map(|volume| volume.unique_bytes).collect::<Vec<_>>()
     };
     assert_eq!(unique(), [Some(4096)]);
     array.create("v2");

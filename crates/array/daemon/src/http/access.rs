@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Action, Grantee, Reply, Revoke};
+use control::{Grantee, Revoke};
 
 /// Who sees what, by volume and host.
 #[utoipa::path(
@@ -23,8 +23,8 @@ pub(super) async fn list(
     State(array): State<ArrayHandle>,
     Query(query): Query<AccessList>,
 ) -> Result<Json<List<Access>>, Fault> {
-    let action = Action::AccessList { volume: query.volume, grantee: query.host.map(grantee) };
-    let Reply::Accesses(accesses) = array.call(action).await? else { return Err(Fault::UnexpectedReply) };
+    let request = control::AccessList { volume: query.volume, grantee: query.host.map(grantee) };
+    let accesses = array.call(request).await?;
     Ok(Json(List { items: accesses.into_iter().map(convert::access).collect() }))
 }
 
@@ -48,10 +48,9 @@ pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<Acc
             return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
         }
     };
-    let reply = array.call(Action::AccessGrant { volume: body.volume, grantee, lun: body.lun }).await?;
-    let Reply::Access { view, created } = reply else { return Err(Fault::UnexpectedReply) };
-    let access = convert::access(*view);
-    Ok(made(created, &format!("/api/v1/access/{}/{}", access.volume, access.host), access))
+    let outcome = array.call(control::AccessGrant { volume: body.volume, grantee, lun: body.lun }).await?;
+    let access = convert::access(outcome.view);
+    Ok(made(outcome.changed, &format!("/api/v1/access/{}/{}", access.volume, access.host), access))
 }
 
 /// Takes every grant of a volume back.
@@ -66,7 +65,7 @@ pub(super) async fn revoke_all(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<StatusCode, Fault> {
-    array.call(Action::AccessRevoke { volume, from: Revoke::All }).await?;
+    array.call(control::AccessRevoke { volume, from: Revoke::All }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -85,7 +84,7 @@ pub(super) async fn revoke(
     State(array): State<ArrayHandle>,
     Path((volume, host)): Path<(String, String)>,
 ) -> Result<StatusCode, Fault> {
-    array.call(Action::AccessRevoke { volume, from: Revoke::From(grantee(host)) }).await?;
+    array.call(control::AccessRevoke { volume, from: Revoke::From(grantee(host)) }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,7 +7,6 @@ use crate::http::problem::Fault;
 use api::{Alert, Event, EventQuery, List};
 use axum::Json;
 use axum::extract::State;
-use control::{Action, Reply};
 
 /// Events returned when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -27,14 +26,13 @@ pub(super) async fn list(
     Query(query): Query<EventQuery>,
 ) -> Result<Json<List<Event>>, Fault> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let reply = array.call(Action::EventList { since: query.since, limit }).await?;
-    let Reply::Events(events) = reply else { return Err(Fault::UnexpectedReply) };
+    let events = array.call(control::EventList { since: query.since, limit }).await?;
     Ok(Json(List { items: events.into_iter().map(convert::event).collect() }))
 }
 
 /// What needs attention now, the worst first.
 #[utoipa::path(get, path = "/api/v1/alerts", tag = "events", responses((status = 200, body = List<Alert>)))]
 pub(super) async fn alerts(State(array): State<ArrayHandle>) -> Result<Json<List<Alert>>, Fault> {
-    let Reply::Alerts(alerts) = array.call(Action::AlertList).await? else { return Err(Fault::UnexpectedReply) };
+    let alerts = array.call(control::AlertList).await?;
     Ok(Json(List { items: alerts.into_iter().map(convert::alert).collect() }))
 }

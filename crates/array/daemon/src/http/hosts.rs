@@ -9,12 +9,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Action, Reply, Secret};
+use control::Secret;
 
 /// Every host, by name.
 #[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", responses((status = 200, body = List<Host>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Host>>, Fault> {
-    let Reply::Hosts(hosts) = array.call(Action::HostList).await? else { return Err(Fault::UnexpectedReply) };
+    let hosts = array.call(control::HostList).await?;
     Ok(Json(List { items: hosts.into_iter().map(convert::host).collect() }))
 }
 
@@ -31,9 +31,10 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<H
 )]
 pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<HostCreate>) -> Result<Response, Fault> {
     let HostCreate { name, iqns, chap } = body;
-    let action = Action::HostCreate(control::HostCreate { name, iqns, chap: chap.map(chap_set) });
-    let (host, created) = one(array.call(action).await?)?;
-    Ok(made(created, &format!("/api/v1/hosts/{}", host.id), host))
+    let request = control::HostCreate { name, iqns, chap: chap.map(chap_set) };
+    let outcome = array.call(request).await?;
+    let host = convert::host(outcome.view);
+    Ok(made(outcome.changed, &format!("/api/v1/hosts/{}", host.id), host))
 }
 
 /// One host.
@@ -45,7 +46,7 @@ pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<Ho
     responses((status = 200, body = Host))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<Json<Host>, Fault> {
-    Ok(Json(one(array.call(Action::HostShow { host }).await?)?.0))
+    Ok(Json(convert::host(array.call(control::HostShow { host }).await?)))
 }
 
 /// Changes a host. Sessions stay as they are; new credentials count from the next login on.
@@ -72,8 +73,8 @@ pub(super) async fn set(
         (None, true) => Some(None),
         (None, false) => None,
     };
-    let action = Action::HostSet(control::HostSet { host, name, iqns, chap });
-    Ok(Json(one(array.call(action).await?)?.0))
+    let request = control::HostSet { host, name, iqns, chap };
+    Ok(Json(convert::host(array.call(request).await?)))
 }
 
 /// Deletes a host that has neither access nor sessions.
@@ -85,7 +86,7 @@ pub(super) async fn set(
     responses((status = 204, description = "Deleted"))
 )]
 pub(super) async fn delete(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<StatusCode, Fault> {
-    array.call(Action::HostDelete { host }).await?;
+    array.call(control::HostDelete { host }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,13 +97,5 @@ fn chap_set(chap: ChapSet) -> control::ChapSet {
         mutual: chap
             .mutual
             .map(|mutual| control::MutualChapSet { user: mutual.user, secret: mutual.secret.map(Secret::new) }),
-    }
-}
-
-/// The host in a reply, and whether it is new.
-fn one(reply: Reply) -> Result<(Host, bool), Fault> {
-    match reply {
-        Reply::Host { view, created } => Ok((convert::host(*view), created)),
-        _ => Err(Fault::UnexpectedReply),
     }
 }

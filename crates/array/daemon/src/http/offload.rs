@@ -7,7 +7,6 @@ use crate::http::problem::Fault;
 use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
-use control::{Action, Reply};
 
 /// Refusals returned when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -42,13 +41,11 @@ pub(super) async fn log(
     Query(query): Query<RefusalQuery>,
 ) -> Result<Json<List<OffloadRefusal>>, Fault> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let reply = array.call(Action::OffloadLog { volume: query.volume, limit }).await?;
-    let Reply::OffloadLog(refusals) = reply else { return Err(Fault::UnexpectedReply) };
+    let refusals = array.call(control::OffloadLog { volume: query.volume, limit }).await?;
     Ok(Json(List { items: refusals.into_iter().map(convert::refusal).collect() }))
 }
 
 pub(super) async fn rows(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    let reply = array.call(Action::OffloadStatistics { volume }).await?;
-    let Reply::OffloadStatistics(rows) = reply else { return Err(Fault::UnexpectedReply) };
+    let rows = array.call(control::OffloadStatistics { volume }).await?;
     Ok(Json(List { items: rows.into_iter().map(convert::offload).collect() }))
 }

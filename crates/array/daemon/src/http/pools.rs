@@ -9,13 +9,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Action, Commitment, Reply};
+use control::Commitment;
 use pool::Growth;
 
 /// Every pool.
 #[utoipa::path(get, path = "/api/v1/pools", tag = "pools", responses((status = 200, body = List<Pool>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Pool>>, Fault> {
-    let Reply::Pools(pools) = array.call(Action::PoolList).await? else { return Err(Fault::UnexpectedReply) };
+    let pools = array.call(control::PoolList).await?;
     Ok(Json(List { items: pools.into_iter().map(convert::pool).collect() }))
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     responses((status = 200, body = Pool))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<String>) -> Result<Json<Pool>, Fault> {
-    one(array.call(Action::PoolShow { pool }).await?)
+    Ok(Json(convert::pool(array.call(control::PoolShow { pool }).await?)))
 }
 
 /// Changes thresholds and the limit of over-commitment.
@@ -50,7 +50,7 @@ pub(super) async fn set(
         0 => Commitment::Unlimited,
         percent => Commitment::Percent(percent),
     });
-    one(array.call(Action::PoolSet(control::PoolSet { pool, warn_percent, critical_percent, commitment })).await?)
+    Ok(Json(convert::pool(array.call(control::PoolSet { pool, warn_percent, critical_percent, commitment }).await?)))
 }
 
 /// Makes a pool larger while in use.
@@ -75,7 +75,7 @@ pub(super) async fn grow(
             return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
         }
     };
-    one(array.call(Action::PoolGrow { pool, growth }).await?)
+    Ok(Json(convert::pool(array.call(control::PoolGrow { pool, growth }).await?)))
 }
 
 /// Starts a job that reads and verifies everything that is stored.
@@ -95,7 +95,7 @@ pub(super) async fn scrub(
     Path(pool): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, Action::PoolScrub { pool, share_percent }).await
+    jobs::start(&array, control::PoolScrub { pool, share_percent }).await
 }
 
 /// Starts a job that checks map, reference counts and counters while the pool is in use.
@@ -115,7 +115,7 @@ pub(super) async fn check(
     Path(pool): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, Action::PoolCheck { pool, share_percent }).await
+    jobs::start(&array, control::PoolCheck { pool, share_percent }).await
 }
 
 /// Starts a job that gives back blocks of zeros stored in all volumes.
@@ -135,12 +135,5 @@ pub(super) async fn reclaim(
     Path(pool): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, Action::PoolReclaim { pool, share_percent }).await
-}
-
-fn one(reply: Reply) -> Result<Json<Pool>, Fault> {
-    match reply {
-        Reply::Pool(pool) => Ok(Json(convert::pool(*pool))),
-        _ => Err(Fault::UnexpectedReply),
-    }
+    jobs::start(&array, control::PoolReclaim { pool, share_percent }).await
 }

@@ -8,12 +8,12 @@ use api::{List, PortGroup, PortGroupSet, Portal, PortalSet};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use control::{Action, RedirectRecord, Reply};
+use control::RedirectRecord;
 
 /// Where initiators connect.
 #[utoipa::path(get, path = "/api/v1/portals", tag = "portals", responses((status = 200, body = List<Portal>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Portal>>, Fault> {
-    let Reply::Portals(portals) = array.call(Action::PortalList).await? else { return Err(Fault::UnexpectedReply) };
+    let portals = array.call(control::PortalList).await?;
     Ok(Json(List { items: portals.into_iter().map(convert::portal).collect() }))
 }
 
@@ -26,7 +26,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     responses((status = 200, body = Portal))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(portal): Path<String>) -> Result<Json<Portal>, Fault> {
-    one_portal(array.call(Action::PortalShow { portal }).await?)
+    Ok(Json(convert::portal(array.call(control::PortalShow { portal }).await?)))
 }
 
 /// Changes group or redirection of a portal.
@@ -54,20 +54,13 @@ pub(super) async fn set(
         (None, false) => None,
     };
     let set = control::PortalSet { portal, group: set.group, redirect, force: set.force };
-    one_portal(array.call(Action::PortalSet(set)).await?)
-}
-
-fn one_portal(reply: Reply) -> Result<Json<Portal>, Fault> {
-    let Reply::Portal(view) = reply else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(convert::portal(*view)))
+    Ok(Json(convert::portal(array.call(set).await?)))
 }
 
 /// Target port groups.
 #[utoipa::path(get, path = "/api/v1/portal-groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
 pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List<PortGroup>>, Fault> {
-    let Reply::PortGroups(groups) = array.call(Action::PortGroupList).await? else {
-        return Err(Fault::UnexpectedReply);
-    };
+    let groups = array.call(control::PortGroupList).await?;
     Ok(Json(List { items: groups.into_iter().map(convert::port_group).collect() }))
 }
 
@@ -83,7 +76,7 @@ pub(super) async fn show_group(
     State(array): State<ArrayHandle>,
     Path(group): Path<u16>,
 ) -> Result<Json<PortGroup>, Fault> {
-    one_group(array.call(Action::PortGroupShow { group }).await?)
+    Ok(Json(convert::port_group(array.call(control::PortGroupShow { group }).await?)))
 }
 
 /// Changes state or preference of a target port group.
@@ -102,10 +95,5 @@ pub(super) async fn set_group(
 ) -> Result<Json<PortGroup>, Fault> {
     let state = set.state.map(convert::wanted_access_state);
     let set = control::PortGroupSet { group, state, preferred: set.preferred, force: set.force };
-    one_group(array.call(Action::PortGroupSet(set)).await?)
-}
-
-fn one_group(reply: Reply) -> Result<Json<PortGroup>, Fault> {
-    let Reply::PortGroup(view) = reply else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(convert::port_group(*view)))
+    Ok(Json(convert::port_group(array.call(set).await?)))
 }

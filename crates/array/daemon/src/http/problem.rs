@@ -33,8 +33,6 @@ pub(super) enum Fault {
         /// How long was waited.
         seconds: u64,
     },
-    /// The reactor's reply does not belong to the action: a fault of ours.
-    UnexpectedReply,
 }
 
 impl From<ControlError> for Fault {
@@ -106,10 +104,6 @@ impl Fault {
             Self::TooSlow { seconds } => {
                 let detail = format!("the request was not complete after {seconds} s");
                 (StatusCode::REQUEST_TIMEOUT, "too-slow", detail, None)
-            }
-            Self::UnexpectedReply => {
-                let detail = "the array answered something else than what was asked".to_owned();
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal", detail, None)
             }
         };
         let users = match self {

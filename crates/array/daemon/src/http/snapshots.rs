@@ -9,7 +9,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use control::{Action, Reply};
 
 /// Every snapshot, by volume and name.
 #[utoipa::path(get, path = "/api/v1/snapshots", tag = "snapshots", responses((status = 200, body = List<Snapshot>)))]
@@ -49,8 +48,9 @@ pub(super) async fn create(
     Path(volume): Path<String>,
     Body(body): Body<SnapshotCreate>,
 ) -> Result<Response, Fault> {
-    let (snapshot, created) = one(array.call(Action::SnapshotCreate { volume, name: body.name }).await?)?;
-    Ok(made(created, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
+    let view = array.call(control::SnapshotCreate { volume, name: body.name }).await?;
+    let snapshot = convert::snapshot(view);
+    Ok(made(true, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
 }
 
 /// Takes snapshots of several volumes at one instant, all or none. A name that a snapshot of one of the volumes has
@@ -69,10 +69,9 @@ pub(super) async fn create_group(
     State(array): State<ArrayHandle>,
     Body(SnapshotGroupCreate { volumes, name }): Body<SnapshotGroupCreate>,
 ) -> Result<Response, Fault> {
-    let reply = array.call(Action::SnapshotGroup { volumes, name }).await?;
-    let Reply::Group { views, created } = reply else { return Err(Fault::UnexpectedReply) };
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>() })).into_response())
+    let views = array.call(control::SnapshotGroup { volumes, name }).await?;
+    Ok((StatusCode::CREATED, Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>() }))
+        .into_response())
 }
 
 /// One snapshot.
@@ -87,7 +86,7 @@ pub(super) async fn show(
     State(array): State<ArrayHandle>,
     Path(snapshot): Path<String>,
 ) -> Result<Json<Snapshot>, Fault> {
-    Ok(Json(one(array.call(Action::SnapshotShow { snapshot }).await?)?.0))
+    Ok(Json(convert::snapshot(array.call(control::SnapshotShow { snapshot }).await?)))
 }
 
 /// Deletes a snapshot. Volumes cloned from it stay as they are.
@@ -102,20 +101,11 @@ pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     Path(snapshot): Path<String>,
 ) -> Result<StatusCode, Fault> {
-    array.call(Action::SnapshotDelete { snapshot }).await?;
+    array.call(control::SnapshotDelete { snapshot }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn many(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<Snapshot>>, Fault> {
-    let reply = array.call(Action::SnapshotList { volume }).await?;
-    let Reply::Snapshots(snapshots) = reply else { return Err(Fault::UnexpectedReply) };
+    let snapshots = array.call(control::SnapshotList { volume }).await?;
     Ok(Json(List { items: snapshots.into_iter().map(convert::snapshot).collect() }))
-}
-
-/// The snapshot in a reply, and whether it is new.
-fn one(reply: Reply) -> Result<(Snapshot, bool), Fault> {
-    match reply {
-        Reply::Snapshot { view, created } => Ok((convert::snapshot(*view), created)),
-        _ => Err(Fault::UnexpectedReply),
-    }
 }

@@ -8,14 +8,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::{Action, Reply};
 use serde_json::json;
 
 /// The array on one screen.
 #[utoipa::path(get, path = "/api/v1/system", tag = "system", responses((status = 200, body = Status)))]
 pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status>, Fault> {
-    let Reply::Status(status) = array.call(Action::Status).await? else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(convert::status(*status)))
+    let status = array.call(control::StatusShow).await?;
+    Ok(Json(convert::status(status)))
 }
 
 /// For probes: 200 when the array serves, 503 when its pool has stopped. Needs no token.
@@ -26,7 +25,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status
     responses((status = 200, description = "The array serves"), (status = 503, description = "The pool has stopped"))
 )]
 pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
-    let Reply::Status(status) = array.call(Action::Status).await? else { return Err(Fault::UnexpectedReply) };
+    let status = array.call(control::StatusShow).await?;
     let health = convert::health(status.health);
     let status = if health == Health::Failed { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     Ok((status, Json(json!({ "health": health }))).into_response())
@@ -40,7 +39,7 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
     responses((status = 200, body = String, content_type = "application/openmetrics-text"))
 )]
 pub(super) async fn metrics(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
-    let Reply::Metrics(metrics) = array.call(Action::Metrics).await? else { return Err(Fault::UnexpectedReply) };
+    let metrics = array.call(control::MetricsShow).await?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, content_type)], encode(*metrics)).into_response())
+    Ok(([(header::CONTENT_TYPE, content_type)], encode(metrics)).into_response())
 }

@@ -12,12 +12,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Action, Reply};
 
 /// Every volume, by name.
 #[utoipa::path(get, path = "/api/v1/volumes", tag = "volumes", responses((status = 200, body = List<Volume>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Volume>>, Fault> {
-    let Reply::Volumes(volumes) = array.call(Action::VolumeList).await? else { return Err(Fault::UnexpectedReply) };
+    let volumes = array.call(control::VolumeList).await?;
     Ok(Json(List { items: volumes.into_iter().map(convert::volume).collect() }))
 }
 
@@ -38,7 +37,7 @@ pub(super) async fn create(
 ) -> Result<Response, Fault> {
     let VolumeCreate { name, size_bytes, source, write_cache, reserve, overwrite_reserve_percent, zero_detection } =
         body;
-    let action = Action::VolumeCreate(control::VolumeCreate {
+    let request = control::VolumeCreate {
         name,
         size_bytes,
         source,
@@ -46,9 +45,10 @@ pub(super) async fn create(
         reserve: reserve.map(convert::reserve),
         overwrite_reserve_percent,
         zero_detection,
-    });
-    let (volume, created) = one(array.call(action).await?)?;
-    Ok(made(created, &format!("/api/v1/volumes/{}", volume.id), volume))
+    };
+    let outcome = array.call(request).await?;
+    let volume = convert::volume(outcome.view);
+    Ok(made(outcome.changed, &format!("/api/v1/volumes/{}", volume.id), volume))
 }
 
 /// One volume.
@@ -60,7 +60,7 @@ pub(super) async fn create(
     responses((status = 200, body = Volume))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<String>) -> Result<Json<Volume>, Fault> {
-    Ok(Json(one(array.call(Action::VolumeShow { volume }).await?)?.0))
+    Ok(Json(convert::volume(array.call(control::VolumeShow { volume }).await?)))
 }
 
 /// Changes name, size and settings of a volume; all at once or nothing.
@@ -88,7 +88,7 @@ pub(super) async fn set(
         critical_percent,
     } = body;
     let unless_zero = |percent: u8| (percent != 0).then_some(percent);
-    let action = Action::VolumeSet(control::VolumeSet {
+    let request = control::VolumeSet {
         volume,
         name,
         size_bytes,
@@ -98,8 +98,8 @@ pub(super) async fn set(
         zero_detection,
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
-    });
-    Ok(Json(one(array.call(action).await?)?.0))
+    };
+    Ok(Json(convert::volume(array.call(request).await?)))
 }
 
 /// Deletes a volume that nobody uses.
@@ -115,7 +115,7 @@ pub(super) async fn delete(
     Path(volume): Path<String>,
     Query(query): Query<VolumeDelete>,
 ) -> Result<StatusCode, Fault> {
-    array.call(Action::VolumeDelete { volume, with_snapshots: query.with_snapshots }).await?;
+    array.call(control::VolumeDelete { volume, with_snapshots: query.with_snapshots }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -146,9 +146,8 @@ pub(super) async fn space(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<VolumeSpace>, Fault> {
-    let reply = array.call(Action::VolumeSpace { volume }).await?;
-    let Reply::Space(space) = reply else { return Err(Fault::UnexpectedReply) };
-    Ok(Json(convert::space(*space)))
+    let space = array.call(control::VolumeSpace { volume }).await?;
+    Ok(Json(convert::space(space)))
 }
 
 /// Starts a job that gives back blocks of zeros that are stored.
@@ -168,7 +167,7 @@ pub(super) async fn reclaim(
     Path(volume): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, Action::VolumeReclaim { volume, share_percent }).await
+    jobs::start(&array, control::VolumeReclaim { volume, share_percent }).await
 }
 
 /// Gives a volume the content and size of one of its snapshots.
@@ -185,8 +184,8 @@ pub(super) async fn rollback(
     Path(volume): Path<String>,
     Body(VolumeRollback { snapshot, force, keep }): Body<VolumeRollback>,
 ) -> Result<Json<Volume>, Fault> {
-    let action = Action::VolumeRollback(control::VolumeRollback { volume, snapshot, force, keep });
-    Ok(Json(one(array.call(action).await?)?.0))
+    let request = control::VolumeRollback { volume, snapshot, force, keep };
+    Ok(Json(convert::volume(array.call(request).await?)))
 }
 
 /// The volume, its snapshots, their clones, and so on; each after what it comes from.
@@ -201,15 +200,6 @@ pub(super) async fn tree(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<List<TreeNode>>, Fault> {
-    let reply = array.call(Action::SnapshotTree { volume }).await?;
-    let Reply::Tree(nodes) = reply else { return Err(Fault::UnexpectedReply) };
+    let nodes = array.call(control::SnapshotTree { volume }).await?;
     Ok(Json(List { items: nodes.into_iter().map(convert::tree_node).collect() }))
-}
-
-/// The volume in a reply, and whether it is new.
-fn one(reply: Reply) -> Result<(Volume, bool), Fault> {
-    match reply {
-        Reply::Volume { view, created } => Ok((convert::volume(*view), created)),
-        _ => Err(Fault::UnexpectedReply),
-    }
 }

@@ -9,14 +9,14 @@
 
 mod check;
 mod reclaim;
+mod requests;
 mod sanitize;
 mod scrub;
 
 use crate::catalog::DynCatalog;
-use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
-use crate::{CheckRecord, Control, ControlError, Noun, Reply, ScrubRecord};
+use crate::{CheckRecord, Control, ControlError, Noun, ScrubRecord};
 use futures_util::StreamExt;
 use futures_util::future::FutureExt;
 use futures_util::lock::Mutex;
@@ -32,6 +32,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub use reclaim::ReclaimReport;
+pub use requests::{JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim};
 pub use sanitize::{SanitizeJob, SanitizeReport};
 
 /// Jobs that ended and are remembered.
@@ -400,89 +401,6 @@ impl Control {
         .await
     }
 
-    pub(crate) async fn reclaim_volume(&self, volume: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
-        let record = self.directory().volume(volume)?.clone();
-        self.start_job(Work::Reclaim(reclaim::Work::of_volume(&record)), share_percent).await
-    }
-
-    pub(crate) async fn reclaim_pool(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
-        self.check_pool_name(pool)?;
-        self.start_job(Work::Reclaim(reclaim::Work::of_all(&*self.catalog)), share_percent).await
-    }
-
-    pub(crate) async fn scrub(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
-        self.check_pool_name(pool)?;
-        self.start_job(Work::Scrub(scrub::Work::new(&*self.catalog, self.environment.now())), share_percent).await
-    }
-
-    pub(crate) async fn check(&self, pool: &str, share_percent: Option<u8>) -> Result<Reply, ControlError> {
-        self.check_pool_name(pool)?;
-        self.start_job(Work::Check(check::Work::new(self.environment.now())), share_percent).await
-    }
-
-    /// Starts a job, or returns the one of its kind and subject that runs.
-    async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Reply, ControlError> {
-        check_share(share_percent)?;
-        let _documents = self.jobs.documents.lock().await;
-        let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(&work);
-        let running = self.jobs.all.borrow().values().find(same).cloned();
-        if let Some(job) = running {
-            return Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false });
-        }
-        let progress = match &work {
-            Work::Reclaim(work) => work.expected(&*self.catalog),
-            Work::Scrub(work) => work.expected(),
-            Work::Check(_) | Work::Sanitize(_) => Progress::default(),
-        };
-        let id = new_id(&*self.environment);
-        let job = Job::new(id, self.environment.now(), share_percent, progress, work);
-        self.commit(vec![job.record().put()?], |_| {}, &[]).await?;
-        let job = self.jobs.add(job);
-        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: true })
-    }
-
-    pub(crate) fn job_list(&self) -> Vec<JobView> {
-        self.jobs.all.borrow().values().rev().map(|job| self.job_view(job)).collect()
-    }
-
-    pub(crate) fn job_show(&self, job: &str) -> Result<Reply, ControlError> {
-        let job = self.jobs.find(job)?;
-        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
-    }
-
-    pub(crate) async fn job_set(&self, job: &str, share_percent: u8) -> Result<Reply, ControlError> {
-        check_share(Some(share_percent))?;
-        let _documents = self.jobs.documents.lock().await;
-        let job = self.running_job(job)?;
-        check_ours(&job, "made faster or slower")?;
-        let record = JobRecord { share_percent: Some(share_percent), ..job.record() };
-        self.commit(vec![record.put()?], |_| {}, &[]).await?;
-        job.share_percent.set(Some(share_percent));
-        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: false })
-    }
-
-    /// From the answer on the job is gone for every later start of the array; it ends with the step it is in.
-    pub(crate) async fn job_cancel(&self, job: &str) -> Result<Reply, ControlError> {
-        let _documents = self.jobs.documents.lock().await;
-        let job = self.running_job(job)?;
-        check_ours(&job, "cancelled")?;
-        let changed = !job.cancelled.get();
-        if changed {
-            self.commit(vec![job.record().delete()], |_| {}, &[]).await?;
-            job.cancelled.set(true);
-        }
-        Ok(Reply::Job { view: Box::new(self.job_view(&job)), created: changed })
-    }
-
-    fn running_job(&self, name: &str) -> Result<Rc<Job>, ControlError> {
-        let job = self.jobs.find(name)?;
-        if job.is_running() {
-            return Ok(job);
-        }
-        let state = job.state.borrow().name();
-        Err(ControlError::JobEnded { id: job.id.to_string(), state })
-    }
-
     fn job_view(&self, job: &Job) -> JobView {
         let work = job.work.borrow();
         let Progress { done, total } = job.progress.get();
@@ -692,22 +610,6 @@ impl Work {
             Self::Scrub(work) => work.is_clean(),
             Self::Check(work) => work.record().is_none_or(|record| record.count == 0),
         }
-    }
-}
-
-/// Refuses to change what a host began.
-fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
-    match &*job.work.borrow() {
-        Work::Sanitize(_) => Err(ControlError::SanitizeGoesOn { id: job.id.to_string(), wanted }),
-        Work::Reclaim(_) | Work::Scrub(_) | Work::Check(_) => Ok(()),
-    }
-}
-
-/// A share of the time that makes sense.
-fn check_share(share_percent: Option<u8>) -> Result<(), ControlError> {
-    match share_percent {
-        Some(0 | 101..) => Err(ControlError::InvalidSetting("a share of the time is 1 to 100 percent".to_owned())),
-        _ => Ok(()),
     }
 }
 

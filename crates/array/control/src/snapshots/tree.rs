@@ -1,10 +1,41 @@
-//! What descends from a volume: its snapshots, clones of either, and so on.
+//! `snapshot tree`: what descends from a volume: its snapshots, clones of either, and so on.
 
 use crate::pools::count;
-use crate::{Control, ControlError, Directory, Reply, SourceRecord, TreeView};
-use pool::ObjectId;
+use crate::{Control, ControlError, Directory, Request, SourceRecord};
+use jiff::Timestamp;
+use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeSet;
 use uuid::Uuid;
+
+/// A volume, its snapshots, their clones, and so on, each after what it comes from.
+#[derive(Clone, Debug)]
+pub struct SnapshotTree {
+    /// Name or id of the volume.
+    pub volume: String,
+}
+
+/// A volume or snapshot in a tree.
+#[derive(Clone, Debug)]
+pub struct TreeView {
+    /// Steps from the root.
+    pub depth: u64,
+    /// Snapshot or volume.
+    pub snapshot: bool,
+    /// Identity.
+    pub id: Uuid,
+    /// What it comes from; absent for the root.
+    pub parent: Option<Uuid>,
+    /// Name; `volume@name` for a snapshot.
+    pub name: String,
+    /// Its object.
+    pub object: ObjectInfo,
+    /// What deleting it alone would free.
+    pub unique_bytes: Option<u64>,
+    /// How many volumes and snapshots come directly from it.
+    pub dependents: u64,
+    /// When it was made.
+    pub created: Timestamp,
+}
 
 /// A volume or snapshot before its space is known.
 struct Node {
@@ -18,21 +49,24 @@ struct Node {
     dependents: u64,
 }
 
-impl Control {
-    pub(crate) async fn snapshot_tree(&self, volume: &str) -> Result<Reply, ControlError> {
+impl Request for SnapshotTree {
+    type Reply = Vec<TreeView>;
+    const NAME: &'static str = "snapshot-tree";
+
+    async fn run(&self, control: &Control) -> Result<Vec<TreeView>, ControlError> {
         let nodes = {
-            let directory = self.directory();
-            nodes(&directory, directory.volume(volume)?.id)
+            let directory = control.directory();
+            nodes(&directory, directory.volume(&self.volume)?.id)
         };
-        let mut patience = self.patience();
+        let mut patience = control.patience();
         let mut views = Vec::with_capacity(nodes.len());
         for Node { depth, id, parent, snapshot, name, object, created, dependents } in nodes {
             // What was deleted meanwhile is left out.
-            if let Some((object, unique_bytes)) = self.space_of(object, &mut patience).await {
+            if let Some((object, unique_bytes)) = control.space_of(object, &mut patience).await {
                 views.push(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created });
             }
         }
-        Ok(Reply::Tree(views))
+        Ok(views)
     }
 }
 

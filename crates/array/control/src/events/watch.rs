@@ -1,8 +1,8 @@
 //! What is looked at every second, and what is told: events and alerts.
 
+use crate::Control;
 use crate::events::{Draft, Severity};
 use crate::jobs::yield_now;
-use crate::{AlertView, Control, Event};
 use std::time::Duration;
 
 /// Time between two looks.
@@ -75,49 +75,5 @@ impl Control {
             self.raise(Draft::new(Severity::Info, "array-stopped", "array", "the array stopped"));
             self.save_events(true).await;
         }
-    }
-
-    pub(crate) fn event_list(&self, since: Option<u64>, limit: usize) -> Vec<Event> {
-        self.events.list(since, limit)
-    }
-
-    /// What needs attention now, the worst first.
-    pub(crate) fn alerts(&self) -> Vec<AlertView> {
-        let mut alerts = self.space_alerts();
-        alerts.extend(self.integrity.alerts(&self.pool_name));
-        alerts.extend(self.sanitize_alerts());
-        let results = self.results.borrow();
-        if let Some(check) = results.check.as_ref().filter(|check| check.count > 0) {
-            alerts.push(AlertView {
-                code: "check-findings",
-                severity: Severity::Critical,
-                subject: self.pool_name.clone(),
-                since: check.finished,
-                message: format!("the last check has {} findings", check.count),
-                help: "see them:  windlass pool show; stop the array and look closer:  windlass pool check FILE",
-            });
-        }
-        if self.catalog.space().starved {
-            alerts.push(AlertView {
-                code: "below-full",
-                severity: Severity::Critical,
-                subject: self.pool_name.clone(),
-                since: self.starved_since.get().unwrap_or(self.started),
-                message: "the file system or device below the pool is full: nothing new can be stored".to_owned(),
-                help: "make room there; the array goes on by itself, and nothing acknowledged is lost",
-            });
-        }
-        if let Some(reason) = self.live.pool_stopped() {
-            alerts.push(AlertView {
-                code: "pool-stopped",
-                severity: Severity::Critical,
-                subject: self.pool_name.clone(),
-                since: self.started,
-                message: reason,
-                help: "mend the medium and restart the array; nothing acknowledged is lost",
-            });
-        }
-        alerts.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
-        alerts
     }
 }

@@ -4,6 +4,11 @@
 //! and then, and at the end: what happens by itself costs no commit of its own. After a crash the numbers go on with a gap: no number is given twice.
 
 use crate::catalog::DynCatalog;
+mod requests;
+mod watch;
+
+pub use requests::{AlertList, AlertView, EventList};
+
 use crate::record::{Document, load};
 use crate::{ControlError, Environment};
 use jiff::Timestamp;

@@ -1,0 +1,214 @@
+//! `host create` and `host set`: initiator names and CHAP credentials of a host.
+
+use super::{GeneratedSecrets, HostView};
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::names::{check_chap_secret, check_chap_user, check_initiator_names, check_name};
+use crate::record::Document;
+use crate::{Change, Chap, Control, ControlError, Directory, HostRecord, MutualChap, Noun, Outcome, Request, Secret};
+use uuid::Uuid;
+
+/// A new host.
+#[derive(Clone, Debug, Default)]
+pub struct HostCreate {
+    /// Unique name.
+    pub name: String,
+    /// Initiator names.
+    pub iqns: Vec<String>,
+    /// Demand CHAP.
+    pub chap: Option<ChapSet>,
+}
+
+/// A change of a host; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct HostSet {
+    /// Name or id.
+    pub host: String,
+    /// New name.
+    pub name: Option<String>,
+    /// All initiator names.
+    pub iqns: Option<Vec<String>>,
+    /// `Some(None)`: no longer demand CHAP.
+    pub chap: Option<Option<ChapSet>>,
+}
+
+/// CHAP credentials asked for.
+#[derive(Clone, Debug)]
+pub struct ChapSet {
+    /// Name the host presents.
+    pub user: String,
+    /// Absent: make one.
+    pub secret: Option<Secret>,
+    /// The array authenticates too.
+    pub mutual: Option<MutualChapSet>,
+}
+
+/// CHAP credentials of the array asked for.
+#[derive(Clone, Debug)]
+pub struct MutualChapSet {
+    /// Name the array presents.
+    pub user: String,
+    /// Absent: make one.
+    pub secret: Option<Secret>,
+}
+
+impl Request for HostCreate {
+    type Reply = Outcome<HostView>;
+    const NAME: &'static str = "host-create";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<HostView>, ControlError> {
+        check_name(Noun::Host, &self.name)?;
+        let iqns = check_initiator_names(&self.iqns)?;
+        self.chap.as_ref().map(check_chap).transpose()?;
+        let _changes = control.lock_changes().await;
+        let existing = control.directory().host(&self.name).ok().cloned();
+        if let Some(existing) = existing {
+            check_same(&existing, &iqns, self.chap.as_ref())?;
+            return Ok(Outcome::unchanged(control.host_view(existing, None)));
+        }
+        check_initiators_free(&control.directory(), &iqns, None)?;
+        let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap)).transpose()?.unzip();
+        let (id, created) = (new_id(&*control.environment), control.environment.now());
+        let record = HostRecord { id, name: self.name.clone(), iqns, chap, created };
+        control.store_host(&record).await?;
+        Ok(Outcome::changed(control.host_view(record, generated)))
+    }
+
+    fn event(&self, outcome: &Outcome<HostView>) -> Option<Draft> {
+        outcome.changed.then(|| Draft::info("host-created", &self.name, format!("host {} created", self.name)))
+    }
+}
+
+impl Request for HostSet {
+    type Reply = HostView;
+    const NAME: &'static str = "host-set";
+
+    async fn run(&self, control: &Control) -> Result<HostView, ControlError> {
+        let iqns = self.iqns.as_deref().map(check_initiator_names).transpose()?;
+        let _changes = control.lock_changes().await;
+        let mut record = control.directory().host(&self.host)?.clone();
+        let before = record.clone();
+        if let Some(name) = self.name.clone().filter(|name| *name != record.name) {
+            check_name(Noun::Host, &name)?;
+            if control.directory().host(&name).is_ok() {
+                return Err(ControlError::Exists { noun: Noun::Host, name, difference: String::new() });
+            }
+            record.name = name;
+        }
+        if let Some(iqns) = iqns {
+            check_initiators_free(&control.directory(), &iqns, Some(record.id))?;
+            record.iqns = iqns;
+        }
+        let mut generated = None;
+        match self.chap.clone() {
+            None => {}
+            Some(None) => record.chap = None,
+            Some(Some(chap)) => {
+                check_chap(&chap)?;
+                let (chap, made) = control.make_chap(chap)?;
+                (record.chap, generated) = (Some(chap), Some(made));
+            }
+        }
+        if record != before {
+            control.store_host(&record).await?;
+        }
+        Ok(control.host_view(record, generated))
+    }
+
+    fn event(&self, view: &HostView) -> Option<Draft> {
+        let mut changes = Vec::new();
+        changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
+        changes.extend(self.iqns.as_ref().map(|_| "initiator names".to_owned()));
+        changes.extend(self.chap.as_ref().map(|chap| match chap {
+            Some(_) => "CHAP credentials".to_owned(),
+            None => "CHAP off".to_owned(),
+        }));
+        let message = format!("host {} changed: {}", self.host, changes.join(", "));
+        Some(Draft::info("host-changed", &view.record.name, message))
+    }
+}
+
+impl Control {
+    /// Stores a new or changed host.
+    async fn store_host(&self, record: &HostRecord) -> Result<(), ControlError> {
+        let stored = record.clone();
+        let apply = |directory: &mut Directory| drop(directory.hosts.insert(stored.id, stored));
+        self.commit(vec![record.put()?], apply, &[Change::HostChanged { host: record.id }]).await
+    }
+
+    /// Credentials with the missing secrets made.
+    fn make_chap(&self, chap: ChapSet) -> Result<(Chap, GeneratedSecrets), ControlError> {
+        let mut generated = GeneratedSecrets::default();
+        let make = |given: Option<Secret>, made: &mut Option<Secret>| {
+            given.unwrap_or_else(|| made.insert(Secret::generate(&*self.environment)).clone())
+        };
+        let secret = make(chap.secret, &mut generated.chap);
+        let mutual = chap
+            .mutual
+            .map(|mutual| MutualChap { user: mutual.user, secret: make(mutual.secret, &mut generated.mutual) });
+        if mutual.as_ref().is_some_and(|mutual| mutual.secret == secret) {
+            return Err(SAME_SECRET);
+        }
+        Ok((Chap { user: chap.user, secret, mutual }, generated))
+    }
+}
+
+/// RFC 7143 §9.2.1: the secrets of the two directions differ.
+const SAME_SECRET: ControlError =
+    ControlError::InvalidChap { reason: "the array's CHAP secret must differ from the host's" };
+
+/// The credentials asked for are usable.
+fn check_chap(chap: &ChapSet) -> Result<(), ControlError> {
+    check_chap_user(&chap.user)?;
+    chap.secret.as_ref().map(|secret| check_chap_secret(secret.expose())).transpose()?;
+    if let Some(mutual) = &chap.mutual {
+        check_chap_user(&mutual.user)?;
+        mutual.secret.as_ref().map(|secret| check_chap_secret(secret.expose())).transpose()?;
+        if mutual.secret.is_some() && mutual.secret == chap.secret {
+            return Err(SAME_SECRET);
+        }
+    }
+    Ok(())
+}
+
+/// No other host has these initiator names.
+fn check_initiators_free(directory: &Directory, iqns: &[String], own: Option<Uuid>) -> Result<(), ControlError> {
+    for initiator in iqns {
+        if let Some(host) = directory.host_of(initiator).filter(|host| Some(host.id) != own) {
+            return Err(ControlError::InitiatorNameTaken { initiator: initiator.clone(), host: host.name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// A host that exists is what a create asks for. A secret that was to be made matches whatever there is.
+fn check_same(existing: &HostRecord, iqns: &[String], chap: Option<&ChapSet>) -> Result<(), ControlError> {
+    let secret_same =
+        |wanted: &Option<Secret>, present: &Secret| wanted.as_ref().is_none_or(|wanted| wanted == present);
+    let mut sorted = (iqns.to_vec(), existing.iqns.clone());
+    sorted.0.sort();
+    sorted.1.sort();
+    let chap_same = match (chap, &existing.chap) {
+        (None, None) => true,
+        (Some(wanted), Some(present)) => {
+            wanted.user == present.user
+                && secret_same(&wanted.secret, &present.secret)
+                && match (&wanted.mutual, &present.mutual) {
+                    (None, None) => true,
+                    (Some(wanted), Some(present)) => {
+                        wanted.user == present.user && secret_same(&wanted.secret, &present.secret)
+                    }
+                    (Some(_), None) | (None, Some(_)) => false,
+                }
+        }
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    let difference = if sorted.0 != sorted.1 {
+        " with other initiator names"
+    } else if !chap_same {
+        " with other CHAP credentials"
+    } else {
+        return Ok(());
+    };
+    Err(ControlError::Exists { noun: Noun::Host, name: existing.name.clone(), difference: difference.to_owned() })
+}

@@ -1,0 +1,251 @@
+//! Requests about jobs: start, list, show, set, cancel.
+
+use super::{Job, JobRecord, JobView, Progress, Work, reclaim, scrub};
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::record::Document;
+use crate::{Control, ControlError, Outcome, Request};
+use std::rc::Rc;
+
+/// Starts a job that gives back stored zeros of a volume.
+#[derive(Clone, Debug)]
+pub struct VolumeReclaim {
+    /// Name or id of the volume.
+    pub volume: String,
+    /// Share of time in percent while hosts are active; absent: as configured.
+    pub share_percent: Option<u8>,
+}
+
+/// Starts a job that gives back stored zeros of all volumes.
+#[derive(Clone, Debug)]
+pub struct PoolReclaim {
+    /// Name of the pool.
+    pub pool: String,
+    /// Share of time in percent while hosts are active; absent: as configured.
+    pub share_percent: Option<u8>,
+}
+
+/// Starts a job that reads and verifies everything that is stored.
+#[derive(Clone, Debug)]
+pub struct PoolScrub {
+    /// Name of the pool.
+    pub pool: String,
+    /// Share of time in percent while hosts are active; absent: as configured.
+    pub share_percent: Option<u8>,
+}
+
+/// Starts a job that checks map, reference counts and counters.
+#[derive(Clone, Debug)]
+pub struct PoolCheck {
+    /// Name of the pool.
+    pub pool: String,
+    /// Share of time in percent while hosts are active; absent: as configured.
+    pub share_percent: Option<u8>,
+}
+
+/// Jobs, the newest first.
+#[derive(Clone, Debug)]
+pub struct JobList;
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct JobShow {
+    /// Its id, or as much of the beginning or end of it as is unique.
+    pub job: String,
+}
+
+/// Changes how fast a running job goes.
+#[derive(Clone, Debug)]
+pub struct JobSet {
+    /// As in [`JobShow`].
+    pub job: String,
+    /// Share of time in percent while hosts are active.
+    pub share_percent: u8,
+}
+
+/// Ends a running job.
+#[derive(Clone, Debug)]
+pub struct JobCancel {
+    /// As in [`JobShow`].
+    pub job: String,
+}
+
+impl Request for VolumeReclaim {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "volume-reclaim";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        let record = control.directory().volume(&self.volume)?.clone();
+        control.start_job(Work::Reclaim(reclaim::Work::of_volume(&record)), self.share_percent).await
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        started(outcome)
+    }
+}
+
+impl Request for PoolReclaim {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "pool-reclaim";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        control.check_pool_name(&self.pool)?;
+        control.start_job(Work::Reclaim(reclaim::Work::of_all(&*control.catalog)), self.share_percent).await
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        started(outcome)
+    }
+}
+
+impl Request for PoolScrub {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "pool-scrub";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        control.check_pool_name(&self.pool)?;
+        let work = scrub::Work::new(&*control.catalog, control.environment.now());
+        control.start_job(Work::Scrub(work), self.share_percent).await
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        started(outcome)
+    }
+}
+
+impl Request for PoolCheck {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "pool-check";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        control.check_pool_name(&self.pool)?;
+        control.start_job(Work::Check(super::check::Work::new(control.environment.now())), self.share_percent).await
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        started(outcome)
+    }
+}
+
+impl Request for JobList {
+    type Reply = Vec<JobView>;
+    const NAME: &'static str = "job-list";
+
+    async fn run(&self, control: &Control) -> Result<Vec<JobView>, ControlError> {
+        Ok(control.job_list())
+    }
+}
+
+impl Request for JobShow {
+    type Reply = JobView;
+    const NAME: &'static str = "job-show";
+
+    async fn run(&self, control: &Control) -> Result<JobView, ControlError> {
+        Ok(control.job_view(&*control.jobs.find(&self.job)?))
+    }
+}
+
+impl Request for JobSet {
+    type Reply = JobView;
+    const NAME: &'static str = "job-set";
+
+    async fn run(&self, control: &Control) -> Result<JobView, ControlError> {
+        check_share(Some(self.share_percent))?;
+        let _documents = control.jobs.documents.lock().await;
+        let job = control.running_job(&self.job)?;
+        check_ours(&job, "made faster or slower")?;
+        let record = JobRecord { share_percent: Some(self.share_percent), ..job.record() };
+        control.commit(vec![record.put()?], |_| {}, &[]).await?;
+        job.share_percent.set(Some(self.share_percent));
+        Ok(control.job_view(&job))
+    }
+
+    fn event(&self, view: &JobView) -> Option<Draft> {
+        let (kind, subject) = (view.kind.name(), &view.subject);
+        let message = format!("{kind} of {subject} changed: share {} %", self.share_percent);
+        Some(Draft::info("job-changed", subject, message))
+    }
+}
+
+impl Request for JobCancel {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "job-cancel";
+
+    /// From the reply on, no later start of the array resumes the job; it ends with the step it is in.
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        let _documents = control.jobs.documents.lock().await;
+        let job = control.running_job(&self.job)?;
+        check_ours(&job, "cancelled")?;
+        let changed = !job.cancelled.get();
+        if changed {
+            control.commit(vec![job.record().delete()], |_| {}, &[]).await?;
+            job.cancelled.set(true);
+        }
+        Ok(Outcome { view: control.job_view(&job), changed })
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        let JobView { kind, subject, summary, .. } = &outcome.view;
+        let message = format!("{} of {subject} cancelled: {summary}", kind.name());
+        outcome.changed.then(|| Draft::info("job-cancelled", subject, message))
+    }
+}
+
+/// The event of a job that was started.
+fn started(outcome: &Outcome<JobView>) -> Option<Draft> {
+    let JobView { kind, subject, .. } = &outcome.view;
+    let message = format!("{} of {subject} started", kind.name());
+    outcome.changed.then(|| Draft::info("job-started", subject, message))
+}
+
+impl Control {
+    /// Starts a job, or returns the one of its kind and subject that runs.
+    async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Outcome<JobView>, ControlError> {
+        check_share(share_percent)?;
+        let _documents = self.jobs.documents.lock().await;
+        let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(&work);
+        let running = self.jobs.all.borrow().values().find(same).cloned();
+        if let Some(job) = running {
+            return Ok(Outcome::unchanged(self.job_view(&job)));
+        }
+        let progress = match &work {
+            Work::Reclaim(work) => work.expected(&*self.catalog),
+            Work::Scrub(work) => work.expected(),
+            Work::Check(_) | Work::Sanitize(_) => Progress::default(),
+        };
+        let id = new_id(&*self.environment);
+        let job = Job::new(id, self.environment.now(), share_percent, progress, work);
+        self.commit(vec![job.record().put()?], |_| {}, &[]).await?;
+        let job = self.jobs.add(job);
+        Ok(Outcome::changed(self.job_view(&job)))
+    }
+
+    pub(crate) fn job_list(&self) -> Vec<JobView> {
+        self.jobs.all.borrow().values().rev().map(|job| self.job_view(job)).collect()
+    }
+
+    fn running_job(&self, name: &str) -> Result<Rc<Job>, ControlError> {
+        let job = self.jobs.find(name)?;
+        if job.is_running() {
+            return Ok(job);
+        }
+        let state = job.state.borrow().name();
+        Err(ControlError::JobEnded { id: job.id.to_string(), state })
+    }
+}
+
+/// Refuses to change what a host began.
+fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
+    match &*job.work.borrow() {
+        Work::Sanitize(_) => Err(ControlError::SanitizeGoesOn { id: job.id.to_string(), wanted }),
+        Work::Reclaim(_) | Work::Scrub(_) | Work::Check(_) => Ok(()),
+    }
+}
+
+/// A share of the time that makes sense.
+fn check_share(share_percent: Option<u8>) -> Result<(), ControlError> {
+    match share_percent {
+        Some(0 | 101..) => Err(ControlError::InvalidSetting("a share of the time is 1 to 100 percent".to_owned())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+//! Target port groups: list, show, and their states.
+
+use crate::events::Draft;
+use crate::record::Document;
+use crate::{
+    AccessState, Change, Control, ControlError, Directory, Noun, PortGroupRecord, Request, StateOrigin, User, UserKind,
+};
+use std::collections::BTreeMap;
+
+/// Asks for states of groups; everything else is as it is.
+#[derive(Clone, Debug)]
+struct StateChange {
+    groups: Vec<PortGroupRecord>,
+    origin: StateOrigin,
+    force: bool,
+}
+
+/// Target port groups.
+#[derive(Clone, Debug)]
+pub struct PortGroupList;
+
+/// One target port group.
+#[derive(Clone, Debug)]
+pub struct PortGroupShow {
+    /// Its number.
+    pub group: u16,
+}
+
+/// A change of a target port group; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct PortGroupSet {
+    /// Its number.
+    pub group: u16,
+    /// New state.
+    pub state: Option<AccessState>,
+    /// Hosts should use it before others in the same state.
+    pub preferred: Option<bool>,
+    /// Also when hosts lose their last active path.
+    pub force: bool,
+}
+
+/// A target port group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortGroupView {
+    /// What is kept of it.
+    pub record: PortGroupRecord,
+    /// Addresses that its portals listen on.
+    pub portals: Vec<String>,
+    /// Sessions through them.
+    pub sessions: u64,
+}
+
+impl Request for PortGroupList {
+    type Reply = Vec<PortGroupView>;
+    const NAME: &'static str = "port-group-list";
+
+    async fn run(&self, control: &Control) -> Result<Vec<PortGroupView>, ControlError> {
+        Ok(control.port_group_list())
+    }
+}
+
+impl Request for PortGroupShow {
+    type Reply = PortGroupView;
+    const NAME: &'static str = "port-group-show";
+
+    async fn run(&self, control: &Control) -> Result<PortGroupView, ControlError> {
+        control.port_group(self.group)
+    }
+}
+
+impl Request for PortGroupSet {
+    type Reply = PortGroupView;
+    const NAME: &'static str = "port-group-set";
+
+    /// Errors: `NotFound` for a group without portals; `LastPath` when hosts would have no active path left, unless
+    /// forced; the pool's errors, after which everything is as before.
+    async fn run(&self, control: &Control) -> Result<PortGroupView, ControlError> {
+        let _changes = control.lock_changes().await;
+        let not_found = || ControlError::NotFound { noun: Noun::PortGroup, name: self.group.to_string() };
+        let known = control.directory().port_groups().into_iter().find(|record| record.identifier == self.group);
+        let mut record = known.ok_or_else(not_found)?;
+        record.preferred = self.preferred.unwrap_or(record.preferred);
+        record.state = self.state.unwrap_or(record.state);
+        let change = StateChange { groups: vec![record], origin: StateOrigin::Implicit, force: self.force };
+        control.change_states(change).await?;
+        control.port_group(self.group)
+    }
+
+    fn event(&self, _view: &PortGroupView) -> Option<Draft> {
+        let mut changes = Vec::new();
+        changes.extend(self.state.map(|state| format!("state {}", state.name())));
+        changes.extend(self.preferred.map(|on| if on { "preferred" } else { "not preferred" }.to_owned()));
+        let message = format!("target port group {} changed: {}", self.group, changes.join(", "));
+        Some(Draft::info("port-group-changed", self.group.to_string(), message))
+    }
+}
+
+impl Control {
+    pub(crate) fn port_group_list(&self) -> Vec<PortGroupView> {
+        let portals = self.portal_list();
+        let sessions = self.live.sessions();
+        let directory = self.directory();
+        let views = directory.port_groups().into_iter().map(|record| {
+            let members = || portals.iter().filter(|portal| portal.group == record.identifier);
+            let through = |port: u16| members().any(|portal| portal.identifier == port);
+            PortGroupView {
+                portals: members().map(|portal| portal.portal.listen.to_string()).collect(),
+                sessions: sessions.iter().filter(|session| through(session.target_port)).count() as u64,
+                record,
+            }
+        });
+        views.collect()
+    }
+
+    fn port_group(&self, group: u16) -> Result<PortGroupView, ControlError> {
+        let found = self.port_group_list().into_iter().find(|view| view.record.identifier == group);
+        found.ok_or_else(|| ControlError::NotFound { noun: Noun::PortGroup, name: group.to_string() })
+    }
+
+    /// Changes states because an initiator asks for it (SET TARGET PORT GROUPS). Durable and published on return.
+    ///
+    /// Errors: as those of `PortGroupSet`, which see; nothing was changed then.
+    pub async fn set_port_group_states(&self, states: Vec<(u16, AccessState)>) -> Result<(), ControlError> {
+        let _changes = self.lock_changes().await;
+        let groups =
+            states.into_iter().map(|(group, state)| PortGroupRecord { state, ..self.directory().group(group) });
+        let change = StateChange { groups: groups.collect(), origin: StateOrigin::Explicit, force: false };
+        self.change_states(change).await
+    }
+
+    async fn change_states(&self, change: StateChange) -> Result<(), ControlError> {
+        let StateChange { mut groups, origin, force } = change;
+        groups.retain(|record| self.directory().group(record.identifier) != *record);
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let mut transition = Vec::new();
+        for record in &mut groups {
+            if self.directory().group(record.identifier).state != record.state {
+                record.origin = origin;
+                transition.push(record.identifier);
+            }
+        }
+        if !force && !transition.is_empty() {
+            let after = |port: u16| {
+                let directory = self.directory();
+                let group = directory.group_of(port);
+                let changed = groups.iter().find(|record| record.identifier == group);
+                changed.map_or_else(|| directory.group(group).state, |record| record.state)
+            };
+            let asked = groups.first().map(|record| format!("{} --state {}", record.identifier, record.state.name()));
+            self.check_paths(&after, &format!("portal-group {}", asked.unwrap_or_default()))?;
+        }
+        let puts = groups.iter().map(Document::put).collect::<Result<Vec<_>, _>>()?;
+        if !transition.is_empty() {
+            let begins = Change::PortGroupTransitionBegins { groups: transition.clone() };
+            self.live.publish(&begins, &self.directory());
+        }
+        let apply = |directory: &mut Directory| {
+            for record in groups {
+                directory.port_groups.insert(record.identifier, record);
+            }
+        };
+        let done = self.commit(puts, apply, &[Change::PortGroupsChanged]).await;
+        if done.is_err() && !transition.is_empty() {
+            self.live.publish(&Change::PortGroupTransitionFailed, &self.directory());
+        }
+        done
+    }
+
+    /// Refuses what would leave no port active, or a host that has an active path without one. `after` is the state that each port is
+    /// going to have; `asked` goes into the words of help.
+    pub(super) fn check_paths(&self, after: &dyn Fn(u16) -> AccessState, asked: &str) -> Result<(), ControlError> {
+        let active_now = |port: u16| {
+            let directory = self.directory();
+            directory.group(directory.group_of(port)).state.is_active()
+        };
+        let ports = self.directory().port_identifiers().to_vec();
+        let refuse = |users| Err(ControlError::LastPath { asked: asked.to_owned(), users });
+        let any = |active: &dyn Fn(u16) -> bool| ports.iter().any(|port| active(*port));
+        let active_after = |port: u16| after(port).is_active();
+        if any(&active_now) && !any(&active_after) {
+            return refuse(Vec::new());
+        }
+        let sessions = self.live.sessions();
+        let host = |initiator: &str| {
+            self.directory().host_of(initiator).map_or_else(|| initiator.to_owned(), |host| host.name.clone())
+        };
+        let mut paths: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for session in &sessions {
+            let (now, then) = paths.entry(host(&session.initiator)).or_default();
+            *now += u32::from(active_now(session.target_port));
+            *then += u32::from(active_after(session.target_port));
+        }
+        let stranded = paths.into_iter().filter(|(_, (now, then))| *now > 0 && *then == 0);
+        let users: Vec<User> = stranded
+            .map(|(host, (now, _))| User {
+                kind: UserKind::Session,
+                description: format!(
+                    "{host}: {now} active {}, none of them afterwards",
+                    if now == 1 { "path" } else { "paths" }
+                ),
+            })
+            .collect();
+        if users.is_empty() { Ok(()) } else { refuse(users) }
+    }
+}
+
+pub(super) fn check_group(group: u16) -> Result<(), ControlError> {
+    if group > 0 {
+        return Ok(());
+    }
+    Err(ControlError::InvalidSetting("target port groups are numbered from 1 to 65535".to_owned()))
+}

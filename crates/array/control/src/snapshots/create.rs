@@ -1,0 +1,120 @@
+//! `snapshot create`: of one volume, or of several at one instant. A name that exists is refused.
+
+use super::SnapshotView;
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::{Control, ControlError, Directory, Noun, Request, SnapshotRecord, VolumeRecord};
+use pool::{CatalogChange, ObjectKind};
+
+/// Most volumes of a group.
+const MAX_GROUP: usize = 256;
+
+/// Takes a snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotCreate {
+    /// Name or id of the volume.
+    pub volume: String,
+    /// Name of the snapshot, unique within the volume.
+    pub name: String,
+}
+
+/// Takes snapshots of several volumes at one instant. The reply has them in the order asked for.
+#[derive(Clone, Debug)]
+pub struct SnapshotGroup {
+    /// Names or ids of the volumes.
+    pub volumes: Vec<String>,
+    /// Name that each of the snapshots has.
+    pub name: String,
+}
+
+impl Request for SnapshotCreate {
+    type Reply = SnapshotView;
+    const NAME: &'static str = "snapshot-create";
+
+    async fn run(&self, control: &Control) -> Result<SnapshotView, ControlError> {
+        check_name(Noun::Snapshot, &self.name)?;
+        let _changes = control.lock_changes().await;
+        let volume = control.directory().volume(&self.volume)?.clone();
+        let existing = control.directory().snapshot_of(volume.id, &self.name).cloned();
+        if let Some(existing) = existing {
+            return Err(control.taken_before(&existing));
+        }
+        let object = control.catalog.new_object_id();
+        let record = SnapshotRecord {
+            id: new_id(&*control.environment),
+            object,
+            name: self.name.clone(),
+            volume: volume.id,
+            created: control.environment.now(),
+            group: None,
+        };
+        let clone = CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot };
+        let stored = record.clone();
+        let apply = |directory: &mut Directory| drop(directory.snapshots.insert(stored.id, stored));
+        control.commit(vec![clone, record.put()?], apply, &[]).await?;
+        control.show_snapshot(record).await
+    }
+
+    fn event(&self, view: &SnapshotView) -> Option<Draft> {
+        let (volume, name) = (&view.volume, &self.name);
+        Some(Draft::info("snapshot-created", volume, format!("snapshot {volume}@{name} created")))
+    }
+}
+
+impl Request for SnapshotGroup {
+    type Reply = Vec<SnapshotView>;
+    const NAME: &'static str = "snapshot-group";
+
+    /// One commit: no write is in one of the snapshots and not in the other that came before it.
+    async fn run(&self, control: &Control) -> Result<Vec<SnapshotView>, ControlError> {
+        check_name(Noun::Snapshot, &self.name)?;
+        if !(1..=MAX_GROUP).contains(&self.volumes.len()) {
+            return Err(ControlError::InvalidSetting(format!("a group has 1 to {MAX_GROUP} volumes")));
+        }
+        let _changes = control.lock_changes().await;
+        let mut members: Vec<VolumeRecord> = Vec::with_capacity(self.volumes.len());
+        for volume in &self.volumes {
+            let volume = control.directory().volume(volume)?.clone();
+            if members.iter().all(|member| member.id != volume.id) {
+                members.push(volume);
+            }
+        }
+        let existing = {
+            let directory = control.directory();
+            members.iter().find_map(|volume| directory.snapshot_of(volume.id, &self.name)).cloned()
+        };
+        if let Some(existing) = existing {
+            return Err(control.taken_before(&existing));
+        }
+        let (group, created) = (Some(new_id(&*control.environment)), control.environment.now());
+        let mut changes = Vec::with_capacity(members.len() * 2);
+        let mut records = Vec::with_capacity(members.len());
+        for volume in members {
+            let object = control.catalog.new_object_id();
+            let id = new_id(&*control.environment);
+            let record = SnapshotRecord { id, object, name: self.name.clone(), volume: volume.id, created, group };
+            changes.push(CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot });
+            changes.push(record.put()?);
+            records.push(record);
+        }
+        let stored = records.clone();
+        let apply = |directory: &mut Directory| {
+            directory.snapshots.extend(stored.into_iter().map(|record| (record.id, record)))
+        };
+        control.commit(changes, apply, &[]).await?;
+        let mut views = Vec::with_capacity(records.len());
+        let mut patience = control.patience();
+        for record in records {
+            views.extend(control.snapshot_view(record, &mut patience).await);
+        }
+        Ok(views)
+    }
+
+    fn event(&self, views: &Vec<SnapshotView>) -> Option<Draft> {
+        let volumes: Vec<&str> = views.iter().map(|view| view.volume.as_str()).collect();
+        let message = format!("snapshots {} of {} created at one instant", self.name, volumes.join(", "));
+        Some(Draft::info("snapshot-created", &self.name, message))
+    }
+}

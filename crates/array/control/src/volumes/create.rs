@@ -1,0 +1,176 @@
+//! `volume create` and `volume clone`: a new volume, empty or sharing the content of another volume or a snapshot.
+
+use super::{check_size, wanted_reservation};
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::{
+    Change, Control, ControlError, Directory, Naa, Noun, Outcome, Request, SourceRecord, VolumeRecord, VolumeView,
+};
+use pool::{CatalogChange, ObjectId, ObjectKind};
+
+/// A new volume.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeCreate {
+    /// Unique name.
+    pub name: String,
+    /// Needed unless `source` is given; a clone may be larger than its source.
+    pub size_bytes: Option<u64>,
+    /// Volume or snapshot to clone.
+    pub source: Option<String>,
+    /// Acknowledge writes before they are durable.
+    pub write_cache: bool,
+    /// Thin when absent.
+    pub reserve: Option<Reserve>,
+    /// Share of what snapshots and clones share with a thick volume that is kept free for it, 0 to 100 percent; 100 when absent.
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Zeros in written data are not stored; on when absent.
+    pub zero_detection: Option<bool>,
+}
+
+/// Whether space is kept free for a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserve {
+    /// Its writes never fail for want of space.
+    Thick,
+    /// It takes what is there.
+    Thin,
+}
+
+impl Request for VolumeCreate {
+    type Reply = Outcome<VolumeView>;
+    const NAME: &'static str = "volume-create";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<VolumeView>, ControlError> {
+        check_name(Noun::Volume, &self.name)?;
+        self.size_bytes.map_or(Ok(()), check_size)?;
+        let _changes = control.lock_changes().await;
+        let source = self.source.as_deref().map(|name| find_source(&control.directory(), name)).transpose()?;
+        let existing = control.directory().volume(&self.name).ok().cloned();
+        if let Some(existing) = existing {
+            check_same(control, &existing, self, source.as_ref())?;
+            return Ok(Outcome::unchanged(control.show_volume(existing).await?));
+        }
+        let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
+        let object = control.catalog.new_object_id();
+        let mut changes = Vec::new();
+        match &source {
+            None => {
+                let size_bytes =
+                    self.size_bytes.ok_or_else(|| ControlError::SizeMissing { name: self.name.clone() })?;
+                check_size(size_bytes)?;
+                control.check_commitment(size_bytes)?;
+                changes.push(CatalogChange::CreateVolume { id: object, size_bytes });
+            }
+            Some(source) => {
+                let present_bytes = control.object(source.object)?.size_bytes;
+                let size_bytes = self.size_bytes.unwrap_or(present_bytes);
+                check_size(size_bytes)?;
+                if size_bytes < present_bytes {
+                    let reason = source.name.clone();
+                    let name = self.name.clone();
+                    return Err(ControlError::WouldShrink { name, size_bytes, present_bytes, reason });
+                }
+                control.check_commitment(size_bytes)?;
+                let (source, kind) = (source.object, ObjectKind::Volume);
+                changes.push(CatalogChange::CloneObject { source, id: object, kind });
+                if size_bytes > present_bytes {
+                    changes.push(CatalogChange::Resize { id: object, size_bytes });
+                }
+            }
+        }
+        if self.write_cache || source.is_some() {
+            changes.push(CatalogChange::SetWriteCache { id: object, enabled: self.write_cache });
+        }
+        if reservation.is_some() {
+            changes.push(CatalogChange::SetReservation { id: object, reservation });
+        }
+        if let Some(enabled) = self.zero_detection.filter(|enabled| !*enabled || source.is_some()) {
+            changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
+        }
+        let record = VolumeRecord {
+            id: new_id(&*control.environment),
+            object,
+            name: self.name.clone(),
+            naa: Naa::of(control.directory().array.id, object),
+            created: control.environment.now(),
+            source: source.map(|source| source.record),
+            warn_percent: None,
+            critical_percent: None,
+        };
+        changes.push(record.put()?);
+        let stored = record.clone();
+        let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
+        control.commit(changes, apply, &[Change::VolumeAdded { object }]).await?;
+        Ok(Outcome::changed(control.show_volume(record).await?))
+    }
+
+    fn event(&self, outcome: &Outcome<VolumeView>) -> Option<Draft> {
+        let from = self.source.as_ref().map(|source| format!(" as a clone of {source}")).unwrap_or_default();
+        let event = || Draft::info("volume-created", &self.name, format!("volume {} created{from}", self.name));
+        outcome.changed.then(event)
+    }
+}
+
+/// What a clone shares its content with.
+struct Source {
+    record: SourceRecord,
+    object: ObjectId,
+    name: String,
+}
+
+/// A volume that exists is what `create` asks for.
+fn check_same(
+    control: &Control,
+    existing: &VolumeRecord,
+    create: &VolumeCreate,
+    source: Option<&Source>,
+) -> Result<(), ControlError> {
+    let present = control.object(existing.object)?;
+    let difference = if create.size_bytes.is_some_and(|size_bytes| size_bytes != present.size_bytes) {
+        format!(" with {} bytes", present.size_bytes)
+    } else if create.size_bytes.is_none() && source.is_none() {
+        return Err(ControlError::SizeMissing { name: create.name.clone() });
+    } else if existing.source != source.map(|source| source.record) {
+        match existing.source {
+            Some(_) => " as a clone of something else".to_owned(),
+            None => " and is not a clone".to_owned(),
+        }
+    } else if create.write_cache != present.write_cache {
+        format!(" with its write cache {}", if present.write_cache { "on" } else { "off" })
+    } else if present.reservation
+        != wanted_reservation(None, create.reserve, create.overwrite_reserve_percent, &create.name)?
+    {
+        match present.reservation {
+            Some(reservation) => {
+                format!(" as a thick volume with an overwrite reserve of {} %", reservation.overwrite_percent)
+            }
+            None => " as a thin volume".to_owned(),
+        }
+    } else if create.zero_detection.is_some_and(|enabled| enabled != present.zero_detection) {
+        format!(" with zero detection {}", if present.zero_detection { "on" } else { "off" })
+    } else {
+        return Ok(());
+    };
+    Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference })
+}
+
+/// A clone's source: a volume by name or id, else a snapshot.
+fn find_source(directory: &Directory, name: &str) -> Result<Source, ControlError> {
+    if let Ok(volume) = directory.volume(name) {
+        let record = SourceRecord::Volume(volume.id);
+        return Ok(Source { record, object: volume.object, name: volume.name.clone() });
+    }
+    match directory.snapshot(name) {
+        Ok(snapshot) => Ok(Source {
+            record: SourceRecord::Snapshot(snapshot.id),
+            object: snapshot.object,
+            name: directory.full_name(snapshot),
+        }),
+        Err(ControlError::NotFound { noun: Noun::Snapshot, name }) if !name.contains('@') => {
+            Err(ControlError::NotFound { noun: Noun::Volume, name })
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,55 @@
+//! `volume delete`: a volume that nothing uses, with its snapshots when asked.
+
+use crate::events::Draft;
+use crate::record::Document;
+use crate::{Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, User, UserKind};
+use pool::CatalogChange;
+
+/// Deletes a volume that nothing uses. The reply is its name.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeDelete {
+    /// Name or id.
+    pub volume: String,
+    /// Its snapshots are deleted too; otherwise a volume that has any is refused.
+    pub with_snapshots: bool,
+}
+
+impl Request for VolumeDelete {
+    type Reply = String;
+    const NAME: &'static str = "volume-delete";
+
+    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+        let _changes = control.lock_changes().await;
+        let record = control.directory().volume(&self.volume)?.clone();
+        let users = control.volume_users(&record);
+        if !users.is_empty() {
+            return Err(ControlError::InUse { noun: Noun::Volume, name: record.name, users });
+        }
+        let snapshots: Vec<SnapshotRecord> =
+            control.directory().snapshots.values().filter(|snapshot| snapshot.volume == record.id).cloned().collect();
+        if !snapshots.is_empty() && !self.with_snapshots {
+            let user = |snapshot: &SnapshotRecord| User {
+                kind: UserKind::Snapshot,
+                description: format!("{} of {:.0}", snapshot.name, snapshot.created),
+            };
+            return Err(ControlError::HasSnapshots { name: record.name, users: snapshots.iter().map(user).collect() });
+        }
+        let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
+        changes.extend(control.without_reservations(record.id));
+        changes.extend(control.without_sanitize_operation(record.id));
+        for snapshot in &snapshots {
+            changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
+        }
+        let apply = |directory: &mut Directory| {
+            directory.volumes.remove(&record.id);
+            directory.snapshots.retain(|_, snapshot| snapshot.volume != record.id);
+        };
+        control.commit(changes, apply, &[Change::VolumeRemoved { object: record.object }]).await?;
+        Ok(record.name)
+    }
+
+    fn event(&self, name: &String) -> Option<Draft> {
+        let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
+        Some(Draft::info("volume-deleted", name, format!("volume {name} deleted{snapshots}")))
+    }
+}

@@ -1,0 +1,91 @@
+//! `volume rollback`: a volume takes over the content and size of one of its snapshots.
+
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::{
+    Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, UserKind, VolumeRecord, VolumeView,
+};
+use pool::{CatalogChange, ObjectKind};
+
+/// A return to a snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeRollback {
+    /// Name or id of the volume.
+    pub volume: String,
+    /// Name of one of its snapshots, or as in `SnapshotShow`.
+    pub snapshot: String,
+    /// Also while sessions see the volume.
+    pub force: bool,
+    /// A snapshot of this name is taken of what the volume has now.
+    pub keep: Option<String>,
+}
+
+impl Request for VolumeRollback {
+    type Reply = VolumeView;
+    const NAME: &'static str = "volume-rollback";
+
+    /// Refused while sessions see the volume, unless forced: their caches hold the old content. The snapshot that keeps
+    /// the present content is taken in the same commit.
+    async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
+        let _changes = control.lock_changes().await;
+        let volume = control.directory().volume(&self.volume)?.clone();
+        let snapshot = find_snapshot(&control.directory(), &volume, &self.snapshot)?;
+        if !self.force {
+            let mut users = control.volume_users(&volume);
+            users.retain(|user| user.kind == UserKind::Session);
+            if !users.is_empty() {
+                return Err(ControlError::RollbackInUse { name: volume.name, snapshot: snapshot.name, users });
+            }
+        }
+        let present = control.object(volume.object)?;
+        let size_bytes = control.object(snapshot.object)?.size_bytes;
+        control.check_commitment(size_bytes.saturating_sub(present.size_bytes))?;
+        let mut changes = Vec::new();
+        let mut kept = None;
+        if let Some(name) = self.keep.clone() {
+            check_name(Noun::Snapshot, &name)?;
+            let existing = control.directory().snapshot_of(volume.id, &name).cloned();
+            if let Some(existing) = existing {
+                return Err(control.taken_before(&existing));
+            }
+            let id = control.catalog.new_object_id();
+            let record = SnapshotRecord {
+                id: new_id(&*control.environment),
+                object: id,
+                name,
+                volume: volume.id,
+                created: control.environment.now(),
+                group: None,
+            };
+            changes.push(CatalogChange::CloneObject { source: volume.object, id, kind: ObjectKind::Snapshot });
+            changes.push(record.put()?);
+            kept = Some(record);
+        }
+        changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
+        let apply = |directory: &mut Directory| directory.snapshots.extend(kept.map(|record| (record.id, record)));
+        let published = [Change::VolumeRolledBack { object: volume.object, size_bytes }];
+        // Steps of a copy that began before would land after it.
+        control.live.clear(volume.object).await;
+        control.commit(changes, apply, &published).await?;
+        control.show_volume(volume).await
+    }
+
+    fn event(&self, view: &VolumeView) -> Option<Draft> {
+        let name = &view.record.name;
+        let kept = self.keep.as_ref().map(|kept| format!("; its content before is in snapshot {kept}"));
+        let message = format!("volume {name} rolled back to snapshot {}{}", self.snapshot, kept.unwrap_or_default());
+        Some(Draft::info("volume-rolled-back", name, message))
+    }
+}
+
+/// One of the volume's own snapshots, by its short name or as everywhere else.
+fn find_snapshot(directory: &Directory, volume: &VolumeRecord, name: &str) -> Result<SnapshotRecord, ControlError> {
+    let own = directory.snapshot_of(volume.id, name);
+    let named = || directory.snapshot(name).ok().filter(|snapshot| snapshot.volume == volume.id);
+    own.or_else(named).cloned().ok_or_else(|| {
+        let name = if name.contains('@') { name.to_owned() } else { format!("{}@{name}", volume.name) };
+        ControlError::NotFound { noun: Noun::Snapshot, name }
+    })
+}

@@ -1,0 +1,146 @@
+//! `volume set`, `grow` and `rename`: changes of a volume, all at once or none.
+
+use super::{Reserve, check_size, wanted_reservation};
+use crate::events::Draft;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::{Change, Control, ControlError, Directory, Noun, Request, VolumeRecord, VolumeView};
+use pool::CatalogChange;
+
+/// A change of a volume; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeSet {
+    /// Name or id.
+    pub volume: String,
+    /// New name.
+    pub name: Option<String>,
+    /// New size, not smaller than now.
+    pub size_bytes: Option<u64>,
+    /// Write cache on or off.
+    pub write_cache: Option<bool>,
+    /// Thick or thin.
+    pub reserve: Option<Reserve>,
+    /// As in `VolumeCreate`.
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Detection of zeros on or off.
+    pub zero_detection: Option<bool>,
+    /// Share of its size, in percent, from which on an event is raised; `Some(None)`: never.
+    pub warn_percent: Option<Option<u8>>,
+    /// The same for critical; above `warn_percent`.
+    pub critical_percent: Option<Option<u8>>,
+}
+
+impl Request for VolumeSet {
+    type Reply = VolumeView;
+    const NAME: &'static str = "volume-set";
+
+    async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
+        if [self.warn_percent, self.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {
+            return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
+        }
+        count_before_promising(control, self).await?;
+        let _changes = control.lock_changes().await;
+        let mut record = control.directory().volume(&self.volume)?.clone();
+        let present = control.object(record.object)?;
+        let object = record.object;
+        let (mut changes, mut published) = (Vec::new(), Vec::new());
+        if let Some(name) = self.name.clone().filter(|name| *name != record.name) {
+            check_name(Noun::Volume, &name)?;
+            if control.directory().volume(&name).is_ok() {
+                return Err(ControlError::Exists { noun: Noun::Volume, name, difference: String::new() });
+            }
+            record.name = name;
+        }
+        if let Some(warn_percent) = self.warn_percent {
+            record.warn_percent = warn_percent;
+        }
+        if let Some(critical_percent) = self.critical_percent {
+            record.critical_percent = critical_percent;
+        }
+        if let (Some(warn), Some(critical)) = (record.warn_percent, record.critical_percent)
+            && warn >= critical
+        {
+            return Err(ControlError::InvalidSetting(format!(
+                "volume {} cannot warn at {warn} % when it is critical at {critical} %: critical is above warn",
+                record.name
+            )));
+        }
+        let thresholds = |volume: &VolumeRecord| (volume.warn_percent, volume.critical_percent);
+        if control.directory().volumes.get(&record.id).is_some_and(|before| thresholds(before) != thresholds(&record)) {
+            published.push(Change::ThresholdsChanged { object: Some(object) });
+        }
+        if control.directory().volumes.get(&record.id) != Some(&record) {
+            changes.push(record.put()?);
+        }
+        if let Some(size_bytes) = self.size_bytes.filter(|size_bytes| *size_bytes != present.size_bytes) {
+            check_size(size_bytes)?;
+            if size_bytes < present.size_bytes {
+                let (name, reason) = (record.name, "it".to_owned());
+                return Err(ControlError::WouldShrink { name, size_bytes, present_bytes: present.size_bytes, reason });
+            }
+            control.check_commitment(size_bytes - present.size_bytes)?;
+            changes.push(CatalogChange::Resize { id: object, size_bytes });
+            published.push(Change::VolumeResized { object, size_bytes });
+        }
+        if let Some(enabled) = self.write_cache.filter(|enabled| *enabled != present.write_cache) {
+            changes.push(CatalogChange::SetWriteCache { id: object, enabled });
+            published.push(Change::WriteCacheChanged { object, enabled });
+        }
+        let reservation =
+            wanted_reservation(present.reservation, self.reserve, self.overwrite_reserve_percent, &record.name)?;
+        if reservation != present.reservation {
+            changes.push(CatalogChange::SetReservation { id: object, reservation });
+        }
+        if let Some(enabled) = self.zero_detection.filter(|enabled| *enabled != present.zero_detection) {
+            changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
+        }
+        if !changes.is_empty() {
+            let stored = record.clone();
+            let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
+            control.commit(changes, apply, &published).await?;
+        }
+        control.show_volume(record).await
+    }
+
+    fn event(&self, view: &VolumeView) -> Option<Draft> {
+        let message = format!("volume {} changed: {}", self.volume, self.changes().join(", "));
+        Some(Draft::info("volume-changed", &view.record.name, message))
+    }
+}
+
+impl VolumeSet {
+    /// What is to change, in words.
+    fn changes(&self) -> Vec<String> {
+        let switch = |on| if on { "on" } else { "off" };
+        let threshold = |name: &str, percent: Option<u8>| match percent {
+            Some(percent) => format!("{name} at {percent} %"),
+            None => format!("{name} off"),
+        };
+        let mut changes = Vec::new();
+        changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
+        changes.extend(self.size_bytes.map(|bytes| format!("size {}", text::size::format(bytes))));
+        changes.extend(self.write_cache.map(|on| format!("write cache {}", switch(on))));
+        changes.extend(self.reserve.map(|reserve| match reserve {
+            Reserve::Thick => "thick".to_owned(),
+            Reserve::Thin => "thin".to_owned(),
+        }));
+        changes.extend(self.overwrite_reserve_percent.map(|percent| format!("overwrite reserve {percent} %")));
+        changes.extend(self.zero_detection.map(|on| format!("zero detection {}", switch(on))));
+        changes.extend(self.warn_percent.map(|percent| threshold("warning", percent)));
+        changes.extend(self.critical_percent.map(|percent| threshold("critical", percent)));
+        changes
+    }
+}
+
+/// What a written volume shares is counted before space is promised to it: otherwise all of it would count as shared. Long for a large
+/// volume, and done without the right to change.
+async fn count_before_promising(control: &Control, set: &VolumeSet) -> Result<(), ControlError> {
+    let record = control.directory().volume(&set.volume)?.clone();
+    let present = control.object(record.object)?;
+    let (reserve, percent) = (set.reserve, set.overwrite_reserve_percent);
+    let wanted = wanted_reservation(present.reservation, reserve, percent, &record.name)?;
+    if wanted.is_some() && wanted != present.reservation && present.mapped_bytes > 0 {
+        control.catalog.recount(record.object).await.map_err(|error| control.pool_error(error))?;
+    }
+    Ok(())
+}
