@@ -8,25 +8,28 @@ mod catalog;
 mod checksum;
 mod content;
 mod core;
-mod device;
 mod geometry;
+mod handle;
 mod interface;
 mod log;
 mod map;
 #[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
 mod mutations;
+mod request;
 mod schedule;
 mod space;
+mod volume;
 
 pub use crate::core::offline::check::{CheckOptions, CheckProgress, CheckReport};
 pub use crate::core::offline::dump::{Shown, show_log, show_root};
 pub use crate::core::offline::rebuild::{RepairError, RepairReport};
 pub use crate::core::recovery::{Opened, initial_root};
 pub use crate::core::{Core, Counters};
-pub use device::{Pool, Volume};
+pub use handle::Pool;
 pub use interface::operation::{
     Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output,
 };
 pub use interface::*;
 #[cfg(feature = "mutations")]
-pub use mutations::{Mutation, fail_allocation, set_mutation};
+pub use mutations::{Mutation, fail_allocation, set_mutation, stop_in_submit};
+pub use volume::Volume;

@@ -23,10 +23,15 @@ pub enum Mutation {
     ReleaseNamed,
     /// The flip releases blocks that were allocated and freed during the checkpoint, although records after its replay point name them.
     ReleaseUnnamed,
+    /// The handle delivers the result of every operation that another submit finishes; without, the first of them wakes nobody.
+    LostWakeup,
 }
 
 impl Mutation {
-    /// Every rule.
+    /// Rules of the handle above the core: a simulation of the core alone cannot notice them, one of the whole array does.
+    pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
+
+    /// Every rule of the core.
     pub const ALL: [Self; 8] = [
         Self::Pin,
         Self::LogBeforeDestage,
@@ -49,6 +54,7 @@ impl Mutation {
             Self::Finish => "finish",
             Self::ReleaseNamed => "release-named",
             Self::ReleaseUnnamed => "release-unnamed",
+            Self::LostWakeup => "lost-wakeup",
         }
     }
 
@@ -63,6 +69,7 @@ impl Mutation {
             Self::Finish => "a checkpoint flips the root without destaging what its replay point leaves behind",
             Self::ReleaseNamed => "the flip releases blocks freed in flight that the checkpoint names",
             Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
+            Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }
 }
@@ -76,6 +83,7 @@ mod switch {
     thread_local! {
         static MUTATION: Cell<Option<Mutation>> = const { Cell::new(None) };
         static ROOM: Cell<Option<(u64, bool)>> = const { Cell::new(None) };
+        static STOP: Cell<Option<u64>> = const { Cell::new(None) };
         static SINCE_FREEZE: RefCell<BTreeSet<u64>> = const { RefCell::new(BTreeSet::new()) };
     }
 
@@ -88,6 +96,18 @@ mod switch {
     /// Makes the search for free blocks fail once `after` more have succeeded: one time, or for good. `None` ends it.
     pub fn fail_allocation(plan: Option<(u64, bool)>) {
         ROOM.set(plan);
+    }
+
+    /// Makes the engine find its map contradicting itself, and stop, in the submit after the next `after` ones. `None` ends it.
+    pub fn stop_in_submit(after: Option<u64>) {
+        STOP.set(after);
+    }
+
+    /// True when the pool shall stop in this submit.
+    pub(crate) fn stops_now() -> bool {
+        let after = STOP.get();
+        STOP.set(after.and_then(|after| after.checked_sub(1)));
+        after == Some(0)
     }
 
     pub(crate) fn leaves_out(rule: Mutation) -> bool {
@@ -123,9 +143,9 @@ mod switch {
 }
 
 #[cfg(feature = "mutations")]
-pub(crate) use switch::{allocation_fails, leaves_out, note_allocated, take_allocated};
+pub(crate) use switch::{allocation_fails, leaves_out, note_allocated, stops_now, take_allocated};
 #[cfg(feature = "mutations")]
-pub use switch::{fail_allocation, set_mutation};
+pub use switch::{fail_allocation, set_mutation, stop_in_submit};
 
 #[cfg(not(feature = "mutations"))]
 mod nothing {
@@ -139,7 +159,11 @@ mod nothing {
     pub(crate) const fn allocation_fails() -> bool {
         false
     }
+    #[inline(always)]
+    pub(crate) const fn stops_now() -> bool {
+        false
+    }
 }
 
 #[cfg(not(feature = "mutations"))]
-pub(crate) use nothing::{allocation_fails, leaves_out};
+pub(crate) use nothing::{allocation_fails, leaves_out, stops_now};

@@ -186,7 +186,8 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Leaves out the rule with this name in every pool of this thread; none for `None`, or for a name that is no rule's.
 #[cfg(feature = "mutations")]
 pub fn leave_out(rule: Option<&str>) {
-    pool::set_mutation(pool::Mutation::ALL.into_iter().find(|known| Some(known.name()) == rule));
+    let mut rules = pool::Mutation::ALL.into_iter().chain(pool::Mutation::OF_THE_HANDLE);
+    pool::set_mutation(rules.find(|known| Some(known.name()) == rule));
 }
 
 /// Runs one seed.

@@ -63,7 +63,7 @@ impl<M: Media> Core<M> {
             self.pump(0);
             match self.take_finished(wanted) {
                 Some(Ok(_)) => return Ok(()),
-                Some(Err(failure)) => return Err(crate::device::pool_error(failure)),
+                Some(Err(failure)) => return Err(crate::handle::pool_error(failure)),
                 None => self.media.wait(),
             }
         }

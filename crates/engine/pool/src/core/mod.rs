@@ -281,6 +281,9 @@ impl<M: Media> Core<M> {
         let id = self.next_operation;
         self.next_operation += 1;
         self.host_operations += u64::from(operation.is_of_a_host());
+        if crate::mutations::stops_now() {
+            self.stop("the map contradicts itself (as the simulation wants)");
+        }
         let pending = Pending { operation, progress: Progress::default(), waiting: 0, failed: None };
         self.attempt(id, pending);
         id

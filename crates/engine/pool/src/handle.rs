@@ -1,0 +1,185 @@
+//! The pool as the rest of the array sees it: a handle that volumes and the catalog share, and futures over the core's operations.
+//!
+//! All of it lives on one thread. The owner of that thread calls [`Pool::pump`] after each batch of work and when the medium's wake descriptor
+//! becomes readable. The callback of [`Pool::on_work`] is called when a submitted operation needs a pump to finish. Each operation in flight has
+//! a oneshot channel, which carries its result and wakes its future; a dropped future leaves its operation running.
+
+mod catalog;
+#[cfg(test)]
+mod tests;
+
+use crate::core::{Core, Counters};
+use crate::interface::operation::{Failure, Operation, OperationId, Output};
+use crate::interface::{ObjectId, PoolError};
+use crate::mutations::{Mutation, leaves_out};
+use crate::request::Request;
+use crate::volume::Volume;
+use block::BlockError;
+use futures_channel::oneshot;
+use media::Media;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// What the core reports for an operation.
+type Outcome = Result<Output, Failure>;
+
+struct Inner<M: Media> {
+    core: RefCell<Core<M>>,
+    /// Operations whose result somebody awaits. The channel is the only way of a result to its future: sending it wakes the future.
+    awaited: RefCell<FxHashMap<OperationId, oneshot::Sender<Outcome>>>,
+    on_work: RefCell<Option<Box<dyn Fn()>>>,
+    needs_pump: Cell<bool>,
+}
+
+/// A submitted operation.
+enum Submitted {
+    /// It has its result already.
+    Finished(Outcome),
+    /// Its result will arrive here.
+    InFlight(oneshot::Receiver<Outcome>),
+}
+
+/// A shared handle to a pool.
+pub struct Pool<M: Media>(Rc<Inner<M>>);
+
+impl<M: Media> Clone for Pool<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<M: Media> std::fmt::Debug for Pool<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pool")
+    }
+}
+
+impl<M: Media> Pool<M> {
+    /// A handle to an opened core.
+    pub fn new(core: Core<M>) -> Self {
+        Self(Rc::new(Inner {
+            core: RefCell::new(core),
+            awaited: RefCell::default(),
+            on_work: RefCell::default(),
+            needs_pump: Cell::new(false),
+        }))
+    }
+
+    /// Sets what is called when the pool needs a pump, at most once between pumps.
+    pub fn on_work(&self, notify: impl Fn() + 'static) {
+        *self.0.on_work.borrow_mut() = Some(Box::new(notify));
+    }
+
+    /// Moves the core forward and wakes the futures whose operations finished. `background` as in [`Core::pump`]. Returns true when
+    /// there is background work left that another pump would do.
+    pub fn pump(&self, background: usize) -> bool {
+        self.0.needs_pump.set(false);
+        let mut core = self.0.core.borrow_mut();
+        core.pump(background);
+        self.collect(&mut core);
+        core.wants_turn()
+    }
+
+    /// Does background work, as [`Core::background`] says; a pump has to follow.
+    pub fn background(&self, pages: usize) {
+        let mut core = self.0.core.borrow_mut();
+        core.background(pages);
+        self.collect(&mut core);
+    }
+
+    /// A volume or snapshot as a block device.
+    pub fn volume(&self, id: ObjectId) -> Volume<M> {
+        Volume::new(self.clone(), id)
+    }
+
+    /// Calls `f` with the core: for tools and statistics.
+    pub fn with_core<T>(&self, f: impl FnOnce(&mut Core<M>) -> T) -> T {
+        f(&mut self.0.core.borrow_mut())
+    }
+
+    /// Counters since the pool was opened.
+    pub fn counters(&self) -> Counters {
+        self.0.core.borrow().counters()
+    }
+
+    /// Hands every result that the core has to its future.
+    fn collect(&self, core: &mut Core<M>) {
+        while let Some((id, result)) = core.poll_finished() {
+            self.deliver(id, result);
+        }
+    }
+
+    fn deliver(&self, id: OperationId, result: Outcome) {
+        if let Some(sender) = self.0.awaited.borrow_mut().remove(&id) {
+            // An error means that the future was dropped: the operation took effect, and its result interests nobody.
+            let _ = sender.send(result);
+        }
+    }
+
+    /// Submits an operation. Results of other operations that this finishes are delivered.
+    fn submit(&self, operation: Operation) -> Submitted {
+        let mut core = self.0.core.borrow_mut();
+        let id = core.submit(operation);
+        let mut own = None;
+        let mut others = 0;
+        while let Some((found, result)) = core.poll_finished() {
+            if found == id {
+                own = Some(result);
+            } else if others == 0 && leaves_out(Mutation::LostWakeup) {
+                // Kept, so that its future neither hears of the result nor of an end.
+                std::mem::forget(self.0.awaited.borrow_mut().remove(&found));
+                others += 1;
+            } else {
+                self.deliver(found, result);
+                others += 1;
+            }
+        }
+        drop(core);
+        if let Some(result) = own {
+            return Submitted::Finished(result);
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.0.awaited.borrow_mut().insert(id, sender);
+        self.ask_for_pump();
+        Submitted::InFlight(receiver)
+    }
+
+    fn ask_for_pump(&self) {
+        if !self.0.needs_pump.replace(true)
+            && let Some(notify) = &*self.0.on_work.borrow()
+        {
+            notify();
+        }
+    }
+
+    /// Runs a request to its end.
+    pub(crate) async fn run<T>(&self, request: Request<T>) -> Result<T, Failure> {
+        let (operation, reply) = request.into_parts();
+        let outcome = match self.submit(operation) {
+            Submitted::Finished(outcome) => outcome,
+            Submitted::InFlight(receiver) => receiver.await.unwrap_or_else(|_| Err(closed())),
+        };
+        Request::reply(reply, outcome?)
+    }
+
+    /// Submits a request whose result interests nobody.
+    pub(crate) fn run_detached(&self, request: Request<()>) {
+        // Dropping the receiver is all that it takes.
+        drop(self.submit(request.into_parts().0));
+    }
+}
+
+/// The failure of an operation whose pool was dropped.
+fn closed() -> Failure {
+    Failure::Block(BlockError::PoolStopped { reason: "the pool was closed".into() })
+}
+
+pub(crate) fn pool_error(failure: Failure) -> PoolError {
+    match failure {
+        Failure::Pool(error) => error,
+        Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
+        Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
+        Failure::Block(error) => PoolError::Stopped(error.to_string()),
+    }
+}

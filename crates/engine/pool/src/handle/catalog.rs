@@ -1,0 +1,83 @@
+//! The catalog as `control` uses it, through the handle.
+
+use super::{Pool, pool_error};
+use crate::interface::{
+    BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
+    ScanStep,
+};
+use crate::request::Request;
+use bytes::Bytes;
+use media::Media;
+
+impl<M: Media> Catalog for Pool<M> {
+    fn new_object_id(&self) -> ObjectId {
+        ObjectId(self.0.core.borrow_mut().new_object_id())
+    }
+
+    async fn commit(&self, changes: Vec<CatalogChange>) -> Result<(), PoolError> {
+        self.run(Request::catalog(changes)).await.map_err(pool_error)
+    }
+
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
+        self.0.core.borrow().object(id.0)
+    }
+
+    fn objects(&self) -> Vec<ObjectInfo> {
+        let core = self.0.core.borrow();
+        core.object_ids().into_iter().filter_map(|id| core.object(id)).collect()
+    }
+
+    fn document(&self, key: &str) -> Option<Bytes> {
+        self.0.core.borrow().documents().get(key).cloned()
+    }
+
+    fn documents(&self, prefix: &str) -> Vec<(String, Bytes)> {
+        let core = self.0.core.borrow();
+        core.documents()
+            .range(prefix.to_string()..)
+            .take_while(|(k, _)| k.starts_with(prefix))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
+    }
+
+    async fn unique_bytes(&self, ids: &[ObjectId]) -> Result<u64, PoolError> {
+        self.run(Request::unique(ids.iter().map(|id| id.0).collect())).await.map_err(pool_error)
+    }
+
+    async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
+        self.run(Request::reclaim_zeros(id.0, offset_bytes)).await.map_err(pool_error)
+    }
+
+    async fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> Result<ScanStep, PoolError> {
+        self.run(Request::verify(id.0, offset_bytes, anew)).await.map_err(pool_error)
+    }
+
+    async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError> {
+        let blocks = blocks.into_iter().map(|block| block.0).collect();
+        self.run(Request::places_of(blocks)).await.map_err(pool_error)
+    }
+
+    async fn check_step(&self) -> Result<CheckStep, PoolError> {
+        self.run(Request::check_step()).await.map_err(pool_error)
+    }
+
+    fn abandon_check(&self) {
+        self.0.core.borrow_mut().abandon_check();
+    }
+
+    async fn recount(&self, id: ObjectId) -> Result<(), PoolError> {
+        self.run(Request::recount(id.0)).await.map_err(pool_error)
+    }
+
+    async fn grow(&self, growth: Growth) -> Result<(), PoolError> {
+        self.run(Request::grow(growth)).await.map_err(pool_error)
+    }
+
+    fn take_incidents(&self) -> Vec<Incident> {
+        self.0.core.borrow_mut().take_incidents()
+    }
+
+    fn space(&self) -> PoolSpace {
+        self.0.core.borrow().space()
+    }
+}

@@ -1,0 +1,182 @@
+//! Operations with the type of their reply.
+//!
+//! [`Output`] is what the core's queue holds for any operation. It ends here: each constructor pairs an operation with the one output that answers it, so
+//! that callers of the handle deal in types. An output of another kind is a bug of the engine and an error, never a default.
+
+use crate::interface::operation::{Failure, Operation, Output};
+use crate::interface::{CatalogChange, CheckStep, Growth, Place, ScanStep};
+use block::{BlockError, CompareOutcome, CopyOutcome, ProvisioningExtent};
+use bytes::Bytes;
+
+/// An operation whose reply is a `T`.
+pub(crate) struct Request<T> {
+    pub operation: Operation,
+    reply: fn(Output) -> Option<T>,
+}
+
+impl<T> Request<T> {
+    /// The reply in the operation's output.
+    pub fn reply(reply: fn(Output) -> Option<T>, output: Output) -> Result<T, Failure> {
+        reply(output).ok_or_else(|| {
+            let reason = "the engine answered an operation with the reply of another".into();
+            Failure::Block(BlockError::PoolStopped { reason })
+        })
+    }
+
+    /// The operation, and how its output becomes the reply.
+    pub fn into_parts(self) -> (Operation, fn(Output) -> Option<T>) {
+        (self.operation, self.reply)
+    }
+}
+
+impl Request<()> {
+    fn done(operation: Operation) -> Self {
+        Self { operation, reply: |output| matches!(output, Output::Done).then_some(()) }
+    }
+
+    /// Writes `data` at `offset` bytes.
+    pub fn write(object: u64, offset: u64, data: Bytes, forced: bool) -> Self {
+        Self::done(Operation::Write { object, offset, data, forced })
+    }
+
+    /// Makes ranges (offset and length in bytes) read as zeros.
+    pub fn zero(object: u64, ranges: Vec<(u64, u64)>, forced: bool) -> Self {
+        Self::done(Operation::Zero { object, ranges, forced })
+    }
+
+    /// Completes when everything executed before is durable.
+    pub fn flush() -> Self {
+        Self::done(Operation::Flush)
+    }
+
+    /// Changes the catalog.
+    pub fn catalog(changes: Vec<CatalogChange>) -> Self {
+        Self::done(Operation::Catalog(changes))
+    }
+
+    /// Counts what a reserved volume shares.
+    pub fn recount(object: u64) -> Self {
+        Self::done(Operation::Recount { object })
+    }
+
+    /// Makes the pool larger.
+    pub fn grow(growth: Growth) -> Self {
+        Self::done(Operation::Grow(growth))
+    }
+}
+
+impl Request<Bytes> {
+    /// Reads `length` bytes from `offset`.
+    pub fn read(object: u64, offset: u64, length: usize) -> Self {
+        let operation = Operation::Read { object, offset, length };
+        Self { operation, reply: |output| if let Output::Data(data) = output { Some(data) } else { None } }
+    }
+}
+
+impl Request<CompareOutcome> {
+    /// Compares, and writes when equal.
+    pub fn compare_and_write(object: u64, offset: u64, compare: Bytes, data: Bytes, forced: bool) -> Self {
+        let operation = Operation::CompareAndWrite { object, offset, compare, data, forced };
+        Self { operation, reply: |output| if let Output::Compared(outcome) = output { Some(outcome) } else { None } }
+    }
+}
+
+/// A place in an object, in bytes from its start.
+pub(crate) struct At {
+    pub object: u64,
+    pub offset: u64,
+}
+
+impl Request<CopyOutcome> {
+    fn copied(operation: Operation) -> Self {
+        Self { operation, reply: |output| if let Output::Copied(outcome) = output { Some(outcome) } else { None } }
+    }
+
+    /// Shares ranges (first 4 KiB block and count) with a capture.
+    pub fn capture(source: u64, capture: u64, ranges: Vec<(u64, u64)>) -> Self {
+        Self::copied(Operation::Capture { source, capture, ranges })
+    }
+
+    /// Shares `length` bytes; the offsets agree modulo 4 KiB.
+    pub fn share(source: At, destination: At, length: u64) -> Self {
+        let operation = Operation::Clone {
+            source: source.object,
+            source_offset: source.offset,
+            destination: destination.object,
+            destination_offset: destination.offset,
+            length,
+        };
+        Self::copied(operation)
+    }
+}
+
+impl Request<Vec<ProvisioningExtent>> {
+    /// Provisioning status from `offset` on, at most `limit` runs.
+    pub fn provisioning(object: u64, offset: u64, limit: usize) -> Self {
+        let operation = Operation::Provisioning { object, offset, limit };
+        Self { operation, reply: |output| if let Output::Provisioning(runs) = output { Some(runs) } else { None } }
+    }
+}
+
+impl Request<u64> {
+    /// Counts the bytes that only these objects use.
+    pub fn unique(objects: Vec<u64>) -> Self {
+        let operation = Operation::Unique { objects };
+        Self { operation, reply: |output| if let Output::Bytes(bytes) = output { Some(bytes) } else { None } }
+    }
+}
+
+impl Request<ScanStep> {
+    fn scan(operation: Operation) -> Self {
+        Self { operation, reply: |output| if let Output::Scanned(step) = output { Some(*step) } else { None } }
+    }
+
+    /// Deallocates stored zeros: one step.
+    pub fn reclaim_zeros(object: u64, offset: u64) -> Self {
+        Self::scan(Operation::ReclaimZeros { object, offset })
+    }
+
+    /// Verifies stored content: one step.
+    pub fn verify(object: u64, offset: u64, anew: bool) -> Self {
+        Self::scan(Operation::Verify { object, offset, anew })
+    }
+}
+
+impl Request<Vec<Place>> {
+    /// Finds every place that is stored in one of the blocks.
+    pub fn places_of(blocks: Vec<u64>) -> Self {
+        let operation = Operation::PlacesOf(blocks);
+        Self { operation, reply: |output| if let Output::Places(places) = output { Some(places) } else { None } }
+    }
+}
+
+impl Request<CheckStep> {
+    /// One step of a check of the whole pool.
+    pub fn check_step() -> Self {
+        let reply = |output| if let Output::Check(step) = output { Some(*step) } else { None };
+        Self { operation: Operation::CheckStep, reply }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six places of the handle turned an output that they did not expect into a success without content: COMPARE AND WRITE would have said that it wrote.
+    #[test]
+    fn an_output_of_another_kind_is_an_error() {
+        let refused = |reply: Result<(), Failure>| {
+            assert!(matches!(reply, Err(Failure::Block(BlockError::PoolStopped { .. }))), "{reply:?}");
+        };
+        let compare = Request::compare_and_write(1, 0, Bytes::new(), Bytes::new(), false).into_parts().1;
+        refused(Request::reply(compare, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::read(1, 0, 0).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::flush().into_parts().1, Output::Bytes(0)).map(|_| ()));
+        refused(Request::reply(Request::unique(vec![]).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::check_step().into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::places_of(vec![]).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::provisioning(1, 0, 1).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::verify(1, 0, true).into_parts().1, Output::Done).map(|_| ()));
+        assert_eq!(Request::reply(compare, Output::Compared(CompareOutcome::Written)), Ok(CompareOutcome::Written));
+    }
+}

@@ -1,0 +1,209 @@
+//! A volume or snapshot of a pool as a block device.
+
+use crate::handle::Pool;
+use crate::interface::operation::Failure;
+use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
+use crate::request::{At, Request};
+use block::{
+    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
+    MappingResources, ProvisioningExtent, VolumeId,
+};
+use bytes::Bytes;
+use media::Media;
+
+/// Bytes that a copy which cannot share blocks moves at once.
+const COPY_BYTES: u64 = 1 << 20;
+/// Bytes that one clone operation covers at most.
+const CLONE_BYTES: u64 = 64 << 20;
+/// The same, where source and destination agree modulo a leaf (1 MiB), so that whole sub-trees are shared.
+const ALIGNED_CLONE_BYTES: u64 = 64 << 30;
+const LEAF_BYTES: u64 = 1 << 20;
+
+fn block_error(failure: Failure) -> BlockError {
+    match failure {
+        Failure::Block(error) => error,
+        Failure::Pool(PoolError::PoolFull) => BlockError::PoolFull,
+        Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
+        Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
+        Failure::Pool(error) => BlockError::PoolStopped { reason: error.to_string() },
+    }
+}
+
+/// A volume or snapshot of a pool.
+pub struct Volume<M: Media> {
+    pool: Pool<M>,
+    id: u64,
+}
+
+impl<M: Media> Clone for Volume<M> {
+    fn clone(&self) -> Self {
+        Self { pool: self.pool.clone(), id: self.id }
+    }
+}
+
+impl<M: Media> std::fmt::Debug for Volume<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Volume({})", self.id)
+    }
+}
+
+impl<M: Media> Volume<M> {
+    pub(crate) fn new(pool: Pool<M>, id: ObjectId) -> Self {
+        Self { pool, id: id.0 }
+    }
+
+    fn info(&self) -> Option<ObjectInfo> {
+        self.pool.object(ObjectId(self.id))
+    }
+
+    /// Bounds-checked start and length in bytes.
+    fn range(&self, extent: Extent) -> Result<(u64, u64), BlockError> {
+        let device_blocks = self.info().ok_or(BlockError::Gone)?.size_bytes / u64::from(LOGICAL_BLOCK_BYTES);
+        match extent.end() {
+            Some(end) if end <= device_blocks => Ok((extent.lba.0 * 512, extent.count * 512)),
+            _ => Err(BlockError::OutOfRange { lba: extent.lba.0, count: extent.count, device_blocks }),
+        }
+    }
+
+    async fn run<T>(&self, request: Request<T>) -> Result<T, BlockError> {
+        self.pool.run(request).await.map_err(block_error)
+    }
+}
+
+/// A capture that is not complete; dropped, it goes away.
+struct BegunCapture<M: Media>(Option<Volume<M>>);
+
+impl<M: Media> Drop for BegunCapture<M> {
+    fn drop(&mut self) {
+        if let Some(volume) = &self.0 {
+            volume.discard();
+        }
+    }
+}
+
+impl<M: Media> BlockDevice for Volume<M> {
+    fn volume(&self) -> VolumeId {
+        VolumeId(self.id)
+    }
+
+    fn block_count(&self) -> u64 {
+        self.info().map_or(0, |i| i.size_bytes / u64::from(LOGICAL_BLOCK_BYTES))
+    }
+
+    fn write_cache(&self) -> bool {
+        self.info().is_some_and(|i| i.write_cache)
+    }
+
+    fn read_only(&self) -> bool {
+        self.info().is_some_and(|i| i.kind != ObjectKind::Volume)
+    }
+
+    fn mapping_resources(&self) -> MappingResources {
+        let Some(info) = self.info() else { return MappingResources::default() };
+        let space = self.pool.space();
+        // What is promised to others is not for this volume; what is promised to it is.
+        let free = if space.starved { 0 } else { space.free_bytes };
+        let available_bytes = free.saturating_sub(space.promised_bytes.saturating_sub(info.promised_bytes));
+        MappingResources { available_bytes, used_bytes: info.mapped_bytes }
+    }
+
+    async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {
+        let (offset, length) = self.range(extent)?;
+        self.run(Request::read(self.id, offset, length as usize)).await
+    }
+
+    async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError> {
+        let (offset, length) = self.range(extent)?;
+        debug_assert_eq!(length, data.len() as u64);
+        let forced = durability == Durability::Forced;
+        self.run(Request::write(self.id, offset, data, forced)).await
+    }
+
+    async fn compare_and_write(
+        &self,
+        extent: Extent,
+        compare: Bytes,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<CompareOutcome, BlockError> {
+        let (offset, _) = self.range(extent)?;
+        let forced = durability == Durability::Forced;
+        self.run(Request::compare_and_write(self.id, offset, compare, data, forced)).await
+    }
+
+    async fn zero(&self, extent: Extent, durability: Durability) -> Result<(), BlockError> {
+        let range = self.range(extent)?;
+        let forced = durability == Durability::Forced;
+        self.run(Request::zero(self.id, vec![range], forced)).await
+    }
+
+    async fn unmap(&self, extents: &[Extent]) -> Result<(), BlockError> {
+        let ranges = extents.iter().map(|e| self.range(*e)).collect::<Result<Vec<_>, _>>()?;
+        self.run(Request::zero(self.id, ranges, false)).await
+    }
+
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError> {
+        let (source_offset, length) = source.range(extent)?;
+        let (destination_offset, _) = self.range(Extent { lba: destination, count: extent.count })?;
+        let mut total = CopyOutcome::default();
+        let difference = source_offset.wrapping_sub(destination_offset);
+        if !difference.is_multiple_of(4096) {
+            // Blocks cannot be shared; the data moves, backwards when the ranges overlap that way.
+            let backwards = source.id == self.id && destination_offset > source_offset;
+            let pieces = length.div_ceil(COPY_BYTES);
+            for i in 0..pieces {
+                let i = if backwards { pieces - 1 - i } else { i };
+                let at = i * COPY_BYTES;
+                let n = COPY_BYTES.min(length - at);
+                let data = source.read(Extent::new((source_offset + at) / 512, n / 512)).await?;
+                self.write(Extent::new((destination_offset + at) / 512, n / 512), data, Durability::AsConfigured)
+                    .await?;
+                total.copied_bytes += n;
+            }
+            return Ok(total);
+        }
+        let limit = if difference.is_multiple_of(LEAF_BYTES) { ALIGNED_CLONE_BYTES } else { CLONE_BYTES };
+        let backwards = source.id == self.id && destination_offset > source_offset;
+        let pieces = length.div_ceil(limit).max(1);
+        for i in 0..pieces {
+            let i = if backwards { pieces - 1 - i } else { i };
+            let at = i * limit;
+            let from = At { object: source.id, offset: source_offset + at };
+            let to = At { object: self.id, offset: destination_offset + at };
+            let outcome = self.run(Request::share(from, to, limit.min(length - at))).await?;
+            total.cloned_bytes += outcome.cloned_bytes;
+            total.copied_bytes += outcome.copied_bytes;
+        }
+        Ok(total)
+    }
+
+    async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
+        let block = |bytes: u64| bytes / 4096;
+        let ranges = extents.iter().map(|extent| {
+            let (offset, length) = self.range(*extent)?;
+            let first = block(offset);
+            Ok((first, block((offset + length).next_multiple_of(4096)) - first))
+        });
+        let ranges: Vec<(u64, u64)> = ranges.collect::<Result<_, BlockError>>()?;
+        let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
+        let id = self.pool.new_object_id();
+        let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id: id.0 }));
+        self.run(Request::catalog(vec![CatalogChange::CreateCapture { id, size_bytes }])).await?;
+        self.run(Request::capture(self.id, id.0, ranges)).await?;
+        begun.0.take().ok_or(BlockError::Gone)
+    }
+
+    fn discard(&self) {
+        // Nobody waits for it. A pool that has stopped keeps the object until it is opened again.
+        self.pool.run_detached(Request::catalog(vec![CatalogChange::DeleteObject { id: ObjectId(self.id) }]));
+    }
+
+    async fn flush(&self) -> Result<(), BlockError> {
+        self.run(Request::flush()).await
+    }
+
+    async fn provisioning(&self, lba: Lba, limit: usize) -> Result<Vec<ProvisioningExtent>, BlockError> {
+        let (offset, _) = self.range(Extent { lba, count: 1 })?;
+        self.run(Request::provisioning(self.id, offset, limit)).await
+    }
+}
