@@ -191,7 +191,7 @@ pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: 
                 out.push(2);
                 out.extend_from_slice(&source.0.to_le_bytes());
                 out.extend_from_slice(&id.0.to_le_bytes());
-                out.push(matches!(kind, ObjectKind::Snapshot).into());
+                out.push(kind_code(*kind));
             }
             CatalogChange::DeleteObject { id } => {
                 out.push(3);
@@ -323,6 +323,24 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     Some((record, rest))
 }
 
+/// How a record names a kind of object.
+const fn kind_code(kind: ObjectKind) -> u8 {
+    match kind {
+        ObjectKind::Volume => 0,
+        ObjectKind::Snapshot => 1,
+        ObjectKind::Capture => 2,
+    }
+}
+
+const fn kind_of(code: u8) -> Option<ObjectKind> {
+    match code {
+        0 => Some(ObjectKind::Volume),
+        1 => Some(ObjectKind::Snapshot),
+        2 => Some(ObjectKind::Capture),
+        _ => None,
+    }
+}
+
 fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
     let text = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
     Some(match cursor.u8()? {
@@ -330,7 +348,7 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
         2 => CatalogChange::CloneObject {
             source: ObjectId(cursor.u64()?),
             id: ObjectId(cursor.u64()?),
-            kind: if cursor.u8()? == 1 { ObjectKind::Snapshot } else { ObjectKind::Volume },
+            kind: kind_of(cursor.u8()?)?,
         },
         3 => CatalogChange::DeleteObject { id: ObjectId(cursor.u64()?) },
         4 => CatalogChange::Resize { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
@@ -356,6 +374,22 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
 mod tests {
     use super::*;
     use crate::log::frame::FRAME_HEADER_BYTES;
+
+    /// A clone of kind capture was logged as a volume, and any byte but 1 was read as a volume: after a crash the object would have been writable.
+    #[test]
+    fn every_kind_of_clone_survives_the_round_trip_and_an_unknown_kind_is_refused() {
+        for kind in [ObjectKind::Volume, ObjectKind::Snapshot, ObjectKind::Capture] {
+            let change = CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind };
+            let mut frame = FrameBuffer::new(media::Buffer::default());
+            encode_catalog(&mut frame, std::slice::from_ref(&change), &[]);
+            let Some((Record::Catalog(changes, _), _)) = decode(&frame[FRAME_HEADER_BYTES..]) else { panic!() };
+            assert_eq!(changes, [change]);
+        }
+        let mut unknown = vec![2];
+        unknown.extend([0; 16]);
+        unknown.push(3);
+        assert_eq!(decode_change(&mut Cursor(&unknown)), None);
+    }
 
     #[test]
     fn records_survive_the_round_trip() {
