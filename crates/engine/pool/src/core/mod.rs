@@ -495,10 +495,10 @@ impl<M: Media> Core<M> {
                     self.wait_for_need(id, pending);
                 }
             }
-            Step::Space | Step::LogFull if self.starved() => {
+            Step::Space | Step::LogFull if self.starved() && id & INTERNAL == 0 => {
                 let failure = Self::starved_failure(&pending.operation);
                 self.abandon(&mut pending);
-                self.finished.push_back((id, Err(failure)));
+                self.finish(id, Err(failure));
             }
             Step::Space => {
                 self.operations.insert(id, pending);

@@ -202,3 +202,55 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         holds(&mut core, id.0, 9019, 5);
     }
 }
+
+/// What the pool asks of itself was refused like what a host asks for when the log was full: the count of what a reserved volume shares was lost, and
+/// its result, for which nobody waits, was handed to the reactor's table of futures, where it stayed for ever.
+#[test]
+fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
+    let (_, mut core, full) = made(3);
+    let id = ObjectId(core.new_object_id());
+    let snapshot = ObjectId(core.new_object_id());
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 256 * B }])).unwrap();
+    let reservation = Some(crate::Reservation { overwrite_percent: 100 });
+    run(&mut core, Operation::Catalog(vec![CatalogChange::SetReservation { id, reservation }])).unwrap();
+    write(&mut core, id.0, 0, 256, 1).unwrap();
+    let kind = crate::ObjectKind::Snapshot;
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CloneObject { source: id, id: snapshot, kind }])).unwrap();
+    core.checkpoint().unwrap();
+    let promised = core.object(id.0).unwrap().promised_bytes;
+    run(&mut core, Operation::Catalog(vec![CatalogChange::DeleteObject { id: snapshot }])).unwrap();
+
+    // Full below, and small changes until the log is full too; what the snapshot had is given back meanwhile.
+    full.set(true);
+    core.request_checkpoint();
+    let mut refused = false;
+    for round in 0..10_000 {
+        let operation = Operation::Catalog(vec![CatalogChange::SetZeroDetection { id, enabled: round % 2 == 0 }]);
+        let submitted = core.submit(operation);
+        for _ in 0..100 {
+            core.pump(0);
+            core.media.wait();
+            if let Some(result) = core.take_finished(submitted) {
+                refused = result.is_err();
+                break;
+            }
+        }
+        if refused {
+            break;
+        }
+    }
+    assert!(refused && core.starved());
+    for _ in 0..100 {
+        core.pump(4);
+        core.media.wait();
+        assert_eq!(core.poll_finished(), None, "nobody submitted that");
+    }
+
+    full.set(false);
+    for _ in 0..1000 {
+        core.pump(4);
+        core.media.wait();
+    }
+    assert!(!core.starved() && core.operations.is_empty());
+    assert!(core.object(id.0).unwrap().promised_bytes < promised);
+}
