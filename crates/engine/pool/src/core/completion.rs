@@ -2,13 +2,17 @@
 
 use crate::content::blocks::Data;
 use crate::core::Core;
-use crate::interface::operation::{Failure, Operation, OperationId};
+use crate::geometry::FANOUT;
+use crate::interface::operation::{Failure, Operation, OperationId, operation_lba};
 use crate::interface::{Incident, PoolError};
 use crate::map::page::Page;
 use crate::schedule::step::Key;
 use block::BlockError;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, MediaError, Ticket};
 use std::rc::Rc;
+
+/// Leaves of the map (1 MiB each) in which the search for a damaged page's first block looks at most: 64 GiB of a range.
+const LEAVES_SEARCHED: u64 = 65_536;
 
 /// What a request to the medium was for.
 pub(crate) enum Io {
@@ -181,7 +185,11 @@ impl<M: Media> Core<M> {
                         self.ready.push_back(id);
                     }
                 }
-                _ => failing.push(id),
+                Some(pending) => {
+                    pending.progress.bad_page = Some(address);
+                    failing.push(id);
+                }
+                None => {}
             }
         }
         self.waiters.insert(key, failing);
@@ -428,6 +436,39 @@ impl<M: Media> Core<M> {
             .find(|&(object, at)| self.lookup(object, at).is_some_and(|entry| entry.address() == address));
         self.need.clear();
         found
+    }
+}
+
+impl<M: Media> Core<M> {
+    /// The failure of an operation that needs a map page which cannot be read or contradicts itself. What a host asked for gets the LBA of the first
+    /// block whose place is not known; administration gets the reason. `page`: the address of the page, if it is known.
+    pub(crate) fn damage_of(&mut self, operation: &Operation, page: Option<u64>, reason: String) -> Failure {
+        if !operation.has_an_lba() {
+            return PoolError::Damaged(reason).into();
+        }
+        let lba = self.first_below(operation, page).unwrap_or(operation_lba(operation));
+        BlockError::ReadFailed { lba }.into()
+    }
+
+    /// The first logical block of the operation that lies below `page`.
+    fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<u64> {
+        let page = page?;
+        let mut leaves = 0;
+        for (object, offset, length) in operation.spans() {
+            let mut block = offset / BLOCK_BYTES as u64;
+            let end = (offset + length).div_ceil(BLOCK_BYTES as u64);
+            while block < end && leaves < LEAVES_SEARCHED {
+                let known = self.lookup(object, block).is_some();
+                let below = self.need.pages.iter().any(|needed| needed.0 == page);
+                self.need.clear();
+                if !known && below {
+                    return Some((block * (BLOCK_BYTES as u64 / 512)).max(offset / 512));
+                }
+                block = (block / FANOUT as u64 + 1) * FANOUT as u64;
+                leaves += 1;
+            }
+        }
+        None
     }
 }
 

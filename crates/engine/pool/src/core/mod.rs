@@ -459,6 +459,12 @@ impl<M: Media> Core<M> {
         }
         if let Some(failure) = pending.failed.take() {
             self.abandon(&mut pending);
+            let failure = match failure {
+                Failure::Pool(PoolError::Damaged(reason)) => {
+                    self.damage_of(&pending.operation, pending.progress.bad_page, reason)
+                }
+                failure => failure,
+            };
             self.finish(id, Err(failure));
             return;
         }
@@ -551,7 +557,8 @@ impl<M: Media> Core<M> {
     fn wait_for_need(&mut self, id: OperationId, mut pending: Pending) {
         if let Some(reason) = self.need.damaged.take() {
             self.abandon(&mut pending);
-            self.finish(id, Err(Failure::Pool(PoolError::Damaged(reason))));
+            let failure = self.damage_of(&pending.operation, None, reason);
+            self.finish(id, Err(failure));
             return;
         }
         // A walk keeps what it has done; all others need everything in memory at one moment.

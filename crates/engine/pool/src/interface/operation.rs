@@ -209,6 +209,44 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// True when a failure is reported with a logical block address.
+    pub(crate) fn has_an_lba(&self) -> bool {
+        (self.is_of_a_host() && !matches!(self, Self::Flush)) || matches!(self, Self::Provisioning { .. })
+    }
+
+    /// What of which object the operation is about: object, start and length in bytes. Sources come first.
+    pub(crate) fn spans(&self) -> Vec<(u64, u64, u64)> {
+        match self {
+            Self::Read { object, offset, length } => vec![(*object, *offset, *length as u64)],
+            Self::Write { object, offset, data, .. } | Self::CompareAndWrite { object, offset, data, .. } => {
+                vec![(*object, *offset, data.len() as u64)]
+            }
+            Self::Zero { object, ranges, .. } => ranges.iter().map(|range| (*object, range.0, range.1)).collect(),
+            Self::Clone { source, source_offset, destination, destination_offset, length } => {
+                vec![(*source, *source_offset, *length), (*destination, *destination_offset, *length)]
+            }
+            Self::Capture { source, ranges, .. } => ranges
+                .iter()
+                .map(|range| (*source, range.0.saturating_mul(4096), range.1.saturating_mul(4096)))
+                .collect(),
+            // It may look at everything from its start on.
+            Self::Provisioning { object, offset, .. } => {
+                vec![(*object, *offset, MAX_VOLUME_BYTES.saturating_sub(*offset))]
+            }
+            Self::Flush
+            | Self::Catalog(_)
+            | Self::Unique { .. }
+            | Self::ReclaimZeros { .. }
+            | Self::Verify { .. }
+            | Self::PlacesOf(_)
+            | Self::CheckStep
+            | Self::Recount { .. }
+            | Self::Grow(_) => Vec::new(),
+        }
+    }
+}
+
 pub(crate) fn operation_lba(operation: &Operation) -> u64 {
     let offset = match operation {
         Operation::Read { offset, .. }

@@ -101,6 +101,8 @@ pub(crate) struct Progress {
     pub flush_sequence: Option<u64>,
     /// A block that could not be read, as it was mapped then.
     pub bad_block: Option<(u64, u32)>,
+    /// Address of a map page that the operation needs and that could not be read.
+    pub bad_page: Option<u64>,
 }
 
 pub(crate) struct Pending {
