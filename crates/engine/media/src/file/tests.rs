@@ -216,7 +216,7 @@ fn a_dropped_disk_waits_and_gives_up_its_lock() {
     for engine in [EngineChoice::Uring, EngineChoice::Threads] {
         let scratch = Scratch::new(&folders()[0]);
         for round in 0..10 {
-            let Some(mut disk) = open(&scratch, engine, true, 4096) else { return };
+            let Some(mut disk) = open(&scratch, engine, true, 4096) else { break };
             assert_eq!(disk.created(), round == 0);
             for block in 0..400 {
                 match block % 3 {

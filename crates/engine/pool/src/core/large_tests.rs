@@ -5,7 +5,7 @@
 use crate::{CatalogChange, Core, ObjectId, Operation, Options, initial_root};
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 const POOL_BYTES: u64 = 100 << 40;
 
@@ -15,6 +15,12 @@ fn resident_bytes() -> u64 {
     let mut fields = statm.split(' ').map(|field| field.trim().parse::<u64>().unwrap());
     let (resident, shared) = (fields.nth(1).unwrap(), fields.next().unwrap());
     (resident - shared) * 4096
+}
+
+/// Processor time of this thread.
+fn thread_cpu_ns() -> u64 {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    schedstat.split(' ').next().unwrap().parse().unwrap()
 }
 
 fn open(path: &Path) -> Core<LocalMedia<FileDisk>> {
@@ -31,7 +37,10 @@ fn run(core: &mut Core<LocalMedia<FileDisk>>, operation: Operation) {
 
 #[test]
 fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
-    let Ok(file) = tempfile::NamedTempFile::new_in("/dev/shm") else { return };
+    let Ok(file) = tempfile::NamedTempFile::new_in("/dev/shm") else {
+        println!("skipped: no /dev/shm, and other file systems have no files of 100 TiB");
+        return;
+    };
     let create = OpenOptions { create_bytes: Some(POOL_BYTES), ..OpenOptions::default() };
     let uuid = [1; 16];
     let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
@@ -51,13 +60,13 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
     drop(core);
 
     let before = resident_bytes();
-    let started = Instant::now();
+    let started_ns = thread_cpu_ns();
     let mut core = open(file.path());
-    let took = started.elapsed();
+    let took = Duration::from_nanos(thread_cpu_ns() - started_ns);
     let held = resident_bytes().saturating_sub(before);
     println!("opened in {took:?}, {} MiB more in memory", held >> 20);
     assert!(core.space().size_bytes == POOL_BYTES);
-    // 0.5 s on a machine that has nothing else to do.
+    // 0.5 s of processor time; the time on the clock depends on what else the machine does.
     assert!(took.as_secs_f64() < 2.0, "{took:?}");
     assert!(held < 300 << 20, "{held}");
     run(&mut core, Operation::Read { object: id.0, offset: 63 << 36, length: 4096 });
