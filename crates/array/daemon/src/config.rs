@@ -22,7 +22,7 @@ const DEFAULT_POOL_BYTES: u64 = 64 << 30;
 pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
 /// Largest pool: 256 entries of the space index in the root, 2 TiB each.
 pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
-/// Bound of resident memory when nothing else is said.
+/// Memory for caches and data in flight when nothing else is configured.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 /// Share of background work when nothing else is said.
 const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
@@ -62,7 +62,7 @@ pub struct Configuration {
     pub metrics: Option<SocketAddr>,
     /// The pool.
     pub pool: PoolConfiguration,
-    /// Bound of resident memory.
+    /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
     /// Share of time in percent that background work takes while hosts are active.
     pub background_share_percent: u8,

@@ -19,7 +19,7 @@ pub struct ReactorConfiguration {
     pub pool_size_is_given: bool,
     /// Give freed space back to what is below the pool.
     pub pool_discard: bool,
-    /// Bound of resident memory.
+    /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
     /// Where to accept iSCSI connections.
     pub portals: Vec<SocketAddr>,

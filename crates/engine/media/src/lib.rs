@@ -8,6 +8,7 @@
 //! The local back end is [`LocalMedia`] over a [`Disk`]: a [`Span`] of one or more [`FileDisk`]s on a machine, a [`SimDisk`] in tests.
 #![deny(unsafe_code)] // allowed where the operating system asks for it, each time with its reason
 
+mod allocator;
 mod backing;
 mod buffer;
 mod disk;
@@ -24,6 +25,7 @@ mod superblock;
 mod threads;
 mod uring;
 
+pub use allocator::return_free_memory;
 pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};
 pub use disk::Disk;

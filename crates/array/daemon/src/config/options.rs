@@ -26,7 +26,7 @@ pub struct ServeOptions {
     /// Size of the pool if it is made now [default: 64G, a sparse file]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_POOL_SIZE", hide_env_values = true, value_parser = parse_size)]
     pub pool_size: Option<u64>,
-    /// Bound of resident memory [default: 512M]
+    /// Memory for caches and data in flight; each connection adds up to 2 MiB while its window is full [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Configuration file (TOML)

@@ -159,7 +159,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let copying = tokio::task::spawn_local({
         let reactor = reactor.clone();
         async move {
-            tokio::join!(reactor.target.run_background(), expire_tokens(&reactor));
+            tokio::join!(reactor.target.run_background(), expire_tokens(&reactor), return_memory(&reactor));
         }
     });
     let answering = tokio::task::spawn_local(crate::answer(control.clone(), requests));
@@ -190,6 +190,24 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let _ended = pumping.await;
     let stopped = pool.with_core(|core| core.checkpoint());
     stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
+}
+
+/// Time between two looks at how many connections have ended.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(5);
+/// Ended connections after which free memory is returned to the system.
+const ENDED_CONNECTIONS: u64 = 32;
+
+/// Returns the memory of connections that have ended to the system, which the allocator keeps by itself.
+async fn return_memory(reactor: &Reactor) {
+    let mut ended = 0;
+    loop {
+        tokio::time::sleep(MEMORY_INTERVAL).await;
+        ended += reactor.registry.take_ended();
+        if ended >= ENDED_CONNECTIONS {
+            ended = 0;
+            let _panicked = tokio::task::spawn_blocking(media::return_free_memory).await;
+        }
+    }
 }
 
 /// Ends copy tokens when their time has come.

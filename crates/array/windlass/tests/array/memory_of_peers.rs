@@ -7,6 +7,8 @@ use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, ScsiCommand};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const BLOCK: usize = 512;
 
@@ -96,5 +98,50 @@ fn writes_that_are_announced_and_never_sent_do_not_make_the_array_busy() {
     }
     for _ in 0..8 {
         assert_eq!(other.wait_any().unwrap().status, 0);
+    }
+}
+
+/// Sessions that fill their windows with commands which wait for one that never comes.
+fn fill_windows(url: &Url, sessions: u16) -> Vec<Session> {
+    (0..sessions)
+        .map(|at| {
+            let mut session = connect(url, &options("full", at));
+            let lun = session.lun();
+            for tag in 0..16_u32 {
+                let machine = session.machine();
+                let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE, 0x7000 + tag));
+                if tag == 0 {
+                    let _left_out = machine.take_cmd_sn();
+                }
+                header.cmd_sn = machine.take_cmd_sn().into();
+                header.lun = lun;
+                header.cdb = cdb16(0x8a, u64::from(tag) * 128, 128);
+                header.expected_data_transfer_length = (64 << 10).into();
+                let mut raw = header.to_wire().to_vec();
+                raw[5..8].copy_from_slice(&(64_u32 << 10).to_be_bytes()[1..]);
+                raw.resize(raw.len() + (64 << 10), 0xab);
+                machine.send_raw(raw.into());
+            }
+            session.ping(Bytes::from_static(b"all of it is there")).unwrap();
+            session
+        })
+        .collect()
+}
+
+/// What hundreds of sessions had sent stayed with the process when all of them had gone: 275 of 297 MiB with `--memory 128M`.
+#[test]
+fn memory_of_connections_is_returned_when_they_have_gone() {
+    let fixture = Fixture::start("1G", &["--memory", "128M"]);
+    fixture.array.create_volume("v1", "256M").unwrap();
+    let resident = || observe::memory(fixture.array.pid()).unwrap().resident_bytes;
+    let before = resident();
+    let sessions = fill_windows(&url(&fixture, "v1"), 200);
+    let full = resident();
+    assert!(full > before + (64 << 20), "{} MiB, then {} MiB", before >> 20, full >> 20);
+    drop(sessions);
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while resident() > before + (32 << 20) {
+        assert!(Instant::now() < deadline, "{} MiB, then {}, then {}", before >> 20, full >> 20, resident() >> 20);
+        thread::sleep(Duration::from_millis(100));
     }
 }
