@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-once test test-vm bench deps clean help
+.PHONY: build release demo demo-once test test-vm bench deps clean help
 
 build:      ## build the program: target/release/windlass
 	@scripts/need build
@@ -16,8 +16,13 @@ build:      ## build the program: target/release/windlass
 
 demo:       ## install what is missing, build, and show the array at work; it then waits for Ctrl-C
 	@scripts/need demo
+	cargo build --profile demo --package windlass
+	@$${CARGO_TARGET_DIR:-target}/demo/windlass demo $(ARGS)
+
+release:    ## target/dist: the stripped program, its debug symbols, and an archive with unit and configuration
+	@scripts/need build
 	cargo build --release --package windlass
-	@target/release/windlass demo $(ARGS)
+	@scripts/release
 
 demo-once:  ## the same, ending after the table
 	@$(MAKE) --no-print-directory demo ARGS=--once
