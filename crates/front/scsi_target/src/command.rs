@@ -1,21 +1,77 @@
 //! What the device server knows of a command before executing it: one row per command, read by CDB validation, reservation checks,
 //! medium checks, offload accounting and REPORT SUPPORTED OPERATION CODES.
 
-use crate::commands::COMMANDS;
+use crate::commands::{COMMANDS, Operation};
+use crate::invocation::{BLOCK, Reply};
+use crate::limits::Limits;
+use crate::logical_unit::BlockRange;
 use crate::sense::Fault;
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
 use unit::Primitive;
+use unit::{Access, AccessState, Io};
 
-/// Which way parameter or block data moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Direction of parameter or block data.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum DataDirection {
     /// No data.
     None,
     /// Data-In, to the initiator.
     In,
-    /// Data-Out, from the initiator.
-    Out,
+    /// Data-Out, from the initiator, and how much of it.
+    Out(DataOut),
+}
+
+/// Amount of Data-Out that a CDB asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DataOut {
+    /// The blocks of LBA and count, where READ and WRITE have them.
+    Range,
+    /// Bytes by a rule of the command. 0 when the CDB asks for more than a limit or the medium allows: such a command is refused whatever
+    /// the data is.
+    Of(fn(&DataOutQuery<'_>) -> u64),
+}
+
+/// A CDB whose amount of Data-Out is asked for.
+pub(crate) struct DataOutQuery<'a> {
+    pub command: &'a Command,
+    pub cdb: &'a Cdb,
+    pub limits: &'a Limits,
+    /// Size of the logical unit.
+    pub device_blocks: u64,
+}
+
+impl DataOutQuery<'_> {
+    /// Bytes of the blocks where READ and WRITE have LBA and count.
+    pub fn range_bytes(&self) -> u64 {
+        let BlockRange { lba, count, .. } = BlockRange::decode(self.cdb, self.command.cdb_usage.len());
+        self.block_bytes(lba, count, self.limits.transfer_blocks)
+    }
+
+    /// Bytes of `count` blocks; 0 for more than `limit`, or beyond the end of the medium.
+    pub fn block_bytes(&self, lba: u64, count: u64, limit: u32) -> u64 {
+        let inside = lba.checked_add(count).is_some_and(|end| end <= self.device_blocks);
+        if inside && count <= u64::from(limit) { count * BLOCK } else { 0 }
+    }
+}
+
+/// The answer at a LUN without a logical unit (SPC-4 §6.6.1, §6.33; SAM-5 §4.7.4).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WithoutUnit {
+    /// LOGICAL UNIT NOT SUPPORTED.
+    Refused,
+    /// Parameter data that says so.
+    Answered(fn(&Cdb) -> Result<Reply, Fault>),
+    /// REPORT LUNS is executed at LUN 0.
+    ListsUnits,
+}
+
+/// Condition for the existence of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exists {
+    /// None.
+    Always,
+    /// The administrator lets initiators change access states.
+    WithExplicitAccess,
 }
 
 /// What the command needs of the medium.
@@ -38,65 +94,6 @@ pub(crate) enum UnitAttention {
     Kept,
 }
 
-/// The code that executes a row. Commands that differ only in the size of their CDB share one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    CompareAndWrite,
-    CopyOperationAbort,
-    ExtendedCopy,
-    GetLbaStatus,
-    Inquiry,
-    LogSense,
-    ModeSelect,
-    ModeSense,
-    OrWrite,
-    PersistentReserveInCapabilities,
-    PersistentReserveInFullStatus,
-    PersistentReserveInKeys,
-    PersistentReserveInReservation,
-    PersistentReserveOutClear,
-    PersistentReserveOutPreempt,
-    PersistentReserveOutRegister,
-    PersistentReserveOutRegisterAndMove,
-    PersistentReserveOutRelease,
-    PersistentReserveOutReserve,
-    PopulateToken,
-    PreFetch,
-    PreventAllowMediumRemoval,
-    Read,
-    ReadCapacity10,
-    ReadCapacity16,
-    ReadDefectData,
-    ReceiveCopyDataLid1,
-    ReceiveCopyDataLid4,
-    ReceiveCopyFailureDetails,
-    ReceiveCopyOperatingParameters,
-    ReceiveCopyStatusLid1,
-    ReceiveCopyStatusLid4,
-    ReceiveRodTokenInformation,
-    Release,
-    ReportAllRodTokens,
-    ReportLuns,
-    ReportSupportedOperationCodes,
-    ReportSupportedTaskManagementFunctions,
-    ReportTargetPortGroups,
-    RequestSense,
-    Reserve,
-    Sanitize,
-    SendDiagnostic,
-    SetTargetPortGroups,
-    StartStopUnit,
-    SynchronizeCache,
-    TestUnitReady,
-    Unmap,
-    Verify,
-    Write,
-    WriteAndVerify,
-    WriteAtomic,
-    WriteSame,
-    WriteUsingToken,
-}
-
 /// A row of the command table.
 #[derive(Debug)]
 pub(crate) struct Command {
@@ -115,10 +112,27 @@ pub(crate) struct Command {
     pub data: DataDirection,
     /// Against reservations.
     pub access: Access,
+    /// CDBs that need no more than [`Access::Condition`] (SBC-3, "Reservations").
+    pub harmless: Option<fn(&Cdb) -> bool>,
+    /// A reservation waits for the whole of the command. Commands of several steps that ask anew at each are waited for step by step, and
+    /// SANITIZE waits itself for the commands before it.
+    pub awaited: bool,
     /// Against the medium.
     pub medium: Medium,
     /// Against unit attentions.
     pub unit_attention: UnitAttention,
+    /// The worst access state of a port that lets the command through. SPC-4 §5.15.2.4 names what every state has to answer; beyond that, a
+    /// port in standby or unavailable answers what ESXi asks of one: TEST UNIT READY, READ CAPACITY, MODE SENSE, RESERVE and RELEASE.
+    pub works_down_to: AccessState,
+    /// The command is executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): it reports about the device server
+    /// itself, or is SANITIZE, which decides for itself.
+    pub while_sanitizing: bool,
+    /// The answer where there is no logical unit.
+    pub without_unit: WithoutUnit,
+    /// Condition for its existence.
+    pub exists: Exists,
+    /// How it counts in the statistics of reads and writes.
+    pub io: Option<Io>,
     /// The offload primitive that it is accounted under.
     pub offload: Option<Primitive>,
 }
@@ -155,41 +169,29 @@ impl Command {
         COMMANDS.iter().copied().find(|row| row.opcode == opcode && row.service_action == Some(service_action))
     }
 
-    /// What this CDB needs of a reserved logical unit: that of the row, but allowing removal and starting conflict with nothing
-    /// persistent (SBC-3, "Reservations").
+    /// Needs of this CDB against reservations.
     pub fn access_of(&self, cdb: &Cdb) -> Access {
-        let harmless = match self.operation {
-            Operation::PreventAllowMediumRemoval => cdb.byte::<4>() & 0x03 == 0,
-            Operation::StartStopUnit => cdb.byte::<4>() & 0xf1 == 0x01,
-            _ => false,
-        };
-        if harmless { Access::Condition } else { self.access }
+        if self.harmless.is_some_and(|harmless| harmless(cdb)) { Access::Condition } else { self.access }
     }
 
-    /// Whether a reservation waits for the whole of the command. A sanitize operation waits for those before it, so its own command is not one of
-    /// them; copies ask anew at each step, and are waited for step by step.
-    pub const fn is_write_in_flight(&self) -> bool {
-        let by_itself =
-            matches!(self.operation, Operation::Sanitize | Operation::ExtendedCopy | Operation::WriteUsingToken);
-        matches!(self.access, Access::Write) && !by_itself
+    /// Whether the command's latency is recorded.
+    pub const fn is_timed(&self) -> bool {
+        self.offload.is_some() || self.io.is_some()
     }
 
-    /// Whether the command is executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): those that tell about the device server
-    /// itself, and SANITIZE, which decides for itself.
-    pub const fn works_while_sanitizing(&self) -> bool {
-        matches!(
-            self.operation,
-            Operation::Inquiry
-                | Operation::LogSense
-                | Operation::ModeSense
-                | Operation::ReportLuns
-                | Operation::ReportSupportedOperationCodes
-                | Operation::ReportSupportedTaskManagementFunctions
-                | Operation::ReportTargetPortGroups
-                | Operation::RequestSense
-                | Operation::Sanitize
-                | Operation::SetTargetPortGroups
-        )
+    /// Whether the command has Data-Out.
+    pub const fn takes_data(&self) -> bool {
+        matches!(self.data, DataDirection::Out(_))
+    }
+
+    /// Bytes of Data-Out that a CDB asks for.
+    pub fn data_out_bytes(&self, cdb: &Cdb, limits: &Limits, device_blocks: u64) -> u64 {
+        let query = DataOutQuery { command: self, cdb, limits, device_blocks };
+        match self.data {
+            DataDirection::None | DataDirection::In => 0,
+            DataDirection::Out(DataOut::Range) => query.range_bytes(),
+            DataDirection::Out(DataOut::Of(rule)) => rule(&query),
+        }
     }
 
     /// Refuses reserved bits, and bits of fields that are not supported.
@@ -243,6 +245,66 @@ mod tests {
                 assert_eq!(row.cdb_usage.get(1).map(|byte| byte & 0x1f), Some(service_action), "{}", row.name);
             }
         }
+    }
+
+    #[test]
+    fn the_facts_of_a_row_agree() {
+        let by_steps = ["EXTENDED COPY", "SANITIZE", "WRITE USING TOKEN"];
+        for row in COMMANDS {
+            let name = row.name;
+            let (writes, needs_none) = (row.access == Access::Write, row.medium == Medium::NotNeeded);
+            match row.io {
+                Some(Io::Read) => assert!(row.access == Access::Read && !row.takes_data() && !needs_none, "{name}"),
+                Some(Io::Write) => assert!(writes && row.takes_data() && row.medium == Medium::Writable, "{name}"),
+                None => {}
+            }
+            assert_eq!(row.awaited, writes && !by_steps.iter().any(|steps| name.starts_with(steps)), "{name}");
+            assert!(row.offload.is_none() || row.takes_data(), "{name}");
+            assert!(row.harmless.is_none() || row.access == Access::Control, "{name}");
+            assert!(!row.while_sanitizing || needs_none, "{name}");
+            assert!(row.works_down_to < AccessState::Transitioning || needs_none, "{name}");
+            let alone = !matches!(row.without_unit, WithoutUnit::Refused);
+            assert!(!alone || row.unit_attention == UnitAttention::Kept && row.access == Access::Always, "{name}");
+        }
+    }
+
+    /// Nothing that a CDB says makes the transport buffer more than a transfer of the largest size.
+    #[test]
+    fn no_cdb_asks_for_more_data_than_the_limits_allow() {
+        let limits = Limits::default();
+        let most = u64::from(limits.transfer_blocks) * BLOCK;
+        for row in COMMANDS {
+            for fill in [0x00, 0x01, 0x55, 0x80, 0xff] {
+                let mut cdb = [0; 16];
+                cdb.iter_mut().zip(row.cdb_usage).for_each(|(byte, usage)| *byte = usage & fill);
+                cdb[0] = row.opcode;
+                cdb[1] = row.service_action.unwrap_or(cdb[1]);
+                let bytes = row.data_out_bytes(&Cdb(cdb), &limits, u64::MAX);
+                assert!(bytes <= most && (row.takes_data() || bytes == 0), "{}: {bytes}", row.name);
+            }
+        }
+    }
+
+    /// SPC-4 §5.15.2.4, what ESXi asks of a standby port, and SBC-4 §4.11.2.
+    #[test]
+    fn rows_work_where_the_standards_say() {
+        let starting = |words: &[&'static str]| -> Vec<&'static str> {
+            let named = |row: &&&Command| words.iter().any(|word| row.name.starts_with(word));
+            COMMANDS.iter().filter(named).map(|row| row.name).collect()
+        };
+        let down_to = |state: AccessState| -> Vec<&'static str> {
+            COMMANDS.iter().filter(|row| row.works_down_to == state).map(|row| row.name).collect()
+        };
+        let always = ["INQUIRY", "REPORT LUNS", "REPORT TARGET", "REQUEST SENSE", "SET TARGET"];
+        assert_eq!(down_to(AccessState::Transitioning), starting(&always));
+        let probes = ["MODE SENSE", "READ CAPACITY", "RELEASE", "REPORT SUPPORTED", "RESERVE", "TEST UNIT READY"];
+        assert_eq!(down_to(AccessState::Unavailable), starting(&probes));
+        let standby = ["LOG SENSE", "MODE SELECT", "PERSISTENT RESERVE", "SEND DIAGNOSTIC"];
+        assert_eq!(down_to(AccessState::Standby), starting(&standby));
+        assert_eq!(down_to(AccessState::ActiveOptimized), [""; 0]);
+        let while_sanitizing: Vec<_> = COMMANDS.iter().filter(|row| row.while_sanitizing).map(|row| row.name).collect();
+        let reports = [&always[..], &["LOG SENSE", "MODE SENSE", "REPORT SUPPORTED", "SANITIZE"]].concat();
+        assert_eq!(while_sanitizing, starting(&reports));
     }
 
     #[test]

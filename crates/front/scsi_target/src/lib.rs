@@ -15,6 +15,7 @@ mod background;
 mod command;
 mod commands;
 mod copies;
+mod execution;
 mod invocation;
 mod limits;
 mod logical_unit;

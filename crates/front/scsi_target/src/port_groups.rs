@@ -3,7 +3,7 @@
 //! What there is comes from above, whole, with [`ScsiTarget::set_port_groups`]; who must hear of a change is found out here. A state
 //! limits what a port lets through, and nothing else: the copy manager and the logical units themselves know no states.
 
-use crate::command::Operation;
+use crate::command::{Command, Exists};
 use crate::nexus::{Nexus, NexusId};
 use crate::sense::Fault;
 use crate::target::ScsiTarget;
@@ -96,65 +96,19 @@ pub(crate) struct ExplicitChange {
     pub states: Vec<(u16, AccessState)>,
 }
 
-/// Whether a port in this state lets the command through.
-///
-/// SPC-4 §5.15.2.4 names what every state has to answer. Beyond that, a port in standby or unavailable answers what ESXi asks of one: TEST
-/// UNIT READY, READ CAPACITY, MODE SENSE, RESERVE and RELEASE.
-fn lets_through(state: AccessState, operation: Operation) -> bool {
-    use Operation as O;
-    let always = matches!(
-        operation,
-        O::Inquiry | O::ReportLuns | O::ReportTargetPortGroups | O::SetTargetPortGroups | O::RequestSense
-    );
-    let probes = || {
-        matches!(
-            operation,
-            O::TestUnitReady
-                | O::ReadCapacity10
-                | O::ReadCapacity16
-                | O::ModeSense
-                | O::Reserve
-                | O::Release
-                | O::ReportSupportedOperationCodes
-                | O::ReportSupportedTaskManagementFunctions
-        )
-    };
-    let in_standby = || {
-        matches!(
-            operation,
-            O::LogSense
-                | O::ModeSelect
-                | O::PersistentReserveInCapabilities
-                | O::PersistentReserveInFullStatus
-                | O::PersistentReserveInKeys
-                | O::PersistentReserveInReservation
-                | O::PersistentReserveOutClear
-                | O::PersistentReserveOutPreempt
-                | O::PersistentReserveOutRegister
-                | O::PersistentReserveOutRegisterAndMove
-                | O::PersistentReserveOutRelease
-                | O::PersistentReserveOutReserve
-                | O::SendDiagnostic
-        )
-    };
-    match state {
-        AccessState::ActiveOptimized | AccessState::ActiveNonOptimized => true,
-        AccessState::Standby => always || probes() || in_standby(),
-        AccessState::Unavailable => always || probes(),
-        AccessState::Transitioning => always,
-    }
-}
-
-/// Refuses what the port of the nexus does not let through in its state.
-pub(crate) fn check<D>(nexus: &Nexus<D>, operation: Operation) -> Result<(), Fault> {
+/// Refuses a command that the port of the nexus does not let through in its state.
+pub(crate) fn check<D>(nexus: &Nexus<D>, command: &Command) -> Result<(), Fault> {
     let state = nexus.access_state.get();
-    if lets_through(state, operation) { Ok(()) } else { Err(Fault::NotAccessible(state)) }
+    if state <= command.works_down_to { Ok(()) } else { Err(Fault::NotAccessible(state)) }
 }
 
 impl<D> ScsiTarget<D> {
-    /// Whether a command that the table has exists for initiators.
-    pub(crate) fn implements(&self, operation: Operation) -> bool {
-        operation != Operation::SetTargetPortGroups || self.explicit_access
+    /// Whether a command of the table exists for initiators.
+    pub(crate) fn has(&self, command: &Command) -> bool {
+        match command.exists {
+            Exists::Always => true,
+            Exists::WithExplicitAccess => self.explicit_access,
+        }
     }
 
     /// The groups that have ports, with them.

@@ -1,5 +1,6 @@
 //! Block device range descriptors of POPULATE TOKEN and WRITE USING TOKEN, SBC-4 §5.10.3: a list with its own length and limits.
 
+use crate::command::DataOutQuery;
 use crate::invocation::Invocation;
 use crate::limits::TokenLimits;
 use crate::sense::Fault;
@@ -21,8 +22,14 @@ pub(super) struct Place {
     pub at: usize,
 }
 
+/// PARAMETER LIST LENGTH of a list with such a header; 0 for one that is too long.
+pub(super) fn data_out_bytes(query: &DataOutQuery<'_>, header_bytes: usize) -> u64 {
+    let length = u64::from(query.cdb.be32::<10>());
+    if length <= longest_parameter_list(header_bytes, &query.limits.tokens) { length } else { 0 }
+}
+
 /// Bytes of the longest parameter list with such a header.
-pub(super) fn longest_parameter_list(header_bytes: usize, limits: &TokenLimits) -> u64 {
+fn longest_parameter_list(header_bytes: usize, limits: &TokenLimits) -> u64 {
     header_bytes as u64 + u64::from(limits.ranges) * RANGE_BYTES as u64
 }
 

@@ -1,13 +1,14 @@
 //! COMPARE AND WRITE (89h), SBC-3 §5.2. VMware calls it Atomic Test and Set (ATS).
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
 use scsi::FieldPointer;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive};
 
 pub(super) const COMMAND: Command = Command {
@@ -16,12 +17,25 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::COMPARE_AND_WRITE,
     service_action: None,
     cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Ats),
 };
+
+/// Bytes of Data-Out; 0 above MAXIMUM COMPARE AND WRITE LENGTH.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    let count = query.cdb.byte::<13>();
+    if count <= query.limits.compare_and_write_blocks { u64::from(count) * 2 * BLOCK } else { 0 }
+}
 
 /// Compares the medium with the first half of Data-Out and, if equal, writes the second half.
 ///

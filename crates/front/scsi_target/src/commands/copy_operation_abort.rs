@@ -1,13 +1,14 @@
 //! COPY OPERATION ABORT (83h/1Ch), SPC-4 §6.3.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "COPY OPERATION ABORT",
@@ -17,8 +18,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("83 1c ffffffff 0000000000000000 00 00"),
     data: DataDirection::None,
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

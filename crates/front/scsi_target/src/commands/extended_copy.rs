@@ -11,7 +11,8 @@ pub(crate) use self::parameter_list::ParameterList;
 use self::parameter_list::{Endpoint, HEADER_BYTES, HEADER_BYTES_LID4};
 use self::segments::{CopySegment, Segment};
 use crate::background::Work;
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
@@ -24,7 +25,7 @@ use scsi::opcode::service_action;
 use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, TransferCountUnits};
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey};
 use std::rc::Rc;
-use unit::Access;
+use unit::{Access, AccessState};
 use unit::{AccessClass, ExtentGuard};
 use unit::{OffloadWork, Primitive, Reason};
 
@@ -34,10 +35,17 @@ pub(super) const LID1: Command = Command {
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::EXTENDED_COPY_LID1),
     cdb_usage: &hex!("83 00 0000000000000000 ffffffff 00 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded, // the receiving logical unit need not be the destination
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Xcopy),
 };
 
@@ -96,9 +104,15 @@ fn is_lid4(command: &Command) -> bool {
 }
 
 /// Header, and the longest descriptor lists.
-pub(super) fn longest_parameter_list(command: &Command, limits: &Limits) -> u64 {
+fn longest_parameter_list(command: &Command, limits: &Limits) -> u64 {
     let header = if is_lid4(command) { HEADER_BYTES_LID4 } else { HEADER_BYTES };
     header as u64 + u64::from(limits.copy.maximum_descriptor_list_length)
+}
+
+/// PARAMETER LIST LENGTH; 0 for a list that is too long.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    let length = u64::from(query.cdb.be32::<10>());
+    if length <= longest_parameter_list(query.command, query.limits) { length } else { 0 }
 }
 
 /// Copies the segments in order. GOOD means that all of them are done and visible on all paths, or with IMMED that they will be tried.

@@ -1,13 +1,14 @@
 //! GET LBA STATUS (9Eh/12h), SBC-3 §5.4.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, Lba};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::provisioning::{DEALLOCATED, LbaStatusDescriptor, MAPPED, lba_status_data};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "GET LBA STATUS",
@@ -17,8 +18,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Read,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -2,7 +2,8 @@
 
 mod vpd;
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::logical_unit::{PRODUCT, VENDOR};
 use crate::sense::Fault;
@@ -10,7 +11,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::inquiry::{NO_LOGICAL_UNIT, StandardInquiry, ascii_field};
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
+use unit::{Access, AccessState};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U16;
 
@@ -22,8 +23,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("12 01 ff ffff 00"),
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Kept,
+    works_down_to: AccessState::Transitioning,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Answered(without_logical_unit),
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -44,7 +52,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 }
 
 /// The answer where there is no logical unit: peripheral qualifier 011b. VPD pages do not exist.
-pub(super) fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
+fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
     if cdb.bit::<1>(0x01) || cdb.byte::<2>() != 0 {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
     }
@@ -70,7 +78,7 @@ fn base() -> StandardInquiry {
 fn standard<D: BlockDevice>(call: &Invocation<'_, D>) -> StandardInquiry {
     let mut data = base();
     data.removable = if call.unit.profile.removable { 0x80 } else { 0 };
-    let explicit = call.target.implements(Operation::SetTargetPortGroups);
+    let explicit = call.target.explicit_access;
     data.flags5 = if explicit { 0x30 } else { 0x10 } | 0x08; // TPGS: implicit, and perhaps explicit; 3PC
     data.flags6 = if call.target.identity.borrow().ports.len() > 1 { 0x10 } else { 0 }; // MULTIP
     data

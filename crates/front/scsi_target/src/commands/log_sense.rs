@@ -1,6 +1,7 @@
 //! LOG SENSE (4Dh), SPC-4 §6.8: what the pool has and the volume takes of it.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -8,7 +9,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::inquiry::THRESHOLD_EXPONENT;
 use scsi::log::{self, ResourceCount, Scope};
-use unit::Access;
+use unit::{Access, AccessState};
 use zerocopy::IntoBytes;
 
 // Byte 1: PPC and SP are not looked at, because no parameter is kept: a CDB that sets one is refused. PAGE CONTROL may say anything: there are
@@ -21,8 +22,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("4d 00 ff ff 00 ffff ffff 00"),
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Standby,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -41,10 +41,8 @@ mod write_atomic;
 mod write_same;
 pub(crate) mod write_using_token;
 
-use crate::command::{Command, Operation};
-use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::Limits;
-use crate::logical_unit::BlockRange;
+use crate::command::{Command, WithoutUnit};
+use crate::invocation::{Invocation, Reply};
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -129,6 +127,65 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &write_using_token::COMMAND,
 ];
 
+/// The code that executes a row. Commands that differ only in the size of their CDB share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    CompareAndWrite,
+    CopyOperationAbort,
+    ExtendedCopy,
+    GetLbaStatus,
+    Inquiry,
+    LogSense,
+    ModeSelect,
+    ModeSense,
+    OrWrite,
+    PersistentReserveInCapabilities,
+    PersistentReserveInFullStatus,
+    PersistentReserveInKeys,
+    PersistentReserveInReservation,
+    PersistentReserveOutClear,
+    PersistentReserveOutPreempt,
+    PersistentReserveOutRegister,
+    PersistentReserveOutRegisterAndMove,
+    PersistentReserveOutRelease,
+    PersistentReserveOutReserve,
+    PopulateToken,
+    PreFetch,
+    PreventAllowMediumRemoval,
+    Read,
+    ReadCapacity10,
+    ReadCapacity16,
+    ReadDefectData,
+    ReceiveCopyDataLid1,
+    ReceiveCopyDataLid4,
+    ReceiveCopyFailureDetails,
+    ReceiveCopyOperatingParameters,
+    ReceiveCopyStatusLid1,
+    ReceiveCopyStatusLid4,
+    ReceiveRodTokenInformation,
+    Release,
+    ReportAllRodTokens,
+    ReportLuns,
+    ReportSupportedOperationCodes,
+    ReportSupportedTaskManagementFunctions,
+    ReportTargetPortGroups,
+    RequestSense,
+    Reserve,
+    Sanitize,
+    SendDiagnostic,
+    SetTargetPortGroups,
+    StartStopUnit,
+    SynchronizeCache,
+    TestUnitReady,
+    Unmap,
+    Verify,
+    Write,
+    WriteAndVerify,
+    WriteAtomic,
+    WriteSame,
+    WriteUsingToken,
+}
+
 /// Executes an admitted command. Rare ones with large state are boxed, so that a READ or WRITE costs no more than its own.
 pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     match call.command.operation {
@@ -188,120 +245,22 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
 }
 
-/// Executes a command that came for a LUN without a logical unit (SPC-4 §6.6.1, §6.33; SAM-5 §4.7.4): INQUIRY says so, REQUEST SENSE
-/// says so, REPORT LUNS works on LUN 0, everything else is refused.
+/// Executes a command that came for a LUN without a logical unit.
 pub(crate) fn without_logical_unit<D: BlockDevice>(
     nexus: &Nexus<D>,
     lun: Option<LogicalUnitNumber>,
     cdb: &Cdb,
 ) -> Result<Reply, Fault> {
     let command = Command::find(cdb).map_err(|_| Fault::LogicalUnitNotSupported)?;
-    match command.operation {
-        Operation::Inquiry => {
+    match command.without_unit {
+        WithoutUnit::Answered(answer) => {
             command.validate(cdb)?;
-            inquiry::without_logical_unit(cdb)
+            answer(cdb)
         }
-        Operation::RequestSense => {
-            command.validate(cdb)?;
-            Ok(request_sense::without_logical_unit(cdb))
-        }
-        Operation::ReportLuns if lun == Some(LogicalUnitNumber(0)) => {
+        WithoutUnit::ListsUnits if lun == Some(LogicalUnitNumber(0)) => {
             command.validate(cdb)?;
             report_luns::execute(nexus, cdb)
         }
-        _ => Err(Fault::LogicalUnitNotSupported),
-    }
-}
-
-/// Bytes of Data-Out that a CDB asks for. 0 when it asks for more than a limit or the medium allows: such a command is refused
-/// whatever the data is.
-pub(crate) fn data_out_bytes(command: &Command, cdb: &Cdb, limits: &Limits, device_blocks: u64) -> u64 {
-    let whole_range = || {
-        let BlockRange { lba, count, .. } = BlockRange::decode(cdb, command.cdb_usage.len());
-        let inside = lba.checked_add(count).is_some_and(|end| end <= device_blocks);
-        if inside && count <= u64::from(limits.transfer_blocks) { count * BLOCK } else { 0 }
-    };
-    match command.operation {
-        Operation::Write | Operation::WriteAndVerify | Operation::OrWrite => whole_range(),
-        Operation::WriteAtomic => {
-            let (lba, count) = write_atomic::range(cdb);
-            let inside = lba.checked_add(count).is_some_and(|end| end <= device_blocks);
-            if inside && count <= u64::from(limits.atomic_blocks()) { count * BLOCK } else { 0 }
-        }
-        Operation::Verify => match verify::byte_check(cdb) {
-            0b01 => whole_range(),
-            0b11 => whole_range().min(BLOCK),
-            _ => 0,
-        },
-        Operation::CompareAndWrite => {
-            let count = cdb.byte::<13>();
-            if count <= limits.compare_and_write_blocks { u64::from(count) * 2 * BLOCK } else { 0 }
-        }
-        Operation::WriteSame => {
-            if write_same::no_data_out(command, cdb) {
-                0
-            } else {
-                BLOCK
-            }
-        }
-        Operation::Unmap => u64::from(cdb.be16::<7>()),
-        Operation::ModeSelect => mode_select::parameter_list_length(command, cdb),
-        Operation::Sanitize => sanitize::parameter_list_length(command, cdb),
-        Operation::SetTargetPortGroups => set_target_port_groups::parameter_list_length(cdb),
-        Operation::ExtendedCopy => {
-            let length = u64::from(cdb.be32::<10>());
-            if length <= extended_copy::longest_parameter_list(command, limits) { length } else { 0 }
-        }
-        Operation::PopulateToken | Operation::WriteUsingToken => {
-            let longest = match command.operation {
-                Operation::PopulateToken => populate_token::longest_parameter_list(limits),
-                _ => write_using_token::longest_parameter_list(limits),
-            };
-            let length = u64::from(cdb.be32::<10>());
-            if length <= longest { length } else { 0 }
-        }
-        Operation::PersistentReserveOutClear
-        | Operation::PersistentReserveOutPreempt
-        | Operation::PersistentReserveOutRegister
-        | Operation::PersistentReserveOutRegisterAndMove
-        | Operation::PersistentReserveOutRelease
-        | Operation::PersistentReserveOutReserve => {
-            let length = persistent_reserve_out::parameter_list_length(cdb);
-            if length <= u64::from(limits.persistent_reserve_out_bytes) { length } else { 0 }
-        }
-        Operation::CopyOperationAbort
-        | Operation::GetLbaStatus
-        | Operation::Inquiry
-        | Operation::LogSense
-        | Operation::ModeSense
-        | Operation::PersistentReserveInCapabilities
-        | Operation::PersistentReserveInFullStatus
-        | Operation::PersistentReserveInKeys
-        | Operation::PersistentReserveInReservation
-        | Operation::PreFetch
-        | Operation::PreventAllowMediumRemoval
-        | Operation::Read
-        | Operation::ReadCapacity10
-        | Operation::ReadCapacity16
-        | Operation::ReadDefectData
-        | Operation::ReceiveCopyDataLid1
-        | Operation::ReceiveCopyDataLid4
-        | Operation::ReceiveCopyFailureDetails
-        | Operation::ReceiveCopyOperatingParameters
-        | Operation::ReceiveCopyStatusLid1
-        | Operation::ReceiveCopyStatusLid4
-        | Operation::ReceiveRodTokenInformation
-        | Operation::Release
-        | Operation::ReportAllRodTokens
-        | Operation::ReportLuns
-        | Operation::ReportSupportedOperationCodes
-        | Operation::ReportSupportedTaskManagementFunctions
-        | Operation::ReportTargetPortGroups
-        | Operation::RequestSense
-        | Operation::Reserve
-        | Operation::SendDiagnostic
-        | Operation::StartStopUnit
-        | Operation::SynchronizeCache
-        | Operation::TestUnitReady => 0,
+        WithoutUnit::ListsUnits | WithoutUnit::Refused => Err(Fault::LogicalUnitNotSupported),
     }
 }

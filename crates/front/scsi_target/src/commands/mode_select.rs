@@ -2,14 +2,15 @@
 //! whose thresholds are the administrator's. WCE of the caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
 
 use super::mode_sense;
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
 use scsi::{AdditionalSense, Cdb, FieldPointer};
-use unit::Access;
+use unit::{Access, AccessState};
 use zerocopy::FromBytes;
 
 pub(super) const MODE_SELECT_6: Command = Command {
@@ -18,10 +19,17 @@ pub(super) const MODE_SELECT_6: Command = Command {
     opcode: scsi::opcode::MODE_SELECT_6,
     service_action: None,
     cdb_usage: &hex!("15 10 0000 ff 00"), // SP is not looked at: nothing can be saved
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Standby,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -32,11 +40,16 @@ pub(super) const MODE_SELECT_10: Command = Command {
     ..MODE_SELECT_6
 };
 
-pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
+/// PARAMETER LIST LENGTH.
+fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
     if command.cdb_usage.len() == 6 { u64::from(cdb.byte::<4>()) } else { u64::from(cdb.be16::<7>()) }
 }
 
-/// What a valid parameter list asks for.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    parameter_list_length(query.command, query.cdb)
+}
+
+/// Changes that a valid parameter list asks for.
 #[derive(Default)]
 struct Changes {
     software_write_protect: Option<bool>,

@@ -1,13 +1,14 @@
 //! MODE SENSE (1Ah, 5Ah), SPC-4 §6.13 and §6.14.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
-use unit::Access;
+use unit::{Access, AccessState};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U32;
 
@@ -19,8 +20,15 @@ pub(super) const MODE_SENSE_6: Command = Command {
     cdb_usage: &hex!("1a 08 ff ff ff 00"),
     data: DataDirection::In,
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

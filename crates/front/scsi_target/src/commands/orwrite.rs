@@ -1,6 +1,7 @@
 //! ORWRITE (8Bh), SBC-3 §5.7.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
@@ -8,8 +9,8 @@ use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::FieldPointer;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState, Io};
 
 pub(super) const COMMAND: Command = Command {
     name: "ORWRITE (16)",
@@ -17,10 +18,17 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::ORWRITE_16,
     service_action: None,
     cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Range),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: Some(Io::Write),
     offload: None,
 };
 

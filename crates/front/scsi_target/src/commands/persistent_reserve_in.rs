@@ -1,12 +1,13 @@
 //! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: who is registered, what is reserved, what is possible.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::persistent_reservations::port_of;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const READ_KEYS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ KEYS",
@@ -16,8 +17,15 @@ pub(super) const READ_KEYS: Command = Command {
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
     access: Access::Reservation,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Standby,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

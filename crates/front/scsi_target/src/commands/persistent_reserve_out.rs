@@ -8,7 +8,8 @@ pub(super) mod register_and_move;
 pub(super) mod release;
 pub(super) mod reserve;
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::persistent_reservations;
 use crate::sense::Fault;
@@ -19,8 +20,8 @@ use scsi::persistent_reservation::{Basic, RegisterAndMove, SCOPE_LOGICAL_UNIT, T
 use scsi::{Cdb, FieldPointer};
 use std::future::poll_fn;
 use std::task::Poll;
-use unit::Access;
 use unit::reservations::{Refused, Transition};
+use unit::{Access, AccessState};
 use unit::{Registrant, ReservationType};
 
 /// What the rows have in common. SCOPE and TYPE are taken in every one: where they mean nothing they are ignored.
@@ -30,10 +31,17 @@ const BASIS: Command = Command {
     opcode: scsi::opcode::PERSISTENT_RESERVE_OUT,
     service_action: None,
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Reservation,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Standby,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -66,8 +74,14 @@ enum ParameterList {
 }
 
 /// PARAMETER LIST LENGTH.
-pub(super) fn parameter_list_length(cdb: &Cdb) -> u64 {
+fn parameter_list_length(cdb: &Cdb) -> u64 {
     u64::from(cdb.be32::<5>())
+}
+
+/// PARAMETER LIST LENGTH; 0 for a list that is too long.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    let length = parameter_list_length(query.cdb);
+    if length <= u64::from(query.limits.persistent_reserve_out_bytes) { length } else { 0 }
 }
 
 /// Changes registrations or reservation. With GOOD status the change is durable when it has to be, everybody who must hear of it will,

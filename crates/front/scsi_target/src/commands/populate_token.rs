@@ -2,10 +2,10 @@
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::copies::Running;
 use crate::invocation::{Invocation, Reply};
-use crate::limits::Limits;
 use crate::sense::Fault;
 use crate::tokens::NewToken;
 use block::{BlockDevice, BlockError, Extent};
@@ -15,8 +15,8 @@ use scsi::opcode::service_action;
 use scsi::rod_token::{IMMED, PopulateTokenHeader, RTV, RodType};
 use scsi::third_party_copy::TransferCountUnits;
 use std::sync::Arc;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive};
 use zerocopy::FromBytes;
 
@@ -32,10 +32,17 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::POPULATE_TOKEN),
     cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Read,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Xcopy),
 };
 
@@ -45,9 +52,9 @@ pub(crate) struct Request {
     timeout_s: u32,
 }
 
-/// Header, and the longest list of ranges.
-pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
-    block_ranges::longest_parameter_list(HEADER_BYTES, &limits.tokens)
+/// PARAMETER LIST LENGTH; 0 for a list that is too long.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    block_ranges::data_out_bytes(query, HEADER_BYTES)
 }
 
 /// Captures the ranges as they are at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.

@@ -1,12 +1,13 @@
 //! PREVENT ALLOW MEDIUM REMOVAL (1Eh), SBC-3 §5.7.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "PREVENT ALLOW MEDIUM REMOVAL",
@@ -16,10 +17,22 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1e 00 0000 03 00"),
     data: DataDirection::None,
     access: Access::Control,
+    harmless: Some(allows_removal),
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
+
+/// Allowing removal conflicts with no persistent reservation.
+fn allows_removal(cdb: &scsi::Cdb) -> bool {
+    cdb.byte::<4>() & 0x03 == 0
+}
 
 /// Prevents or allows ejecting the medium, for this I_T nexus. The medium stays while any nexus prevents its removal; a nexus that is
 /// lost prevents nothing. Values 10b and 11b are obsolete.

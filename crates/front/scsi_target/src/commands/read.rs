@@ -1,13 +1,14 @@
 //! READ (08h, 28h, A8h, 88h), SBC-3 §5.10 to §5.13.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState, Io};
 
 const READ: Command = Command {
     name: "READ (6)",
@@ -17,8 +18,15 @@ const READ: Command = Command {
     cdb_usage: &hex!("08 1fffff ff 00"),
     data: DataDirection::In,
     access: Access::Read,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: Some(Io::Read),
     offload: None,
 };
 

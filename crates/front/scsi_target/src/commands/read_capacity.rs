@@ -1,13 +1,14 @@
 //! READ CAPACITY (25h, 9Eh/10h), SBC-3 §5.15 and §5.16.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::capacity::{LBPME, LBPRZ, ReadCapacity10, ReadCapacity16};
 use scsi::opcode::service_action;
-use unit::Access;
+use unit::{Access, AccessState};
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -19,8 +20,15 @@ pub(super) const READ_CAPACITY_10: Command = Command {
     cdb_usage: &hex!("25 00 00000000 0000 00 00"), // LBA and PMI are obsolete
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

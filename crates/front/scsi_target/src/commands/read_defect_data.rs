@@ -1,12 +1,13 @@
 //! READ DEFECT DATA (37h, B7h), SBC-3 §5.17 and §5.18. A volume has no defects of a medium: the lists are empty in every format.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{FieldPointer, defect};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const READ_DEFECT_DATA_10: Command = Command {
     name: "READ DEFECT DATA (10)",
@@ -16,8 +17,15 @@ pub(super) const READ_DEFECT_DATA_10: Command = Command {
     cdb_usage: &hex!("37 00 1f 00000000 ffff 00"),
     data: DataDirection::In,
     access: Access::Read,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

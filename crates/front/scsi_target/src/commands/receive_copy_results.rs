@@ -2,7 +2,8 @@
 //! to §6.22; SPC-3 called them RECEIVE COPY RESULTS. Status and data come in two forms, for list identifiers of one byte (LID1) and of
 //! four (LID4).
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::copies::CopyRecord;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
@@ -12,7 +13,7 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::third_party_copy;
 use std::rc::Rc;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const STATUS_LID1: Command = Command {
     name: "RECEIVE COPY STATUS (LID1)",
@@ -22,8 +23,15 @@ pub(super) const STATUS_LID1: Command = Command {
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -1,7 +1,8 @@
 //! RECEIVE ROD TOKEN INFORMATION (84h/07h) and REPORT ALL ROD TOKENS (84h/08h), SPC-4 §6.24 and §6.25.
 
 use super::receive_copy_results::STATUS_LID4;
-use crate::command::{Command, Operation};
+use crate::command::Command;
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;

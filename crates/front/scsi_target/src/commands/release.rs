@@ -1,11 +1,12 @@
 //! RELEASE (17h), SPC-2 §7.16: six-byte form, whole logical unit.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "RELEASE (6)",
@@ -15,8 +16,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("17 00 0000 00 00"),
     data: DataDirection::None,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -1,12 +1,13 @@
 //! REPORT LUNS (A0h), SPC-4 §6.33.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::Reply;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FieldPointer};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT LUNS",
@@ -16,8 +17,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a0 00 ff 000000 ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Kept,
+    works_down_to: AccessState::Transitioning,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::ListsUnits,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -1,7 +1,8 @@
 //! REPORT SUPPORTED OPERATION CODES (A3h/0Ch), SPC-4 §6.35: the command table, as the initiator sees it.
 
 use super::COMMANDS;
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -9,7 +10,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::report::{self, Support};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED OPERATION CODES",
@@ -19,8 +20,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 0c 87 ff ffff ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Capability,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -30,12 +38,12 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     let timeouts = call.cdb.bit::<2>(0x80);
     let opcode = call.cdb.byte::<3>();
     let wanted = call.cdb.be16::<4>();
-    let rows = || COMMANDS.iter().copied().filter(|row| call.target.implements(row.operation));
+    let rows = || COMMANDS.iter().copied().filter(|row| call.target.has(row));
     let has_service_actions = rows().any(|row| row.opcode == opcode && row.service_action.is_some());
     let plain = || rows().find(|row| row.opcode == opcode && row.service_action.is_none());
     let by_service_action = || {
         let row = Command::with_service_action(opcode, u8::try_from(wanted).ok()?)?;
-        call.target.implements(row.operation).then_some(row)
+        call.target.has(row).then_some(row)
     };
     let opcode_at = FieldPointer::cdb(3);
     let service_action_at = FieldPointer::cdb(4);

@@ -1,13 +1,14 @@
 //! REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (A3h/0Dh), SPC-4 §6.36.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::report;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS",
@@ -17,8 +18,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Capability,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

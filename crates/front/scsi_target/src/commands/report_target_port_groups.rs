@@ -1,7 +1,8 @@
 //! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. All paths lead to the same thread; which of them hosts are to use, the
 //! administrator says.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::port_groups::PortGroup;
 use crate::sense::Fault;
@@ -9,7 +10,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT TARGET PORT GROUPS",
@@ -19,8 +20,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 ea 00000000 ffffffff 00 00"),
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Transitioning,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -1,12 +1,13 @@
 //! REQUEST SENSE (03h), SPC-4 §6.39. Sense data goes out with the status that it belongs to, so little is left to ask for.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::{self, Fault};
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FixedSense, SenseKey};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REQUEST SENSE",
@@ -16,8 +17,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is not looked at: sense data has fixed format
     data: DataDirection::In,
     access: Access::Always,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Kept,
+    works_down_to: AccessState::Transitioning,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Answered(without_logical_unit),
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -31,7 +39,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 }
 
 /// The answer where there is no logical unit: LOGICAL UNIT NOT SUPPORTED as parameter data, with GOOD status.
-pub(super) fn without_logical_unit(cdb: &Cdb) -> Reply {
+fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
     let data = sense::outcome(&Fault::LogicalUnitNotSupported).sense_bytes();
-    Reply::parameter_data(data, cdb.byte::<4>())
+    Ok(Reply::parameter_data(data, cdb.byte::<4>()))
 }

@@ -1,13 +1,14 @@
 //! RESERVE (16h), SPC-2 §7.21: six-byte form, whole logical unit, no third party. VMFS uses it while it formats, even with ATS.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::NexusId;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
@@ -17,8 +18,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("16 00 0000 00 00"),
     data: DataDirection::None,
     access: Access::Condition,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Unavailable,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

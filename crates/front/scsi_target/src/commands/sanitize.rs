@@ -1,7 +1,8 @@
 //! SANITIZE (48h), SBC-4 §5.30: begins a sanitize operation, or ends what one that failed has left behind. What the operation does is
 //! `unit::Sanitize`'s. CRYPTOGRAPHIC ERASE is not listed: content is not encrypted, so there is no key that could be forgotten.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
@@ -9,7 +10,7 @@ use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::sanitize::{AUSE, IMMED, Overwrite, OverwriteFault};
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
+use unit::{Access, AccessState};
 use unit::{PersistedSanitize, SanitizeMethod};
 
 // ZNR is not looked at: there are no zones.
@@ -21,9 +22,16 @@ pub(super) const BLOCK_ERASE: Command = Command {
     cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0
     data: DataDirection::None,
     access: Access::Write,
+    harmless: None,
+    awaited: false,
     // Also when the medium cannot be used: that may be what an earlier operation has left behind.
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -38,24 +46,26 @@ pub(super) const OVERWRITE: Command = Command {
     name: "SANITIZE, OVERWRITE",
     service_action: Some(service_action::OVERWRITE),
     cdb_usage: &hex!("48 a1 0000000000 ffff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     ..BLOCK_ERASE
 };
 
 const BLOCK: usize = LOGICAL_BLOCK_BYTES as usize;
 const PARAMETER_LIST_LENGTH: FieldPointer = FieldPointer::cdb(7);
 
-/// Bytes of Data-Out; 0 for a length that is refused.
-pub(super) fn parameter_list_length(command: &Command, cdb: &Cdb) -> u64 {
+/// Bytes of the parameter list of OVERWRITE; 0 for a length that is refused.
+fn parameter_list_length(cdb: &Cdb) -> u64 {
     let length = usize::from(cdb.be16::<7>());
-    let takes_some = command.data == DataDirection::Out;
-    let fits = (Overwrite::MIN_BYTES..=Overwrite::max_bytes(BLOCK)).contains(&length);
-    if takes_some && fits { length as u64 } else { 0 }
+    if (Overwrite::MIN_BYTES..=Overwrite::max_bytes(BLOCK)).contains(&length) { length as u64 } else { 0 }
+}
+
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    parameter_list_length(query.cdb)
 }
 
 /// Begins the operation. With IMMED the status comes when it has begun and is sure to be done, otherwise when it has ended.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let length = parameter_list_length(call.command, &call.cdb);
+    let length = if call.command.takes_data() { parameter_list_length(&call.cdb) } else { 0 };
     let unrestricted_exit = call.cdb.bit::<1>(AUSE);
     let method = match call.cdb.service_action() {
         service_action::EXIT_FAILURE_MODE => {

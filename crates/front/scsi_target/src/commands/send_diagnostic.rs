@@ -1,12 +1,13 @@
 //! SEND DIAGNOSTIC (1Dh), SPC-4 §6.44: the default self-test. There are no diagnostic pages, and no self-tests in the background whose results a log page would
 //! keep.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "SEND DIAGNOSTIC",
@@ -17,8 +18,15 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1d 17 00 0000 00"),
     data: DataDirection::None,
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Standby,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

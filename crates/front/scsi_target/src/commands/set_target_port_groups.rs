@@ -1,7 +1,8 @@
 //! SET TARGET PORT GROUPS (A4h/0Ah), SPC-4 §6.45: an initiator chooses which paths are active. It exists only where the administrator
 //! allows explicit asymmetric access (INQUIRY says so in TPGS).
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::port_groups::{ExplicitChange, settable};
 use crate::sense::Fault;
@@ -9,7 +10,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::target_port_groups::{SetListError, parse_set};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "SET TARGET PORT GROUPS",
@@ -17,10 +18,17 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::MAINTENANCE_OUT,
     service_action: Some(service_action::SET_TARGET_PORT_GROUPS),
     cdb_usage: &hex!("a4 0a 00000000 ffffffff 00 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::Transitioning,
+    while_sanitizing: true,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::WithExplicitAccess,
+    io: None,
     offload: None,
 };
 
@@ -28,8 +36,8 @@ pub(super) const COMMAND: Command = Command {
 const LONGEST_LIST_BYTES: u64 = 4 + 4 * 256;
 
 /// PARAMETER LIST LENGTH; 0 for a list that is refused whatever it holds.
-pub(super) fn parameter_list_length(cdb: &scsi::Cdb) -> u64 {
-    let length = u64::from(cdb.be32::<6>());
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    let length = u64::from(query.cdb.be32::<6>());
     if length <= LONGEST_LIST_BYTES { length } else { 0 }
 }
 

@@ -1,12 +1,13 @@
 //! START STOP UNIT (1Bh), SBC-3 §5.25.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, FieldPointer};
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "START STOP UNIT",
@@ -16,10 +17,22 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1b 01 00 0f f7 00"),
     data: DataDirection::None,
     access: Access::Control,
+    harmless: Some(starts),
+    awaited: false,
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
+
+/// Starting, without a power condition, conflicts with no persistent reservation.
+fn starts(cdb: &scsi::Cdb) -> bool {
+    cdb.byte::<4>() & 0xf1 == 0x01
+}
 
 /// Loads or ejects the medium of a removable logical unit. Stopping makes the write cache durable (unless NO_FLUSH) and nothing else:
 /// there is no spindle, and other initiators share the logical unit. Power conditions are accepted and change nothing.

@@ -1,11 +1,12 @@
 //! SYNCHRONIZE CACHE (35h, 91h), SBC-3 §5.26 and §5.27.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::Access;
+use unit::{Access, AccessState};
 
 pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     name: "SYNCHRONIZE CACHE (10)",
@@ -15,8 +16,15 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
     access: Access::Control,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 

@@ -1,6 +1,7 @@
 //! UNMAP (42h), SBC-3 §5.28.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::MAPPING_UNIT_BLOCKS;
 use crate::sense::Fault;
@@ -8,8 +9,8 @@ use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::provisioning::{UnmapBlockDescriptor, UnmapParameterListHeader};
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
@@ -19,12 +20,24 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::UNMAP,
     service_action: None,
     cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is not looked at: ANC_SUP is 0
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Unmap),
 };
+
+/// PARAMETER LIST LENGTH.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    u64::from(query.cdb.be16::<7>())
+}
 
 /// Deallocates ranges; every block of them reads as zeros afterwards.
 ///

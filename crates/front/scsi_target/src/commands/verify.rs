@@ -1,6 +1,7 @@
 //! VERIFY (2Fh, AFh, 8Fh), SBC-3 §5.29 and §5.30.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
@@ -8,8 +9,8 @@ use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 
 pub(super) const VERIFY_10: Command = Command {
     name: "VERIFY (10)",
@@ -17,10 +18,17 @@ pub(super) const VERIFY_10: Command = Command {
     opcode: scsi::opcode::VERIFY_10,
     service_action: None,
     cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Read,
+    harmless: None,
+    awaited: false,
     medium: Medium::Present,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: None,
 };
 
@@ -39,8 +47,17 @@ pub(super) const VERIFY_16: Command = Command {
 };
 
 /// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out, 10b is reserved.
-pub(super) fn byte_check(cdb: &Cdb) -> u8 {
+fn byte_check(cdb: &Cdb) -> u8 {
     cdb.byte::<1>() >> 1 & 0b11
+}
+
+/// Bytes of Data-Out, by BYTCHK.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    match byte_check(query.cdb) {
+        0b01 => query.range_bytes(),
+        0b11 => query.range_bytes().min(BLOCK),
+        _ => 0,
+    }
 }
 
 /// Verifies the blocks, at most 1 MiB in memory at a time.

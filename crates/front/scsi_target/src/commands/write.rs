@@ -1,13 +1,14 @@
 //! WRITE (0Ah, 2Ah, AAh, 8Ah), SBC-3 §5.31 to §5.34.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState, Io};
 
 const WRITE: Command = Command {
     name: "WRITE (6)",
@@ -15,10 +16,17 @@ const WRITE: Command = Command {
     opcode: scsi::opcode::WRITE_6,
     service_action: None,
     cdb_usage: &hex!("0a 1fffff ff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Range),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: Some(Io::Write),
     offload: None,
 };
 

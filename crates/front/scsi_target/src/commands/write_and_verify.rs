@@ -1,14 +1,15 @@
 //! WRITE AND VERIFY (2Eh, AEh, 8Eh), SBC-3 §5.35 to §5.37.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState, Io};
 
 pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     name: "WRITE AND VERIFY (10)",
@@ -16,10 +17,17 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     opcode: scsi::opcode::WRITE_AND_VERIFY_10,
     service_action: None,
     cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Range),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: Some(Io::Write),
     offload: None,
 };
 

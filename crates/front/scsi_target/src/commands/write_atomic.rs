@@ -1,13 +1,14 @@
 //! WRITE ATOMIC (9Ch), SBC-4 §5.48: all of the data or nothing, whatever crashes. Every WRITE is so here; this command promises it.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState, Io};
 
 // ATOMIC BOUNDARY (bytes 10 and 11) is not looked at, because MAXIMUM ATOMIC BOUNDARY SIZE is 0: a CDB that gives one is refused.
 pub(super) const COMMAND: Command = Command {
@@ -16,10 +17,17 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::WRITE_ATOMIC_16,
     service_action: None,
     cdb_usage: &hex!("9c 18 ffffffffffffffff 0000 ffff 3f 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: Some(Io::Write),
     offload: None,
 };
 
@@ -27,8 +35,14 @@ pub(super) const COMMAND: Command = Command {
 const COUNT_AT: FieldPointer = FieldPointer::cdb(12);
 
 /// First block and number of blocks.
-pub(super) fn range(cdb: &Cdb) -> (u64, u64) {
+fn range(cdb: &Cdb) -> (u64, u64) {
     (cdb.be64::<2>(), u64::from(cdb.be16::<12>()))
+}
+
+/// Bytes of Data-Out; 0 above MAXIMUM ATOMIC TRANSFER LENGTH, or beyond the end of the medium.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    let (lba, count) = range(query.cdb);
+    query.block_bytes(lba, count, query.limits.atomic_blocks())
 }
 
 /// Stores Data-Out at one instant: a reader sees none of it or all, and so does whoever reads after a crash. The transport has to announce

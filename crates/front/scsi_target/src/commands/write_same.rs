@@ -1,6 +1,7 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::sense::Fault;
@@ -8,8 +9,8 @@ use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive};
 
 // Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is not looked at, because ANC_SUP is 0: a CDB that sets it is refused.
@@ -20,10 +21,17 @@ pub(super) const WRITE_SAME_10: Command = Command {
     opcode: scsi::opcode::WRITE_SAME_10,
     service_action: None,
     cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: true,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Zero),
 };
 
@@ -35,8 +43,13 @@ pub(super) const WRITE_SAME_16: Command = Command {
 };
 
 /// NDOB of the 16-byte form: there is no Data-Out, the block is all zeros.
-pub(super) fn no_data_out(command: &Command, cdb: &Cdb) -> bool {
+fn no_data_out(command: &Command, cdb: &Cdb) -> bool {
     command.cdb_usage.len() == 16 && cdb.bit::<1>(0x01)
+}
+
+/// Bytes of Data-Out: one block, or none.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    if no_data_out(query.command, query.cdb) { 0 } else { BLOCK }
 }
 
 /// Writes one block over a range.

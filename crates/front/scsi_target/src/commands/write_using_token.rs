@@ -2,10 +2,11 @@
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
-use crate::command::{Command, DataDirection, Medium, Operation, UnitAttention};
+use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::commands::Operation;
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
+use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};
@@ -14,8 +15,8 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
 use scsi::third_party_copy::TransferCountUnits;
-use unit::Access;
 use unit::AccessClass;
+use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
@@ -33,10 +34,17 @@ pub(super) const COMMAND: Command = Command {
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::WRITE_USING_TOKEN),
     cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
-    data: DataDirection::Out,
+    data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
+    harmless: None,
+    awaited: false,
     medium: Medium::Writable,
     unit_attention: UnitAttention::Reported,
+    works_down_to: AccessState::ActiveNonOptimized,
+    while_sanitizing: false,
+    without_unit: WithoutUnit::Refused,
+    exists: Exists::Always,
+    io: None,
     offload: Some(Primitive::Xcopy),
 };
 
@@ -56,9 +64,9 @@ pub(crate) struct Request<D> {
     delete: bool,
 }
 
-/// Header, and the longest list of ranges.
-pub(super) fn longest_parameter_list(limits: &Limits) -> u64 {
-    block_ranges::longest_parameter_list(HEADER_BYTES, &limits.tokens)
+/// PARAMETER LIST LENGTH; 0 for a list that is too long.
+fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
+    block_ranges::data_out_bytes(query, HEADER_BYTES)
 }
 
 /// Writes the ROD from its offset on over the ranges, in order. As for EXTENDED COPY, what was written before a failure stays.

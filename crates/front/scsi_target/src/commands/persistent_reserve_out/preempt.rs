@@ -1,7 +1,8 @@
 //! PREEMPT (04h) and PREEMPT AND ABORT (05h), SPC-4 §5.9 and §5.9.
 
 use super::{BASIS, ScopeAndType, fault};
-use crate::command::{Command, Operation};
+use crate::command::Command;
+use crate::commands::Operation;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;

@@ -1,7 +1,8 @@
 //! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h), SPC-4 §5.9.
 
 use super::{BASIS, fault};
-use crate::command::{Command, Operation};
+use crate::command::Command;
+use crate::commands::Operation;
 use crate::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;

@@ -2,7 +2,8 @@
 
 use super::register::initiator_ports;
 use super::{BASIS, fault};
-use crate::command::{Command, Operation};
+use crate::command::Command;
+use crate::commands::Operation;
 use crate::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;

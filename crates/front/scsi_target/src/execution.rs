@@ -1,0 +1,333 @@
+//! The way of a command through the target: what stands at its LUN, its place in the task set, the checks in the order in which the
+//! standards report their failures (SPC-4 §4.5, SAM-5 §5.14), execution, and accounting.
+
+use crate::command::{Command, DataDirection, Medium, UnitAttention};
+use crate::commands;
+use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
+use crate::logical_unit::LogicalUnit;
+use crate::nexus::{ItlNexus, Nexus, NexusId};
+use crate::port_groups;
+use crate::refusal;
+use crate::sense::{self, Fault};
+use crate::target::ScsiTarget;
+use crate::task_set::{TaskAttribute, TaskGuard, Wait};
+use block::BlockDevice;
+use bytes::Bytes;
+use scsi::{Cdb, LogicalUnitNumber, Status};
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+use unit::{LogEntry, OffloadWork, Primitive, Reason};
+
+/// A command at its logical unit.
+struct Addressed<D> {
+    nexus: Rc<Nexus<D>>,
+    path: Rc<ItlNexus<D>>,
+}
+
+impl<D: BlockDevice> ScsiTarget<D> {
+    /// Bytes of Data-Out that the command wants before it is executed, at most `expected` (what the transport announced). 0 for a
+    /// command that will be refused for its CDB, so that nothing is buffered for it.
+    pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
+        let Some(path) = self.path(nexus, lun) else { return 0 };
+        let cdb = Cdb(*cdb);
+        let Ok(command) = Command::find(&cdb) else { return 0 };
+        if !command.takes_data() || command.validate(&cdb).is_err() {
+            return 0;
+        }
+        let wanted = command.data_out_bytes(&cdb, &self.limits, path.unit.block_count());
+        u32::try_from(wanted).unwrap_or(u32::MAX).min(expected)
+    }
+
+    fn path(&self, nexus: NexusId, lun: [u8; 8]) -> Option<Rc<ItlNexus<D>>> {
+        self.nexuses.borrow().get(nexus)?.at(LogicalUnitNumber::decode(lun)?)
+    }
+
+    /// The unit at a LUN as it is now, for [`Self::execute_arrived`].
+    pub fn arrival(&self, nexus: NexusId, lun: [u8; 8]) -> Arrival {
+        let path = self.path(nexus, lun);
+        path.map_or_else(Arrival::default, |path| Arrival {
+            volume: Some(path.unit.volume()),
+            content_generation: path.unit.content_generation(),
+        })
+    }
+
+    /// Executes a command that has just come. `request.data_out` holds what [`Self::data_out_bytes`] asked for (more is ignored).
+    pub fn execute(&self, nexus: NexusId, lun: [u8; 8], request: Request) -> impl Future<Output = Response> {
+        self.execute_arrived(nexus, lun, self.arrival(nexus, lun), request)
+    }
+
+    /// Executes a command whose Data-Out took its time. It is for the unit that stood at its LUN when it came:
+    ///
+    /// * LOGICAL UNIT NOT SUPPORTED, when another one stands there by now.
+    /// * COMMANDS CLEARED BY DEVICE SERVER for Data-Out that was sent before a sanitize operation began, or a roll-back.
+    #[expect(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
+    pub fn execute_arrived(
+        &self,
+        nexus: NexusId,
+        lun: [u8; 8],
+        arrival: Arrival,
+        request: Request,
+    ) -> impl Future<Output = Response> {
+        async move {
+            let cdb = Cdb(request.cdb);
+            let at = match self.address(nexus, lun, arrival, &cdb) {
+                Ok(at) => at,
+                Err(response) => return response,
+            };
+            // Before anything that awaits: places are taken in the order in which commands come.
+            let place = match Self::enter_task_set(&at, &request) {
+                Ok((place, None)) => place,
+                Ok((place, Some(turn))) => match turn.await {
+                    Ok(()) => place,
+                    Err(fault) => return Self::failure(&fault, 0),
+                },
+                Err(fault) => return Self::failure(&fault, 0),
+            };
+            let command = match self.accept(&at, &cdb, arrival) {
+                Ok(command) => command,
+                Err(fault) => return Self::failure(&fault, 0),
+            };
+            let _in_flight = at.path.unit.statistics.enter();
+            let started_ns = if command.is_timed() { self.now_ns() } else { 0 };
+            let result = self.run(&at.nexus, &at.path.unit, command, cdb, request, place).await;
+            if command.is_timed() {
+                self.account(&at, command, started_ns, &result);
+            }
+            match result {
+                Ok(reply) => Self::success(reply),
+                Err((fault, transfer_bytes)) => Self::failure(&fault, transfer_bytes),
+            }
+        }
+    }
+
+    /// The logical unit that the command is for. `Err`: its response, where there is none.
+    fn address(&self, nexus: NexusId, lun: [u8; 8], arrival: Arrival, cdb: &Cdb) -> Result<Addressed<D>, Response> {
+        let refused = || Self::failure(&Fault::LogicalUnitNotSupported, 0);
+        let nexus = self.nexuses.borrow().get(nexus).ok_or_else(refused)?;
+        let lun = LogicalUnitNumber::decode(lun);
+        let path = lun.and_then(|lun| nexus.at(lun));
+        if path.as_ref().map(|path| path.unit.volume()) != arrival.volume {
+            return Err(refused());
+        }
+        match path {
+            Some(path) => Ok(Addressed { nexus, path }),
+            None => Err(match commands::without_logical_unit(&nexus, lun, cdb) {
+                Ok(reply) => Self::success(reply),
+                Err(fault) => Self::failure(&fault, 0),
+            }),
+        }
+    }
+
+    /// Takes the command's place in the task set, and says what it has to wait for.
+    #[expect(clippy::type_complexity, reason = "the future has no other name")]
+    fn enter_task_set<'a>(
+        at: &'a Addressed<D>,
+        request: &Request,
+    ) -> Result<(TaskGuard, Option<std::pin::Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>>), Fault> {
+        if request.attribute == TaskAttribute::Invalid {
+            return Err(Fault::InvalidTaskAttribute);
+        }
+        let (place, turn) = at.path.unit.task_set.enter(request.attribute);
+        if matches!(turn, Wait::Now) {
+            return Ok((place, None));
+        }
+        let abort = request.abort.clone();
+        let turn = async move {
+            poll_fn(
+                |context| {
+                    if abort.is_set_or_wakes(context.waker()) { Poll::Ready(()) } else { turn.poll(context) }
+                },
+            )
+            .await;
+            if abort.is_set() {
+                return Err(Fault::TaskAborted);
+            }
+            if at.nexus.sees(&at.path.unit) { Ok(()) } else { Err(Fault::LogicalUnitNotSupported) }
+        };
+        Ok((place, Some(Box::pin(turn))))
+    }
+
+    /// The row of a command that may begin: a pending unit attention goes first, then the table, the state of the port, and the content
+    /// that its Data-Out was sent for.
+    fn accept(&self, at: &Addressed<D>, cdb: &Cdb, arrival: Arrival) -> Result<&'static Command, Fault> {
+        let command = Command::find(cdb);
+        let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
+        if !kept && let Some(attention) = at.path.take_attention() {
+            return Err(Fault::UnitAttention(attention));
+        }
+        let command = command?;
+        if !self.has(command) {
+            return Err(Fault::InvalidOperationCode);
+        }
+        port_groups::check(&at.nexus, command)?;
+        if command.takes_data() {
+            at.path.unit.check_content(arrival.content_generation)?;
+        }
+        Ok(command)
+    }
+
+    /// Admits and executes. A fault comes with the bytes that the command wanted to move.
+    async fn run(
+        &self,
+        nexus: &Nexus<D>,
+        unit: &LogicalUnit<D>,
+        command: &'static Command,
+        cdb: Cdb,
+        request: Request,
+        place: TaskGuard,
+    ) -> Result<Reply, (Fault, u64)> {
+        let wanted_bytes = || command.data_out_bytes(&cdb, &self.limits, unit.block_count());
+        let admitted = Self::admit(nexus, unit, command, &cdb);
+        let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
+        admitted.map_err(|fault| (fault, wanted_bytes()))?;
+        // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
+        let _in_flight = command.awaited.then(|| unit.writes.enter());
+        let content_generation = unit.content_generation();
+        let place = RefCell::new(Some(place));
+        let call = Invocation { target: self, nexus, unit, command, cdb, request, content_generation, place };
+        commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
+    }
+
+    fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
+        unit.check_access(nexus, command.access_of(cdb))?;
+        command.validate(cdb)?;
+        if !command.while_sanitizing {
+            unit.sanitize.check()?;
+        }
+        match command.medium {
+            Medium::NotNeeded => Ok(()),
+            Medium::Present => unit.check_present(),
+            Medium::Writable => unit.check_writable(),
+        }
+    }
+
+    /// Refuses a command whose Data-Out the transport would not bring: nothing would be stored. (Data-In that is not fetched does no
+    /// harm, and libiscsi's tests expect GOOD.) An expected length of 0 is no contradiction, but a residual overflow of everything
+    /// (RFC 7143 §11.4.5).
+    fn check_direction(command: &Command, request: &Request, wanted_bytes: impl FnOnce() -> u64) -> Result<(), Fault> {
+        let (data_in, data_out) = (request.expected_data_in > 0, request.expected_data_out > 0);
+        let contradicts = match command.data {
+            DataDirection::Out(_) => data_in && !data_out && wanted_bytes() > 0,
+            DataDirection::In | DataDirection::None => false,
+        };
+        if contradicts { Err(Fault::WrongDirection) } else { Ok(()) }
+    }
+
+    fn success(reply: Reply) -> Response {
+        Response {
+            status: Status::GOOD.0,
+            sense: reply.sense.map(|sense| sense.encode()).unwrap_or_default(),
+            data_in: reply.data_in,
+            transfer_bytes: reply.transfer_bytes,
+        }
+    }
+
+    fn failure(fault: &Fault, transfer_bytes: u64) -> Response {
+        let outcome = sense::outcome(fault);
+        Response { status: outcome.status.0, sense: outcome.sense_bytes(), data_in: Bytes::new(), transfer_bytes }
+    }
+
+    /// Accounts a command that is counted.
+    fn account(
+        &self,
+        at: &Addressed<D>,
+        command: &'static Command,
+        started_ns: u64,
+        result: &Result<Reply, (Fault, u64)>,
+    ) {
+        let latency_ns = self.now_ns().saturating_sub(started_ns);
+        if let (Ok(_), Some(io)) = (result, command.io) {
+            at.path.unit.statistics.record_latency(io, latency_ns);
+        }
+        let Some(primitive) = command.offload else { return };
+        let origin = Origin { primitive, command, nexus: &at.nexus, latency_ns };
+        match result {
+            Ok(reply) => self.account_success(&origin, &at.path.unit, reply),
+            Err((fault, _)) => self.account_failure(&origin, &at.path.unit, fault),
+        }
+    }
+
+    fn account_success(&self, origin: &Origin<'_, D>, receiver: &Rc<LogicalUnit<D>>, reply: &Reply) {
+        let work = reply.offload.as_deref();
+        let unit = work.and_then(|work| work.volume).and_then(|volume| self.unit(volume));
+        let unit = unit.as_ref().unwrap_or(receiver);
+        unit.statistics.account(origin.primitive, |statistics| {
+            statistics.commands += 1;
+            statistics.ok += 1;
+            statistics.latency.record(origin.latency_ns);
+            if let Some(work) = work {
+                statistics.add(work);
+                if let Some((reason, _)) = &work.not_offloaded {
+                    statistics.ineffective.add(*reason);
+                }
+            }
+        });
+        if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
+            self.write_log(origin, unit, *reason, detail.clone());
+        }
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.monotonic_ns()
+    }
+
+    /// Accounts what an operation did whose command was answered, and counted, before.
+    pub(crate) fn account_background(&self, call: &Invocation<'_, D>, result: Result<&OffloadWork, &Fault>) {
+        let Some(primitive) = call.command.offload else { return };
+        let origin = Origin { primitive, command: call.command, nexus: call.nexus, latency_ns: 0 };
+        match result {
+            Ok(work) => {
+                let unit = work.volume.and_then(|volume| self.unit(volume));
+                unit.as_deref().unwrap_or(call.unit).statistics.account(primitive, |statistics| statistics.add(work));
+            }
+            Err(fault) => {
+                if let Some(reason) = refusal::reason(fault) {
+                    self.write_log(&origin, call.unit, reason, refusal::detail(fault));
+                }
+            }
+        }
+    }
+
+    fn account_failure(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, fault: &Fault) {
+        let reason = refusal::reason(fault);
+        unit.statistics.account(origin.primitive, |statistics| {
+            statistics.commands += 1;
+            statistics.latency.record(origin.latency_ns);
+            if let Some(reason) = reason {
+                statistics.refusals.add(reason);
+            }
+            match reason {
+                None => statistics.miscompares += 1,
+                Some(Reason::MediaError | Reason::PoolStopped) => statistics.errors += 1,
+                Some(_) => statistics.refused += 1,
+            }
+        });
+        if let Some(reason) = reason {
+            self.write_log(origin, unit, reason, refusal::detail(fault));
+        }
+    }
+
+    fn write_log(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, reason: Reason, detail: String) {
+        self.log.borrow_mut().push(LogEntry {
+            sequence: 0,
+            unix_ms: self.clock.unix_ms(),
+            volume: unit.volume(),
+            volume_name: unit.name().to_string(),
+            initiator: origin.nexus.initiator.to_string(),
+            primitive: origin.primitive,
+            command: origin.command.name,
+            reason,
+            detail,
+        });
+    }
+}
+
+/// Where an offload command came from, and how long it took.
+struct Origin<'a, D> {
+    primitive: Primitive,
+    command: &'static Command,
+    nexus: &'a Nexus<D>,
+    latency_ns: u64,
+}
