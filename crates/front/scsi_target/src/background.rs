@@ -18,8 +18,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
-use unit::AbortFlag;
+use std::task::Poll;
+use unit::{AbortFlag, WaitQueue};
 
 /// What is to be done.
 pub(crate) enum Work<D> {
@@ -45,12 +45,12 @@ pub(crate) struct Background<D> {
     queue: RefCell<VecDeque<Job<D>>>,
     /// Queued and at work.
     count: Cell<usize>,
-    waker: RefCell<Option<Waker>>,
+    waiting: WaitQueue,
 }
 
 impl<D> Default for Background<D> {
     fn default() -> Self {
-        Self { queue: RefCell::default(), count: Cell::new(0), waker: RefCell::default() }
+        Self { queue: RefCell::default(), count: Cell::new(0), waiting: WaitQueue::default() }
     }
 }
 
@@ -74,9 +74,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let job = Job { nexus, unit, command, cdb, abort, content_generation: call.content_generation, running, work };
         self.background.count.set(self.background.count.get() + 1);
         self.background.queue.borrow_mut().push_back(job);
-        if let Some(waker) = self.background.waker.take() {
-            waker.wake();
-        }
+        self.background.waiting.wake_all();
         Ok(())
     }
 
@@ -93,7 +91,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                     Poll::Ready(None) | Poll::Pending => break,
                 }
             }
-            self.background.waker.replace(Some(context.waker().clone()));
+            self.background.waiting.register(context.waker());
             Poll::<()>::Pending
         })
         .await;

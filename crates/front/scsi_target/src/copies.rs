@@ -7,10 +7,8 @@ use scsi::rod_token::TOKEN_BYTES;
 use scsi::third_party_copy::{CopyStatus, OperationInformation, OperationStatus, TransferCountUnits};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
-use unit::AbortFlag;
+use unit::{AbortFlag, WaitQueue};
 
 /// Ended operations that are remembered for each nexus; the oldest is forgotten first.
 const KEPT: usize = 64;
@@ -57,7 +55,7 @@ pub(crate) struct CopyRecord {
     failure: RefCell<Option<(u8, Vec<u8>)>>,
     held: RefCell<Held>,
     token: RefCell<Option<Box<[u8; TOKEN_BYTES]>>>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: WaitQueue,
 }
 
 impl CopyRecord {
@@ -127,24 +125,12 @@ impl CopyRecord {
 
     /// Waits until the operation has ended.
     async fn ended(&self) {
-        poll_fn(|context| {
-            if !self.is_running() {
-                return Poll::Ready(());
-            }
-            let mut waiting = self.waiting.borrow_mut();
-            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
+        self.waiting.until(|| (!self.is_running()).then_some(())).await;
     }
 
     fn end(&self, state: State) {
         self.state.set(state);
-        for waker in self.waiting.take() {
-            waker.wake();
-        }
+        self.waiting.wake_all();
     }
 }
 
@@ -198,7 +184,7 @@ impl Copies {
             failure: RefCell::new(None),
             held: RefCell::default(),
             token: RefCell::new(None),
-            waiting: RefCell::default(),
+            waiting: WaitQueue::default(),
         });
         records.by_id.insert(list_id, Rc::clone(&record));
         Ok(Running { records: Rc::clone(&self.0), list_id, record, finished: false })

@@ -6,8 +6,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
-use unit::{InFlight, InFlightGuard};
+use std::task::{Context, Poll};
+use unit::{InFlight, InFlightGuard, WaitQueue};
 
 /// Task attribute, SAM-5 §8.9. The transport has refused what is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct TaskSet {
 #[derive(Debug, Default)]
 struct Barrier {
     done: Cell<bool>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: WaitQueue,
 }
 
 /// A place in the task set, until the command is done.
@@ -91,16 +91,7 @@ impl Wait {
     pub fn poll(&self, context: &Context<'_>) -> Poll<()> {
         match self {
             Self::Now => Poll::Ready(()),
-            Self::Barrier(Behind(barrier)) => {
-                if barrier.done.get() {
-                    return Poll::Ready(());
-                }
-                let mut waiting = barrier.waiting.borrow_mut();
-                if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                    waiting.push(context.waker().clone());
-                }
-                Poll::Pending
-            }
+            Self::Barrier(Behind(barrier)) => barrier.waiting.poll(context, || barrier.done.get().then_some(())),
             Self::Everything(earlier) => earlier.poll_done(context),
         }
     }
@@ -110,9 +101,7 @@ impl Drop for TaskGuard {
     fn drop(&mut self) {
         if let Some(barrier) = &self.barrier {
             barrier.done.set(true);
-            for waker in barrier.waiting.take() {
-                waker.wake();
-            }
+            barrier.waiting.wake_all();
         }
     }
 }

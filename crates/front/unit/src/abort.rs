@@ -1,9 +1,10 @@
-//! How a command hears that it was aborted: by ABORT TASK and its kin, a reset, PREEMPT AND ABORT, or because its session ends.
+//! How a command learns that it was aborted: by a task management function, a reset, a preemption, or the end of its session.
 //!
-//! The transport keeps one end, the command the other. A command that waits for others, or has many steps, looks at it and ends; any other is done
-//! before it would matter.
+//! The transport keeps one end, the command the other. A command that waits for others, or has many steps, looks at the flag and ends; any
+//! other is done before it would matter.
 
-use std::cell::{Cell, RefCell};
+use crate::wait::WaitQueue;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::task::Waker;
 
@@ -14,16 +15,14 @@ pub struct AbortFlag(Rc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     set: Cell<bool>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: WaitQueue,
 }
 
 impl AbortFlag {
-    /// Aborts the command. It may take another step; who wants to know that it has no effect any more waits for its response.
+    /// Aborts the command. It may take another step: it can have no effect any more when its response is there.
     pub fn abort(&self) {
         self.0.set.set(true);
-        for waker in self.0.waiting.take() {
-            waker.wake();
-        }
+        self.0.waiting.wake_all();
     }
 
     /// Whether it was aborted.
@@ -33,13 +32,9 @@ impl AbortFlag {
 
     /// Whether it was aborted; if not, the waker is woken when it is.
     pub fn is_set_or_wakes(&self, waker: &Waker) -> bool {
-        if self.is_set() {
-            return true;
+        if !self.is_set() {
+            self.0.waiting.register(waker);
         }
-        let mut waiting = self.0.waiting.borrow_mut();
-        if !waiting.iter().any(|other| other.will_wake(waker)) {
-            waiting.push(waker.clone());
-        }
-        false
+        self.is_set()
     }
 }

@@ -7,10 +7,11 @@
 //! A waiting command waits for those that came before it, first come, first served, so none waits without end. A command holds the
 //! extents of at most one class; one that names blocks of two volumes takes them in the order of the volumes.
 
+use crate::wait::WaitQueue;
 use block::Extent;
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// What a command does to blocks that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ struct Entry {
     number: u64,
     class: AccessClass,
     extents: Extents,
-    waker: Option<Waker>,
+    waiting: WaitQueue,
 }
 
 /// One extent without an allocation, several with one.
@@ -105,7 +106,7 @@ impl ExtentLocks {
             [extent] => Extents::One(*extent),
             extents => Extents::Many(extents.into()),
         };
-        self.entries.borrow_mut().push(Entry { number, class, extents, waker: None });
+        self.entries.borrow_mut().push(Entry { number, class, extents, waiting: WaitQueue::default() });
         if !class.is_instant() {
             self.long.set(self.long.get() + 1);
         }
@@ -117,16 +118,16 @@ impl ExtentLocks {
         if self.long.get() == 0 {
             return Poll::Ready(());
         }
-        let mut entries = self.entries.borrow_mut();
+        let entries = self.entries.borrow();
         let Ok(at) = entries.binary_search_by_key(&number, |entry| entry.number) else { return Poll::Ready(()) };
-        let (before, rest) = entries.split_at_mut(at);
-        let Some(own) = rest.first_mut() else { return Poll::Ready(()) };
+        let (before, rest) = entries.split_at(at);
+        let Some(own) = rest.first() else { return Poll::Ready(()) };
         let conflicts = |other: &Entry| {
             CONFLICTS.get(other.class as usize).and_then(|row| row.get(own.class as usize)).copied().unwrap_or(true)
                 && other.extents.overlaps(&own.extents)
         };
         if before.iter().any(conflicts) {
-            own.waker = Some(context.waker().clone());
+            own.waiting.register(context.waker());
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -160,11 +161,9 @@ impl Drop for ExtentGuard<'_> {
         if !gone.class.is_instant() {
             self.locks.long.set(self.locks.long.get().saturating_sub(1));
         }
-        for entry in entries.iter_mut().skip(at) {
-            if entry.extents.overlaps(&gone.extents)
-                && let Some(waker) = entry.waker.take()
-            {
-                waker.wake();
+        for entry in entries.iter().skip(at) {
+            if entry.extents.overlaps(&gone.extents) {
+                entry.waiting.wake_all();
             }
         }
     }
@@ -174,6 +173,7 @@ impl Drop for ExtentGuard<'_> {
 mod tests {
     use super::*;
     use std::pin::pin;
+    use std::task::Waker;
 
     fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
         match future.poll(&mut Context::from_waker(Waker::noop())) {

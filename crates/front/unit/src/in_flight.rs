@@ -4,10 +4,11 @@
 //! I_T nexus that passed the reservation check before may still take effect. VMware wants the two to be atomic to each other. Commands
 //! that are admitted later are not waited for, so writes that never cease do not hold up a reservation.
 
+use crate::wait::WaitQueue;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// The counter. One per logical unit.
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ pub struct InFlight {
 #[derive(Debug, Default)]
 struct Batch {
     count: Cell<u32>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: WaitQueue,
 }
 
 /// One command in flight, from [`InFlight::enter`] until it is dropped.
@@ -70,10 +71,7 @@ impl Earlier {
             if batch.count.get() == 0 {
                 continue;
             }
-            let mut waiting = batch.waiting.borrow_mut();
-            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                waiting.push(context.waker().clone());
-            }
+            batch.waiting.register(context.waker());
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -85,9 +83,7 @@ impl Drop for InFlightGuard {
         let count = self.0.count.get().saturating_sub(1);
         self.0.count.set(count);
         if count == 0 {
-            for waker in self.0.waiting.take() {
-                waker.wake();
-            }
+            self.0.waiting.wake_all();
         }
     }
 }
@@ -96,6 +92,7 @@ impl Drop for InFlightGuard {
 mod tests {
     use super::*;
     use std::pin::pin;
+    use std::task::Waker;
 
     #[test]
     fn waits_for_those_before_and_not_for_those_after() {

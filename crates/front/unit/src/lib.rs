@@ -18,6 +18,7 @@ mod store;
 mod thresholds;
 mod turn;
 mod unit;
+mod wait;
 mod working_memory;
 
 pub use abort::AbortFlag;
@@ -35,4 +36,5 @@ pub use store::{StoreError, StoreFuture, UnitStore};
 pub use thresholds::SoftThreshold;
 pub use turn::{Turn, TurnGuard};
 pub use unit::Unit;
+pub use wait::WaitQueue;
 pub use working_memory::{ClientId, Room, WorkingMemory};

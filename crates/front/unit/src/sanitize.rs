@@ -13,13 +13,14 @@
 use crate::abort::AbortFlag;
 use crate::store::{StoreError, UnitStore};
 use crate::unit::Unit;
+use crate::wait::WaitQueue;
 use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use thiserror::Error;
 
 /// Logical blocks of a step of an overwrite: 1 MiB.
@@ -118,7 +119,7 @@ pub(crate) struct Running {
     progress: Cell<u16>,
     /// Set at the end: whether it succeeded.
     ended: Cell<Option<bool>>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: WaitQueue,
 }
 
 impl Running {
@@ -130,7 +131,7 @@ impl Running {
             next: Cell::new(0),
             progress: Cell::new(0),
             ended: Cell::new(None),
-            waiting: RefCell::default(),
+            waiting: WaitQueue::default(),
         }
     }
 
@@ -138,15 +139,9 @@ impl Running {
         PersistedSanitize { method: self.method.clone(), unrestricted_exit: self.unrestricted_exit, failed }
     }
 
-    fn wake(&self) {
-        for waker in self.waiting.take() {
-            waker.wake();
-        }
-    }
-
     fn end(&self, succeeded: bool) {
         self.ended.set(Some(succeeded));
-        self.wake();
+        self.waiting.wake_all();
     }
 }
 
@@ -211,10 +206,7 @@ impl Begun {
                 Poll::Ready(Err(SanitizeError::InProgress { progress: self.0.progress.get() }))
             }
             None => {
-                let mut waiting = self.0.waiting.borrow_mut();
-                if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                    waiting.push(context.waker().clone());
-                }
+                self.0.waiting.register(context.waker());
                 Poll::Pending
             }
         })

@@ -1,28 +1,21 @@
-//! One at a time: the right to change the reservations of a logical unit. First come, first served.
+//! One at a time: the right to change something, such as the reservations of a volume. First come, first served.
 
-use std::cell::RefCell;
+use crate::wait::WaitQueue;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
-
-#[derive(Debug, Default)]
-struct Queue {
-    taken: bool,
-    next_ticket: u64,
-    /// Those who wait, in order; a waker once they were polled.
-    waiting: VecDeque<(u64, Waker)>,
-}
 
 /// The right.
 #[derive(Debug, Default)]
-pub struct Turn(RefCell<Queue>);
+pub struct Turn {
+    next_ticket: Cell<u64>,
+    /// Tickets in order; the first has the right.
+    tickets: RefCell<VecDeque<u64>>,
+    waiting: WaitQueue,
+}
 
-/// The right is taken, until this is dropped.
+/// A place in the queue, and at its head the right, until this is dropped.
 #[derive(Debug)]
-pub struct TurnGuard<'a>(&'a Turn);
-
-/// A place in the queue; dropped with the future that waits.
-struct Place<'a> {
+pub struct TurnGuard<'a> {
     turn: &'a Turn,
     ticket: u64,
 }
@@ -30,51 +23,19 @@ struct Place<'a> {
 impl Turn {
     /// Waits for the right.
     pub async fn take(&self) -> TurnGuard<'_> {
-        let ticket = {
-            let mut queue = self.0.borrow_mut();
-            queue.next_ticket += 1;
-            queue.next_ticket
-        };
-        let place = Place { turn: self, ticket };
-        poll_fn(|context| {
-            let mut queue = self.0.borrow_mut();
-            let first = queue.waiting.front().is_none_or(|(front, _)| *front == ticket);
-            if !queue.taken && first {
-                queue.taken = true;
-                return Poll::Ready(());
-            }
-            match queue.waiting.iter_mut().find(|(waiting, _)| *waiting == ticket) {
-                Some((_, waker)) => waker.clone_from(context.waker()),
-                None => queue.waiting.push_back((ticket, context.waker().clone())),
-            }
-            Poll::Pending
-        })
-        .await;
-        drop(place);
-        TurnGuard(self)
-    }
-
-    fn wake_first(&self) {
-        let queue = self.0.borrow();
-        if !queue.taken
-            && let Some((_, waker)) = queue.waiting.front()
-        {
-            waker.wake_by_ref();
-        }
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.turn.0.borrow_mut().waiting.retain(|(ticket, _)| *ticket != self.ticket);
-        self.turn.wake_first();
+        let ticket = self.next_ticket.get();
+        self.next_ticket.set(ticket + 1);
+        self.tickets.borrow_mut().push_back(ticket);
+        let place = TurnGuard { turn: self, ticket };
+        self.waiting.until(|| (self.tickets.borrow().front() == Some(&ticket)).then_some(())).await;
+        place
     }
 }
 
 impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
-        self.0.0.borrow_mut().taken = false;
-        self.0.wake_first();
+        self.turn.tickets.borrow_mut().retain(|ticket| *ticket != self.ticket);
+        self.turn.waiting.wake_all();
     }
 }
 
@@ -82,7 +43,7 @@ impl Drop for TurnGuard<'_> {
 mod tests {
     use super::*;
     use std::pin::pin;
-    use std::task::Context;
+    use std::task::{Context, Poll, Waker};
 
     #[test]
     fn each_waits_for_the_one_before() {

@@ -5,11 +5,12 @@
 //! Room goes to the client that holds least, and among its commands to the one that has waited longest: a client with a thousand such
 //! commands does not keep another from its turn. A holder of room waits for the device only, so that room always comes back.
 
+use crate::wait::WaitQueue;
 use block::LOGICAL_BLOCK_BYTES;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// Bytes of one step of a command: the least limit.
 const STEP_BYTES: u64 = 1 << 20;
@@ -50,7 +51,7 @@ struct Share {
 struct Waiting {
     number: u64,
     bytes: u64,
-    waker: Option<Waker>,
+    waiting: WaitQueue,
 }
 
 /// Room for so many bytes, until it is dropped.
@@ -81,7 +82,11 @@ impl WorkingMemory {
             let mut books = self.books.borrow_mut();
             let number = books.next;
             books.next += 1;
-            books.clients.entry(client).or_default().waiting.push_back(Waiting { number, bytes, waker: None });
+            books.clients.entry(client).or_default().waiting.push_back(Waiting {
+                number,
+                bytes,
+                waiting: WaitQueue::default(),
+            });
             number
         };
         let place = Place { memory: self, client, number };
@@ -100,8 +105,8 @@ impl WorkingMemory {
             books.wake_first(self.limit_bytes);
             return Poll::Ready(());
         }
-        if let Some(own) = share.waiting.iter_mut().find(|waiting| waiting.number == number) {
-            own.waker = Some(context.waker().clone());
+        if let Some(own) = share.waiting.iter().find(|waiting| waiting.number == number) {
+            own.waiting.register(context.waker());
         }
         Poll::Pending
     }
@@ -120,12 +125,11 @@ impl Books {
         (self.used_bytes + first.bytes <= limit_bytes).then_some((*client, first.number))
     }
 
-    fn wake_first(&mut self, limit_bytes: u64) {
+    fn wake_first(&self, limit_bytes: u64) {
         if let Some((client, _)) = self.first(limit_bytes)
-            && let Some(first) = self.clients.get_mut(&client).and_then(|share| share.waiting.front_mut())
-            && let Some(waker) = first.waker.take()
+            && let Some(first) = self.clients.get(&client).and_then(|share| share.waiting.front())
         {
-            waker.wake();
+            first.waiting.wake_all();
         }
     }
 
