@@ -20,8 +20,10 @@ pub fn run<T>(
         Err(error) => return (Err(DiskError::File { what: "cannot start".into(), error }), Spent::default()),
     };
     tokio::task::LocalSet::new().block_on(&runtime, async {
+        // Before anything is begun: a signal that comes earlier than this ends the program and leaves nothing.
+        let interrupts = Interrupts::watch();
         let kit = Kit::new(options, datastores);
-        let watching = tokio::task::spawn_local(watch(kit.mover().clone()));
+        let watching = tokio::task::spawn_local(watch(interrupts, kit.mover().clone()));
         let account = Account::open(&kit);
         let result = work(&kit).await;
         let spent = account.spent(&kit);
@@ -31,9 +33,9 @@ pub fn run<T>(
     })
 }
 
-async fn watch(mover: Rc<DataMover>) {
+async fn watch(interrupts: io::Result<Interrupts>, mover: Rc<DataMover>) {
     // Without handlers a signal ends the program at once.
-    let Ok(mut interrupts) = Interrupts::watch() else { return };
+    let Ok(mut interrupts) = interrupts else { return };
     interrupts.next().await;
     mover.interrupt();
     let _closed = writeln!(io::stderr(), "\nstopping; once more to stop at once");

@@ -4,7 +4,7 @@ use super::*;
 use crate::load::{LoadError, LoadOptions};
 use crate::progress::Meter;
 use crate::random::Random;
-use crate::verbs::migrate::{Failure, MigrateOptions, run};
+use crate::verbs::migrate::{Ended, Failure, MigrateOptions, move_under_guest, run};
 use data_mover::memory::{Delay, MemoryDevice, MemoryUnit};
 use data_mover::virtual_time::VirtualTime;
 use data_mover::{DeviceError, Limits, Patient, Settings};
@@ -15,10 +15,28 @@ const SIZE: u64 = 6 << 20;
 
 type Unit = Patient<MemoryDevice>;
 
+/// Interrupts a host before or in the middle of a command.
+struct Steps {
+    /// Steps until then; every command has two.
+    left: Cell<Option<u64>>,
+    mover: Rc<DataMover>,
+}
+
+impl Steps {
+    fn next(&self) {
+        match self.left.get() {
+            Some(0) => self.mover.interrupt(),
+            Some(left) => self.left.set(Some(left - 1)),
+            None => {}
+        }
+    }
+}
+
 /// A host with two logical units of one array.
 struct World {
     time: VirtualTime,
     mover: Rc<DataMover>,
+    steps: Rc<Steps>,
     source: MemoryDevice,
     destination: MemoryDevice,
 }
@@ -27,17 +45,21 @@ impl World {
     fn new(seed: u64, settings: Settings, without: fn(&mut Limits)) -> Self {
         let time = VirtualTime::default();
         let random = Rc::new(Random::new(seed));
+        let mover = Rc::new(DataMover::new(settings, Rc::new(time.clone())));
+        let steps = Rc::new(Steps { left: Cell::new(None), mover: mover.clone() });
         let device = |number| {
-            let (time, random) = (time.clone(), random.clone());
-            let delay: Delay = Rc::new(move || time.sleep(Duration::from_micros(random.below(300))));
+            let (time, random, steps) = (time.clone(), random.clone(), steps.clone());
+            let delay: Delay = Rc::new(move || {
+                steps.next();
+                time.sleep(Duration::from_micros(random.below(300)))
+            });
             MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, number, SECTORS)
                 .with(|identity| without(&mut identity.limits))
                 .with_delay(delay)
         };
         let (source, destination) = (device(1), device(2));
         let destination = destination.with_source(&source);
-        let mover = Rc::new(DataMover::new(settings, Rc::new(time.clone())));
-        Self { time, mover, source, destination }
+        Self { time, mover, steps, source, destination }
     }
 
     fn patient(&self, device: &MemoryDevice) -> Unit {
@@ -266,4 +288,78 @@ fn an_interrupted_migration_leaves_the_disk_where_it_is() {
         assert!(!mirror.is_moved() && mirror.settle().await.is_some());
         assert_eq!(mirror.read(0, 512).await.unwrap(), vec![7; 512]);
     });
+}
+
+/// Between two datastores; interrupted after so many steps. Returns what came of it, and false when it had
+/// ended before.
+async fn interrupted_after(world: &World, step: u64) -> (Ended, bool) {
+    let here = world.datastore(&world.source, 64 << 10).await;
+    let there = world.datastore(&world.destination, 64 << 10).await;
+    let thin = DiskOptions { format: DiskFormat::Thin, size: 512 << 10 };
+    let source = here.create_open("from", thin, &|_| ()).await.unwrap();
+    let destination = there.begin_disk("to", thin).await.unwrap();
+    let (source, destination) = (Endpoint::Disk(Box::new(source)), Endpoint::Disk(Box::new(destination)));
+    let options = MigrateOptions { keep_source: false, settle: Duration::from_millis(1), ..options(step) };
+    let meter = Meter::new("", true);
+    world.steps.left.set(Some(step));
+    let moving = move_under_guest(&world.mover, source, destination, Some("from"), &options, &meter);
+    let beats = future::join(here.keep_alive(), there.keep_alive());
+    let Either::Left((ended, _)) = future::select(pin!(moving), pin!(beats)).await else {
+        panic!("a heartbeat ended");
+    };
+    let interrupted = world.steps.left.replace(None) == Some(0);
+    for store in [&here, &there] {
+        store.unmount().await.unwrap();
+    }
+    (ended, interrupted)
+}
+
+/// The files of a datastore, which is clean, as another host sees it.
+async fn files(world: &World, device: &MemoryDevice) -> Vec<String> {
+    let mover = Rc::new(DataMover::new(Settings::default(), Rc::new(world.time.clone())));
+    let store = Datastore::view(Rc::new(device.clone()), mover).await.unwrap();
+    let report = store.check().await.unwrap();
+    assert_eq!((report.problems, report.leftovers), (vec![], vec![]));
+    store.list().await.unwrap().into_iter().map(|file| file.name).collect()
+}
+
+/// Interrupted while it filled the disk, before the copy had begun, the command left a destination half made and
+/// locked: the mirror still counted both sides, so neither was given back.
+#[test]
+fn a_migration_that_is_interrupted_at_any_step_leaves_one_disk_and_nothing_else() {
+    let (mut stayed, mut went) = (0, 0);
+    for step in 0.. {
+        let settings = if step % 2 == 0 { Settings::off() } else { Settings::default() };
+        let world = World::new(step, settings, |_| ());
+        let time = world.time.clone();
+        let (moved, interrupted) = time.run(async move {
+            let (ended, interrupted) = interrupted_after(&world, step).await;
+            let of_interrupt =
+                |error: &DatastoreError| matches!(error, DatastoreError::Device(DeviceError::Interrupted));
+            match &ended.outcome {
+                Ok(_) => assert!(ended.moved),
+                Err(Failure::Migrate(MigrateError::Interrupted)) => assert!(!ended.moved),
+                Err(Failure::Migrate(MigrateError::Failed(error)) | Failure::Load(LoadError::Disk(error)))
+                    if of_interrupt(error) =>
+                {
+                    assert!(!ended.moved);
+                }
+                other => panic!("step {step}: {other:?}"),
+            }
+            assert!(matches!((&ended.tidied, &ended.closed), (Ok(()), Ok(()))), "step {step}");
+            let found = (files(&world, &world.source).await, files(&world, &world.destination).await);
+            let expected = if ended.moved { (vec![], vec!["to"]) } else { (vec!["from"], vec![]) };
+            assert_eq!(found, (owned(expected.0), owned(expected.1)), "step {step}");
+            (ended.moved, interrupted)
+        });
+        *(if moved { &mut went } else { &mut stayed }) += 1;
+        if !interrupted {
+            break;
+        }
+    }
+    assert!(stayed > 50 && went > 10, "{stayed} stayed, {went} went");
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
 }

@@ -12,12 +12,11 @@ use crate::load::{Load, LoadError, LoadOptions, Sample};
 use crate::location::Location;
 use crate::mirror::{MigrateError, Mirror};
 use crate::progress::Meter;
-use ::datastore::{DatastoreError, DiskFormat, DiskOptions};
+use ::datastore::{DatastoreError, DiskFormat, DiskOptions, VirtualDisk};
 use data_mover::{DataMover, Device, DeviceError, Moved};
 use futures_util::future::{self, Either};
 use serde_json::{Value, json};
 use std::pin::pin;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// Between two looks whether somebody has asked for the end.
@@ -92,24 +91,14 @@ pub async fn migrate(
             return Err(error);
         }
     };
-    meter.total(source.size());
     let size = source.size();
-    let mirror = Rc::new(Mirror::new(source, destination));
-    let outcome = run(kit.mover(), &mirror, options, meter).await;
-    // What does not count any more goes first; then the disk itself is closed.
-    let rest = mirror.settle().await;
-    let moved = mirror.is_moved();
-    let tidied = match rest {
-        Some(Endpoint::Disk(disk)) if moved => remove_source(kit, from, *disk, options.keep_source).await,
-        Some(Endpoint::Disk(disk)) => disk.abandon().await.map_err(|error| DiskError::datastore(to, error)),
-        Some(Endpoint::Unit { .. }) | None => Ok(()),
-    };
-    let here = if moved { to } else { from };
-    let closed = match Rc::into_inner(mirror).and_then(Mirror::into_disk) {
-        Some(disk) => close(disk).await.map_err(|error| DiskError::datastore(here, error)),
-        None => Ok(()),
-    };
-    let (migrated, copied, load) = match outcome {
+    meter.total(size);
+    let old_name = from.disk.as_deref().filter(|_| !options.keep_source);
+    let ended = move_under_guest(kit.mover(), source, destination, old_name, options, meter).await;
+    let here = if ended.moved { to } else { from };
+    let tidied = ended.tidied.map_err(|error| DiskError::datastore(if ended.moved { from } else { to }, error));
+    let closed = ended.closed.map_err(|error| DiskError::datastore(here, error));
+    let (migrated, copied, load) = match ended.outcome {
         Ok(outcome) => outcome,
         Err(Failure::Migrate(
             MigrateError::Interrupted | MigrateError::Failed(DatastoreError::Device(DeviceError::Interrupted)),
@@ -187,17 +176,49 @@ async fn destination(
     }
 }
 
-async fn remove_source<D: Device>(
-    kit: &Kit,
-    from: &Location,
-    disk: ::datastore::VirtualDisk<D>,
-    keep: bool,
-) -> Result<(), DiskError> {
-    let failed = |error| DiskError::datastore(from, error);
-    disk.close().await.map_err(failed)?;
-    match (&from.disk, keep) {
-        (Some(name), false) => kit.datastore(&from.url).await?.delete(name).await.map_err(failed),
-        _ => Ok(()),
+/// A move that has ended, both sides closed.
+pub(crate) struct Ended {
+    /// The disk is at the destination.
+    pub(crate) moved: bool,
+    pub(crate) outcome: Result<(Migrated, Moved, Option<Seen>), Failure>,
+    /// The side that does not count any more: the destination is abandoned, the source closed and deleted.
+    pub(crate) tidied: Result<(), DatastoreError>,
+    /// The side that the guest used at the end.
+    pub(crate) closed: Result<(), DatastoreError>,
+}
+
+/// Moves a disk under its guest, removes the side that does not count any more, and closes the other one.
+/// `old_name`: the file of the source, to be deleted after the move; `None` keeps it.
+pub(crate) async fn move_under_guest<D: Device>(
+    mover: &DataMover,
+    source: Endpoint<D>,
+    destination: Endpoint<D>,
+    old_name: Option<&str>,
+    options: &MigrateOptions,
+    meter: &Meter,
+) -> Ended {
+    let mirror = Mirror::new(source, destination);
+    let outcome = run(mover, &mirror, options, meter).await;
+    let rest = mirror.settle().await;
+    let moved = mirror.is_moved();
+    let tidied = match rest {
+        Some(Endpoint::Disk(disk)) if moved => remove_source(*disk, old_name).await,
+        Some(Endpoint::Disk(disk)) => disk.abandon().await,
+        Some(Endpoint::Unit { .. }) | None => Ok(()),
+    };
+    let closed = match mirror.into_disk() {
+        Some(disk) => close(disk).await,
+        None => Ok(()),
+    };
+    Ended { moved, outcome, tidied, closed }
+}
+
+async fn remove_source<D: Device>(disk: VirtualDisk<D>, name: Option<&str>) -> Result<(), DatastoreError> {
+    let store = disk.datastore().clone();
+    disk.close().await?;
+    match name {
+        Some(name) => store.delete(name).await,
+        None => Ok(()),
     }
 }
 
@@ -215,8 +236,22 @@ pub(crate) struct Seen {
     json: Value,
 }
 
-/// Runs the guest if there is one, and moves the disk under it.
+/// Runs the guest if there is one, and moves the disk under it. After an error that came before the move the
+/// source counts, so that [`Mirror::settle`] gives the destination back.
 pub(crate) async fn run<D: Device>(
+    mover: &DataMover,
+    mirror: &Mirror<D>,
+    options: &MigrateOptions,
+    meter: &Meter,
+) -> Result<(Migrated, Moved, Option<Seen>), Failure> {
+    let outcome = run_guest(mover, mirror, options, meter).await;
+    if outcome.is_err() {
+        mirror.give_up();
+    }
+    outcome
+}
+
+async fn run_guest<D: Device>(
     mover: &DataMover,
     mirror: &Mirror<D>,
     options: &MigrateOptions,
