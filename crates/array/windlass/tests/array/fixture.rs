@@ -9,10 +9,24 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Begins the name of every host of the tests.
 const INITIATOR_PREFIX: &str = "iqn.2026-01.org.example";
+
+/// How long a condition is waited for: a machine that builds on all processors meanwhile must not fail a test.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until the condition holds. `what` names it when it never does.
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// Runs the host's side on a local runtime, as the host kit does.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
@@ -94,6 +108,21 @@ impl Fixture {
         let text = self.get("/metrics");
         let line = text.lines().find(|line| line.starts_with(start));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("no {start} in {text}"))
+    }
+
+    /// Bytes that hosts have written to a volume since the array started: how far somebody's work is.
+    pub(crate) fn written(&self, volume: &str) -> u64 {
+        let start = format!("windlass_io_bytes_total{{volume=\"{volume}\",op=\"write\"");
+        let text = self.get("/metrics");
+        let line = text.lines().find(|line| line.starts_with(&start));
+        // No line before the first write. Whole numbers below 2^53.
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).map_or(0, |bytes| bytes as u64)
+    }
+
+    /// Waits until hosts have written so many bytes to a volume.
+    #[track_caller]
+    pub(crate) fn wait_for_written(&self, volume: &str, bytes: u64) {
+        wait_for(&format!("{bytes} bytes written to {volume}"), || self.written(volume) >= bytes);
     }
 
     /// A session to a volume, with the unit attentions of a new one behind it.

@@ -1,6 +1,6 @@
 //! The host's side against the whole array: a clustered datastore of two hosts, with the primitives on and off.
 
-use crate::fixture::{Fixture, run};
+use crate::fixture::{Fixture, run, wait_for};
 use data_mover::{DataMover, Device, Settings};
 use datastore::{Datastore, DatastoreError, DiskFormat, DiskOptions, FormatOptions, Host, VirtualDisk};
 use initiator::{LogicalUnit, Options, Session, SystemClock};
@@ -265,16 +265,21 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     assert!(probe(&[]).contains("announced, not tried"));
     assert!(probe(&["--write-test"]).contains("claim rule  esxcli storage core claimrule add"));
     // Ended in the middle, again and again: what the test had written was left there.
-    for milliseconds in [20, 40, 60, 80, 120, 160, 200] {
+    for operations in [1, 2, 4, 8, 16, 32, 64] {
+        let before = fixture.written("v1");
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.args(["probe", &url, "--write-test"]).stdout(std::process::Stdio::null());
         let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        // Or until it has ended, when it has less to write.
+        wait_for("the write test", || {
+            fixture.written("v1") >= before + operations * 512 || child.try_wait().unwrap().is_some()
+        });
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-        // Before it looks out for the signal, the signal ends it, and nothing is written yet.
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        if child.try_wait().unwrap().is_none() {
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        }
         let status = child.wait().unwrap();
-        assert!(matches!(status.code(), Some(0 | 130) | None), "{status} after {milliseconds} ms");
+        assert!(matches!(status.code(), Some(0 | 130)), "{status} after {operations} operations");
     }
     let assert_whole = |fixture: &Fixture| {
         run(async {
@@ -298,9 +303,12 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     }
     assert_whole(&fixture);
     // The array dies in the middle of a write test, and comes back: what was there is put back.
-    for milliseconds in [60, 120] {
+    for operations in [4, 16] {
+        let before = fixture.written("v1");
         let mut probing = child(&["--write-test"]);
-        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        wait_for("the write test", || {
+            fixture.written("v1") >= before + operations * 512 || probing.try_wait().unwrap().is_some()
+        });
         fixture.array.kill().unwrap();
         fixture.array.restart().unwrap();
         // Before or after it, or in the middle.
@@ -328,7 +336,8 @@ fn a_reservation_that_stands_is_broken_and_its_owner_hears_of_it_before_it_write
         let mover = mover(Settings::off());
         let began = std::time::Instant::now();
         assert!(mover.update(&*lives, 9, &old, &new).await.unwrap());
-        assert!((5..15).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+        // Its patience comes first: a host that only is slow keeps its reservation.
+        assert!(began.elapsed().as_secs() >= 5, "{:?}", began.elapsed());
         assert_eq!(mover.tally().reservations_broken, 1);
         // It wakes up. Without the unit attention it would write what it made of the old content.
         let late = hangs.write_reserved(9, pattern(2, 512)).await;

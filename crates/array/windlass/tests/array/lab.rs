@@ -1,10 +1,9 @@
 //! `windlass lab` against the whole array: tiny cases with both sides, what it refuses, and how it ends when somebody or something ends it.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, wait_for};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// Two volumes of 256 MiB, by URL.
 fn start() -> (Fixture, Vec<String>) {
@@ -39,16 +38,14 @@ fn kept(fixture: &Fixture) -> Value {
     serde_json::from_slice(&std::fs::read(file(fixture)).unwrap()).unwrap()
 }
 
-/// Waits until the run has begun a case, and a little longer.
+/// Waits until the run has begun a case, and has written something in it.
 fn spawn(fixture: &Fixture, words: &[&str]) -> Child {
     let mut command = command(fixture, words);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !file(fixture).exists() {
-        assert!(Instant::now() < deadline, "the run did not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(700));
+    wait_for("the run's file", || file(fixture).exists());
+    // More than what a datastore has at its beginning.
+    let before = fixture.written("v1");
+    fixture.wait_for_written("v1", before + (64 << 10));
     child
 }
 

@@ -50,6 +50,14 @@ async fn publish(endpoint: &Endpoint<LogicalUnit>) -> Result<(), datastore::Data
     }
 }
 
+/// Lets the guest go on for so many requests.
+async fn more_requests(load: &Load, mover: &DataMover, requests: usize) {
+    let wanted = load.samples().len() + requests;
+    while load.samples().len() < wanted {
+        mover.clock().sleep(Duration::from_millis(1)).await;
+    }
+}
+
 /// Runs the guest until `work` is done.
 async fn under_load<T>(
     load: &Load,
@@ -92,7 +100,7 @@ fn migrate(fixture: &Fixture, name: &str, settings: Settings, block_bytes: u64) 
         let (moved, pause) = under_load(&load, &mirror, kit.mover(), async {
             let moved = mirror.copy(&|| false, &|_| ()).await.unwrap();
             let pause = mirror.cut_over(publish).await.unwrap();
-            kit.mover().clock().sleep(Duration::from_millis(500)).await;
+            more_requests(&load, kit.mover(), 500).await;
             (moved, pause)
         })
         .await;
@@ -140,7 +148,7 @@ fn a_destination_without_space_leaves_the_guest_at_the_source() {
             if let Some(Endpoint::Disk(part)) = mirror.settle().await {
                 part.abandon().await.unwrap();
             }
-            kit.mover().clock().sleep(Duration::from_millis(300)).await;
+            more_requests(&load, kit.mover(), 300).await;
             outcome
         })
         .await;

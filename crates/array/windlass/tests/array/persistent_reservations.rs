@@ -1,8 +1,10 @@
 //! Persistent reservations of the whole array as a process: what outlives `kill -9`, and what a fenced host can still do.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, wait_for};
 use conformance::commands::{CommandError, RESERVATION_CONFLICT};
 use conformance::persistent_reservation::{APTPL, service_action::*};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const WRITE_EXCLUSIVE_ALL_REGISTRANTS: u8 = 7;
@@ -78,11 +80,13 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
         if round == 0 {
             one.persistent_reserve_out(RESERVE, WRITE_EXCLUSIVE_ALL_REGISTRANTS, (0x11, 0), 0).unwrap();
         }
-        let stop = Instant::now() + Duration::from_millis(30);
+        let done = Arc::new(AtomicU64::new(0));
+        let counter = done.clone();
+        let stop = Instant::now() + Duration::from_secs(120);
         let victim = std::thread::spawn(move || {
             let mut lba = 0;
             // Until the first refusal, be it the unit attention, the conflict or no answer at all: the task was aborted.
-            while Instant::now() < stop + Duration::from_secs(1) {
+            while Instant::now() < stop {
                 let cdb = conformance::cdb::write16(lba, 1, false);
                 let data = block(round | 0x80);
                 if two.submit(cdb, iscsi::initiator::TransferRequest::Out(data)).is_err() {
@@ -90,14 +94,15 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
                 }
                 match two.poll(Duration::from_millis(1)) {
                     Ok(Some(done)) if done.status != 0 => break,
-                    Ok(_) => {}
+                    Ok(Some(_)) => drop(counter.fetch_add(1, Ordering::Relaxed)),
+                    Ok(None) => {}
                     Err(_) => break,
                 }
                 lba = (lba + 8) % 8192;
             }
             two
         });
-        std::thread::sleep(Duration::from_millis(15));
+        wait_for("the victim's writes", || done.load(Ordering::Relaxed) >= 20 || victim.is_finished());
         one.persistent_reserve_out(PREEMPT_AND_ABORT, WRITE_EXCLUSIVE_ALL_REGISTRANTS, (0x11, 0x22), 0).unwrap();
         // From here on every block is ours.
         for chunk in 0..4 {

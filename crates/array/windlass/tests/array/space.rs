@@ -1,6 +1,6 @@
 //! Space, jobs, snapshots and events of the whole array as a process, over a real pool and a real session.
 
-use crate::fixture::{Fixture, sense};
+use crate::fixture::{Fixture, sense, wait_for};
 use conformance::commands::CommandError;
 use conformance::initiator::Session;
 use std::time::{Duration, Instant};
@@ -118,9 +118,9 @@ fn a_threshold_is_told_once_over_a_restart() {
     drop(session);
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    // The alert shows that the thresholds were looked at.
+    wait_for("the alert", || fixture.json(&["alert", "list"])[0]["code"] == "volume-threshold");
     assert_eq!(told(&fixture), 1);
-    assert_eq!(fixture.json(&["alert", "list"])[0]["code"], "volume-threshold");
     fixture.array.kill().unwrap();
     fixture.array.restart().unwrap();
     assert_eq!(told(&fixture), 1);

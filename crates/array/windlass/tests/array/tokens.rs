@@ -1,7 +1,7 @@
 //! Copy tokens of the whole array as a process: a token copies the source as it was, and is refused when it is forged, expired, cancelled or
 //! another host's. What tokens keep is told in the space of the pool, shows nowhere else, and is gone after `kill -9`.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, wait_for};
 use conformance::commands::CommandError;
 use conformance::initiator::Session;
 use conformance::token::zero_token;
@@ -149,7 +149,13 @@ fn what_is_forged_expired_cancelled_or_anothers_is_refused() {
     assert!(host.target().read16(0, 2048).unwrap().iter().all(|byte| *byte == 0));
 
     let short = host.source().populate_token(1, &[(0, 2048)]).unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    // After a second without a use it expires. A use renews it, so the attempts are further and further apart.
+    let mut pause = Duration::from_millis(1100);
+    wait_for("the token to expire", || {
+        std::thread::sleep(pause);
+        pause *= 2;
+        host.target().write_using_token(&short, 0, false, &[(0, 2048)]).is_err()
+    });
     assert_refused(host.target().write_using_token(&short, 0, false, &[(0, 2048)]), 0x07);
     host.target().write_using_token(&token, 0, false, &[(0, 2048)]).unwrap();
 

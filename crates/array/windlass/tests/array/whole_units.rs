@@ -1,11 +1,10 @@
 //! Copies of whole logical units: where they go on, what they do not overwrite, and what is said when they fail.
 
 use crate::disk::{Host, interrupt};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, wait_for};
 use conformance::initiator::Session;
 use serde_json::Value;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
 
@@ -29,27 +28,19 @@ fn note(host: &Host<'_>) -> Option<u64> {
 /// Begins a copy that notes how far it is, and waits until it has.
 fn begin(host: &Host<'_>, words: &[&str]) -> Child {
     let child = host.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while note(host).is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the copy does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("the copy's first note", || note(host).is_some());
     child
 }
 
 /// A copy of 512 MiB from one whole logical unit to another is begun and interrupted; returns how much it had done.
 fn interrupted_copy(host: &Host<'_>, words: &[&str]) -> u64 {
-    for milliseconds in [150, 300, 450, 600] {
-        let child = begin(host, words);
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        interrupt(&child);
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{output:?}");
-        if let Some(copied) = note(host).filter(|copied| *copied > 0) {
-            return copied;
-        }
-    }
-    panic!("nothing was copied in 600 ms");
+    let before = host.fixture.written("to");
+    let child = begin(host, words);
+    host.fixture.wait_for_written("to", before + 64 * MIB);
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    note(host).filter(|copied| *copied > 0).expect("a part that is copied")
 }
 
 /// Nobody locks a whole logical unit: what an interrupted copy left is looked at on both sides before the copy goes on.
@@ -111,10 +102,11 @@ fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
     );
 }
 
-/// Kills a copy without a word so long after its first note.
-fn killed_copy(host: &Host<'_>, words: &[&str], milliseconds: u64) {
+/// Kills a copy without a word when it has noted something, and has written so many MiB.
+fn killed_copy(host: &Host<'_>, words: &[&str], mebibytes: u64) {
+    let before = host.fixture.written("to");
     let mut child = begin(host, words);
-    std::thread::sleep(Duration::from_millis(milliseconds));
+    host.fixture.wait_for_written("to", before + mebibytes * MIB);
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -130,8 +122,8 @@ fn a_copy_goes_on_only_over_what_it_has_written_itself() {
     let named = fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
     let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
     // What was written behind the last note is the copy's own, and is no reason to ask.
-    for milliseconds in [0, 50, 100, 200] {
-        killed_copy(&host, &clone, milliseconds);
+    for mebibytes in [0, 8, 16, 32] {
+        killed_copy(&host, &clone, mebibytes);
     }
     host.ok(&clone);
     let mut target = fixture.log_in_as("reader", "to");
