@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
+mod lie;
+
+pub use lie::Lie;
+
 /// Bytes of a logical block.
 pub const BLOCK_BYTES: u32 = 512;
 
@@ -27,9 +31,32 @@ pub struct MemoryUnit {
     /// Counts resets.
     resets: Cell<u64>,
     commands: Cell<u64>,
+    /// Changes that were answered and have not taken effect, each with the number of the command that it waits for.
+    late: RefCell<Vec<(u64, Change)>>,
 }
 
+/// A change of the medium.
+type Change = Box<dyn FnOnce(&MemoryUnit)>;
+
+/// Commands after which a change of [`Lie::Late`] takes effect.
+const LATE: u64 = 3;
+
 impl MemoryUnit {
+    /// Makes a change after some more commands.
+    fn later(&self, change: Change) {
+        self.late.borrow_mut().push((self.commands.get() + LATE, change));
+    }
+
+    fn catch_up(&self) {
+        loop {
+            let mut late = self.late.borrow_mut();
+            let Some(at) = late.iter().position(|(due, _)| *due <= self.commands.get()) else { return };
+            let (_, change) = late.remove(at);
+            drop(late);
+            change(self);
+        }
+    }
+
     /// Blocks that hold something.
     pub fn allocated(&self) -> usize {
         self.blocks.borrow().len()
@@ -106,6 +133,8 @@ pub struct MemoryDevice {
     refuses_unmap: Rc<Cell<bool>>,
     /// Resets of the unit that the host has heard of.
     resets_heard: Rc<Cell<u64>>,
+    /// What the unit says GOOD to and does otherwise.
+    lie: Rc<Cell<Option<Lie>>>,
     /// Sources of EXTENDED COPY by designator.
     sources: Vec<([u8; 16], Rc<MemoryUnit>)>,
 }
@@ -142,6 +171,7 @@ impl MemoryDevice {
             space: None,
             refuses_unmap: Rc::default(),
             resets_heard: Rc::new(Cell::new(unit.resets.get())),
+            lie: Rc::default(),
             sources: vec![(naa, unit.clone())],
         }
     }
@@ -156,6 +186,20 @@ impl MemoryDevice {
     /// Announces UNMAP, and refuses it from now on with INVALID FIELD IN PARAMETER LIST; or takes it again.
     pub fn refuse_unmap(&self, refuse: bool) {
         self.refuses_unmap.set(refuse);
+    }
+
+    /// Lets the unit lie in one point, or be honest again; for all clones of this way to it.
+    pub fn tell(&self, lie: Option<Lie>) {
+        self.lie.set(lie);
+    }
+
+    /// The point in which it lies.
+    pub fn lie(&self) -> Option<Lie> {
+        self.lie.get()
+    }
+
+    fn lies(&self, lie: Lie) -> bool {
+        self.lie.get() == Some(lie)
     }
 
     /// Waits in the middle of every command.
@@ -224,6 +268,10 @@ impl MemoryDevice {
 
     /// False for a unit attention.
     async fn begin_once(&self, extents: &[Extent], command: &'static str) -> Result<bool, DeviceError> {
+        if self.lie.get().is_some_and(|lie| lie.refuses(command)) {
+            // INVALID COMMAND OPERATION CODE
+            return Err(DeviceError::Refused { command, sense: Sense { key: 5, code: 0x20, qualifier: 0 } });
+        }
         if let Some(left) = self.commands_left.get() {
             self.commands_left.set(Some(left.saturating_sub(1)));
             if left == 0 {
@@ -232,6 +280,7 @@ impl MemoryDevice {
         }
         self.wait().await?;
         self.unit.commands.set(self.unit.commands.get() + 1);
+        self.unit.catch_up();
         let resets = self.unit.resets.get();
         if self.resets_heard.replace(resets) != resets {
             return Ok(false);
@@ -270,7 +319,7 @@ impl Device for MemoryDevice {
 
     async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
         self.begin(&[extent], "READ").await?;
-        let data = self.unit.get(extent);
+        let data = self.told(self.unit.get(extent));
         self.wait().await?;
         Ok(data)
     }
@@ -278,7 +327,7 @@ impl Device for MemoryDevice {
     async fn write(&self, lba: u64, data: Bytes) -> Result<(), DeviceError> {
         self.begin(&[Extent { lba, blocks: blocks_of(&data) }], "WRITE").await?;
         self.has_space()?;
-        self.unit.poke(lba, &data);
+        self.take(lba, &data);
         self.wait().await
     }
 
@@ -286,10 +335,7 @@ impl Device for MemoryDevice {
         Self::supports(self.identity.limits.compare_and_write.into(), "COMPARE AND WRITE")?;
         let extent = Extent { lba, blocks: blocks_of(&expected) };
         self.begin(&[extent], "COMPARE AND WRITE").await?;
-        let equal = self.unit.get(extent) == expected;
-        if equal {
-            self.unit.poke(lba, &new);
-        }
+        let equal = self.compare(extent, &expected, new);
         self.wait().await?;
         Ok(if equal { Compared::Written } else { Compared::Miscompare })
     }
@@ -297,7 +343,7 @@ impl Device for MemoryDevice {
     async fn write_zeros(&self, extent: Extent, _unmap: bool) -> Result<(), DeviceError> {
         Self::supports(self.identity.limits.write_same, "WRITE SAME")?;
         self.begin(&[extent], "WRITE SAME").await?;
-        self.unit.free(extent);
+        self.zero(extent);
         self.wait().await
     }
 
@@ -309,7 +355,7 @@ impl Device for MemoryDevice {
             return Err(DeviceError::Refused { command: "UNMAP", sense });
         }
         for extent in extents {
-            self.unit.free(*extent);
+            self.give_back(*extent);
         }
         self.wait().await
     }
@@ -330,8 +376,7 @@ impl Device for MemoryDevice {
         };
         self.has_space()?;
         for segment in segments {
-            let data = from.get(Extent { lba: segment.source_lba, blocks: segment.blocks.into() });
-            self.unit.poke(segment.destination_lba, &data);
+            self.copy(from, segment);
         }
         self.wait().await
     }
@@ -340,14 +385,16 @@ impl Device for MemoryDevice {
     async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
         Self::supports(self.identity.limits.unmap, "GET LBA STATUS")?;
         self.begin(&[Extent { lba, blocks: 1 }], "GET LBA STATUS").await?;
-        let found = self.unit.runs(lba, self.identity.blocks);
+        let found = self.status(lba);
         self.wait().await?;
         Ok(found)
     }
 
     async fn reserve(&self) -> Result<(), DeviceError> {
         self.begin(&[], "RESERVE").await?;
-        self.unit.reserved_by.set(Some(self.host));
+        if !self.lies(Lie::ReserveNothing) {
+            self.unit.reserved_by.set(Some(self.host));
+        }
         self.wait().await
     }
 

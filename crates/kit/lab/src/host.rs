@@ -27,9 +27,14 @@ impl Connection {
         self.sessions.iter().all(Session::is_up)
     }
 
-    /// What was sent and received so far, all sessions together.
+    /// What was sent and received so far, each session once: several units of one target have one session.
     pub(crate) fn counters(&self) -> Counters {
-        self.units.iter().map(Unit::counters).fold(Counters::default(), |sum, next| Counters {
+        let sessions: Vec<Counters> = match self.sessions.is_empty() {
+            // Units in memory, each with a count of its own.
+            true => self.units.iter().map(Unit::counters).collect(),
+            false => self.sessions.iter().map(Session::counters).collect(),
+        };
+        sessions.into_iter().fold(Counters::default(), |sum, next| Counters {
             commands: sum.commands + next.commands,
             sent_bytes: sum.sent_bytes + next.sent_bytes,
             received_bytes: sum.received_bytes + next.received_bytes,

@@ -26,6 +26,7 @@ mod migration;
 pub mod nas;
 mod outcome;
 mod paper;
+mod proof;
 mod random;
 pub mod results;
 mod runner;

@@ -172,15 +172,37 @@ impl Outcome {
 
     /// A goal: at least `wanted`.
     pub(crate) fn at_least(&mut self, what: impl Into<String>, measured: Option<f64>, wanted: f64) {
-        if let Some(measured) = measured.filter(|value| value.is_finite()) {
-            self.goals.push(Goal { what: what.into(), measured, wanted, reached: measured >= wanted });
-        }
+        self.goal(what.into(), measured, wanted, |measured| measured >= wanted);
     }
 
     /// A goal: at most `wanted`.
     pub(crate) fn at_most(&mut self, what: impl Into<String>, measured: Option<f64>, wanted: f64) {
-        if let Some(measured) = measured.filter(|value| value.is_finite()) {
-            self.goals.push(Goal { what: what.into(), measured, wanted, reached: measured <= wanted });
+        self.goal(what.into(), measured, wanted, |measured| measured <= wanted);
+    }
+
+    /// What cannot be measured although both sides ran is a goal missed.
+    fn goal(&mut self, what: String, measured: Option<f64>, wanted: f64, holds: impl Fn(f64) -> bool) {
+        if self.no_off.is_some() || self.no_on.is_some() {
+            return;
+        }
+        let measured = measured.filter(|value| value.is_finite());
+        self.goals.push(Goal { what, measured, wanted, reached: measured.is_some_and(holds) });
+    }
+
+    /// What was given back, against what GET LBA STATUS said before and after: `taken` bytes were mapped by what was
+    /// written (`written` bytes), and `kept` of them are mapped still. Fails when the array does not say so much, or
+    /// nothing came back.
+    pub(crate) fn check_given_back(&mut self, way: Way, written: u64, taken: f64, kept: f64) {
+        let word = way.word();
+        let bytes = |bytes: f64| text::size::format(bytes.max(0.0) as u64);
+        if taken < 0.99 * written as f64 {
+            let (taken, written) = (bytes(taken), bytes(written as f64));
+            self.fail(format!("{word}: {written} were written, and GET LBA STATUS says {taken} more are mapped"));
+        } else if kept < -0.01 * written as f64 {
+            let less = bytes(-kept);
+            self.fail(format!("{word}: {less} less are mapped after UNMAP than before anything was written"));
+        } else if way == Way::On && kept > 0.99 * taken {
+            self.fail(format!("UNMAP of {} ended with GOOD, and gave nothing back", bytes(taken)));
         }
     }
 
@@ -204,6 +226,9 @@ impl Outcome {
     /// The result, with the facts of the case.
     pub(crate) fn result(self, name: &str, title: &str, paper: Paper, seconds: f64) -> CaseResult {
         let ran = self.impossible.is_none();
+        let failed = !self.failures.is_empty();
+        // A copy that did not happen is fast.
+        let goals = self.goals.into_iter().map(|goal| Goal { reached: goal.reached && !failed, ..goal }).collect();
         let skipped = match (self.impossible, self.no_off, self.no_on) {
             (Some(all), _, _) => Some(all),
             (None, None, None) => None,
@@ -222,7 +247,7 @@ impl Outcome {
             on: self.on.side(),
             others: self.others.iter().map(|(name, rounds)| (name.clone(), rounds.side())).collect(),
             paper,
-            goals: self.goals,
+            goals,
             notes: self.notes,
             seconds,
         }
@@ -274,12 +299,13 @@ mod tests {
         let good = outcome.clone().result("c", "t", Paper::default(), 1.0);
         assert_eq!(
             good.goals.iter().map(|goal| (goal.measured, goal.reached)).collect::<Vec<_>>(),
-            [(40.0, true), (40.0, false)]
+            [(Some(40.0), true), (Some(40.0), false), (None, false)]
         );
         assert_eq!((good.check_passed, good.notes.len(), good.others.len(), good.skipped), (true, 1, 1, None));
         outcome.fail("it is not".into());
         outcome.no_on = Some("no EXTENDED COPY".into());
         let bad = outcome.result("c", "t", Paper::default(), 1.0);
+        assert!(bad.goals.iter().all(|goal| !goal.reached), "a case that failed reaches nothing");
         assert_eq!(
             (bad.check_passed, bad.failures, bad.skipped),
             (false, vec!["it is not".into()], Some("on: no EXTENDED COPY".into()))

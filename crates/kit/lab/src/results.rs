@@ -220,11 +220,12 @@ pub struct PaperFigure {
 pub struct Goal {
     /// In words: `on at least 20 × as fast as off`.
     pub what: String,
-    /// What was measured.
-    pub measured: f64,
+    /// What was measured; absent when nothing was, or nothing finite, which misses the goal.
+    #[serde(default)]
+    pub measured: Option<f64>,
     /// The bound.
     pub wanted: f64,
-    /// True when it was reached.
+    /// True when it was reached, by a case whose checks held.
     pub reached: bool,
 }
 

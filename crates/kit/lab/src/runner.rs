@@ -304,10 +304,14 @@ pub(crate) async fn one(bench: &Bench, case: &Case, cancel: impl Future<Output =
     let ran = {
         let work = async {
             bench.begin(case.needs, case.second_unit, &mut outcome).await?;
-            match outcome.impossible {
-                Some(_) => Ok(()),
-                None => (case.run)(bench, &mut outcome).await,
+            if outcome.impossible.is_some() {
+                return Ok(());
             }
+            if outcome.no_on.is_none() {
+                let units = if case.second_unit { bench.units.len() } else { 1 };
+                bench.prove(case.needs, units, &mut outcome).await?;
+            }
+            (case.run)(bench, &mut outcome).await
         };
         match future::select(pin!(work), cancel).await {
             Either::Left((result, _)) => Some(result),

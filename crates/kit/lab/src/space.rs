@@ -49,10 +49,26 @@ pub(crate) async fn space(unit: &Unit, place: Place) -> Result<Space, DeviceErro
         }
         #[cfg(test)]
         Unit::Memory(device) => {
-            let bytes = device.unit().allocated() as u64 * u64::from(data_mover::memory::BLOCK_BYTES);
-            Ok(Space { mapped: Some(bytes), available: Some((1 << 50) - bytes), grain: 1 })
+            let bytes = |blocks: u64| blocks * u64::from(data_mover::memory::BLOCK_BYTES);
+            let allocated = bytes(device.unit().allocated() as u64);
+            let mapped = memory_mapped(device, place).await.map_or(allocated, bytes);
+            Ok(Space { mapped: Some(mapped), available: Some((1 << 50) - allocated), grain: 1 })
         }
     }
+}
+
+/// Blocks that are mapped in a place of a unit in memory; `None` when it does not say.
+#[cfg(test)]
+async fn memory_mapped(device: &data_mover::memory::MemoryDevice, place: Place) -> Option<u64> {
+    use data_mover::Device;
+    let (mut mapped, mut at) = (0, place.first);
+    while at < place.first + place.blocks {
+        let run = device.lba_status(at).await.ok()?.first().copied()?;
+        let end = (run.extent.lba + run.extent.blocks).min(place.first + place.blocks);
+        mapped += if run.mapped { end - at } else { 0 };
+        at = end;
+    }
+    Some(mapped)
 }
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

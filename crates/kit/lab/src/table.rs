@@ -133,9 +133,13 @@ pub fn case(case: &CaseResult) -> String {
         }
     }
     for goal in &case.goals {
-        let mark = if goal.reached { "reached" } else { "MISSED" };
-        let what = harmless(&goal.what);
-        let _ = writeln!(out, "  goal {mark}: {what} (measured {:.3}, wanted {:.3})", goal.measured, goal.wanted);
+        let mark = match goal.reached {
+            true => "reached",
+            false if case.failures.is_empty() => "MISSED",
+            false => "void",
+        };
+        let measured = goal.measured.map_or("not measured".to_owned(), |measured| format!("measured {measured:.3}"));
+        let _ = writeln!(out, "  goal {mark}: {} ({measured}, wanted {:.3})", harmless(&goal.what), goal.wanted);
     }
     if let Some(words) = &case.skipped {
         let _ = writeln!(out, "  not run: {}", harmless(words));

@@ -1,5 +1,7 @@
 //! Every case on logical units in memory, in virtual time.
 
+mod liars;
+
 use crate::bench::{Bench, Connect};
 use crate::cases;
 use crate::device::Unit;
@@ -8,7 +10,7 @@ use crate::results::CaseResult;
 use crate::runner::{End, Watch, one};
 use crate::scale::Size;
 use crate::subject;
-use data_mover::memory::{Delay, MemoryDevice, MemoryUnit};
+use data_mover::memory::{Delay, Lie, MemoryDevice, MemoryUnit};
 use data_mover::virtual_time::VirtualTime;
 use data_mover::{Clock, DeviceError, Identity, Limits};
 use futures_util::future;
@@ -52,6 +54,11 @@ struct World {
 
 impl World {
     fn new(units: usize, without: fn(&mut Limits)) -> Rc<Self> {
+        Self::lying(units, without, None)
+    }
+
+    /// The same, of units that lie in one point.
+    fn lying(units: usize, without: fn(&mut Limits), lie: Option<Lie>) -> Rc<Self> {
         let time = VirtualTime::default();
         let media: Vec<Rc<MemoryUnit>> = (0..units).map(|_| Rc::default()).collect();
         let devices: Rc<RefCell<Vec<MemoryDevice>>> = Rc::default();
@@ -77,6 +84,7 @@ impl World {
                             .with_delay(delay.clone())
                     })
                     .collect();
+                all.iter().for_each(|device| device.tell(lie));
                 made.borrow_mut().extend(all.iter().cloned());
                 all
             }
@@ -88,7 +96,8 @@ impl World {
             Box::pin(future::ready(Ok(Connection { units, sessions: Vec::new() })))
         });
         let clock = Rc::new(time.clone());
-        let bench = Bench::new(clock, identities, connect, (Size::Bytes(4 << 20), 2), Rc::new(Heard::default()));
+        let scale = (Size::Bytes(4 << 20), if lie.is_some() { 1 } else { 2 });
+        let bench = Bench::new(clock, identities, connect, scale, Rc::new(Heard::default()));
         Rc::new(Self { time, units: media, devices, bench })
     }
 

@@ -93,7 +93,7 @@ fn goals(run: &Run) -> String {
             vec![
                 escaped(&case.case),
                 escaped(&words::goal(&goal.what)),
-                words::digits(goal.measured),
+                words::measured(goal.measured),
                 words::digits(goal.wanted),
                 result.into(),
             ]

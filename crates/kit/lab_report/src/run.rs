@@ -159,7 +159,7 @@ fn goals(run: &Run) -> Markup {
                         tr {
                             th scope="row" { a href={ "#" (slug(&case.case)) } { (harmless(&case.case)) } }
                             td { (words::goal(&goal.what)) }
-                            td.number data-name="measured" { (words::digits(goal.measured)) }
+                            td.number data-name="measured" { (words::measured(goal.measured)) }
                             td.number data-name="wanted" { (words::digits(goal.wanted)) }
                             td { (reached(goal.reached)) }
                         }
@@ -237,7 +237,7 @@ fn here(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
             h3 { "Here" }
             ul {
                 @for sentence in sentences { li { (sentence) } }
-                @for goal in &case.goals { li { (sign(goal.reached)) " " (words::goal(&goal.what)) ": " (words::digits(goal.measured)) } }
+                @for goal in &case.goals { li { (sign(goal.reached)) " " (words::goal(&goal.what)) ": " (words::measured(goal.measured)) } }
             }
             @match case.verdict() {
                 Verdict::Passed => p.soft.small { "Every check of content, locks and space held, in every round; " (words::value(case.seconds, Unit::Seconds)) " in all." },

@@ -61,6 +61,11 @@ pub(crate) fn goal(what: &str) -> String {
     }
 }
 
+/// What was measured for a goal.
+pub(crate) fn measured(value: Option<f64>) -> String {
+    value.map_or("–".into(), digits)
+}
+
 /// About three digits of a number.
 pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {

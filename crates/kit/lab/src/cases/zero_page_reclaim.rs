@@ -6,7 +6,7 @@ use crate::case::{Case, Primitive};
 use crate::content::Base;
 use crate::error::LabError;
 use crate::host::mounted;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Way};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use datastore::DiskFormat;
@@ -37,6 +37,28 @@ fn says() -> Paper {
 /// 4 KiB of data in every 48 KiB: 8 % of the disk, and no zeros of more than 44 KiB together.
 const DATA: u64 = 4 * KIB;
 const EVERY: u64 = 48 * KIB;
+
+/// Bytes of a disk that hold data.
+fn data_bytes(size: u64) -> u64 {
+    size / EVERY * DATA + (size % EVERY).min(DATA)
+}
+
+/// At least the data is mapped, before and after; and zeros that were mapped are less after UNMAP.
+fn check_space(outcome: &mut Outcome, way: Way, size: u64, (converted, after): (f64, f64)) {
+    let data = data_bytes(size) as f64;
+    let bytes = |bytes: f64| text::size::format(bytes.max(0.0) as u64);
+    if converted.min(after) < 0.99 * data {
+        outcome.fail(format!(
+            "{}: GET LBA STATUS says {} of the disk are mapped, which holds {} of data",
+            way.word(),
+            bytes(converted.min(after)),
+            bytes(data)
+        ));
+    } else if way == Way::On && converted > 1.01 * data && after > 0.99 * converted {
+        let zeros = bytes(converted - data);
+        outcome.fail(format!("UNMAP of {zeros} of zeros ended with GOOD, and gave nothing back"));
+    }
+}
 
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
@@ -76,8 +98,11 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 round.put_count("reclaim_unmapped_bytes", Unit::Bytes, Better::Neither, given);
             }
             let after = bench.settled_space(place).await?;
+            if let Some((was, is)) = converted.mapped_since(&before).zip(after.mapped_since(&before)) {
+                check_space(outcome, way, size, (was, is));
+            }
             if let Some(share) = share(after.mapped_since(&before)) {
-                let data = (size / EVERY * DATA + (size % EVERY).min(DATA)) as f64 / size as f64;
+                let data = data_bytes(size) as f64 / size as f64;
                 round.put("consumed_after_share", Unit::Ratio, Better::Lower, share);
                 round.put("freed_share", Unit::Ratio, Better::Higher, (1.0 - share) / (1.0 - data));
             }

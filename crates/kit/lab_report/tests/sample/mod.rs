@@ -53,7 +53,7 @@ fn over_time(mut side: Side, name: &str, points: Vec<(f64, f64)>) -> Side {
 }
 
 fn goal(what: &str, measured: f64, wanted: f64, reached: bool) -> Goal {
-    Goal { what: what.into(), measured, wanted, reached }
+    Goal { what: what.into(), measured: Some(measured), wanted, reached }
 }
 
 fn figure(measure: &str, unit: Unit, off: Option<f64>, on: Option<f64>, ratio: Option<f64>) -> PaperFigure {
