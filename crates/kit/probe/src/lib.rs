@@ -8,11 +8,12 @@
 mod primitives;
 mod report;
 mod scratch;
+mod subject;
 
 pub use primitives::{Primitive, Status, Verdict};
 pub use report::Report;
 
-use data_mover::{DataMover, Device, DeviceError, Extent, Identity, Settings};
+use data_mover::{DataMover, Device, DeviceError, Extent, Settings};
 use datastore::Datastore;
 use initiator::url::Url;
 use initiator::{Interrupts, LogicalUnit, ProbeError as FindError, Session, SessionError, SystemClock};
@@ -20,6 +21,7 @@ use scratch::Scratch;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use subject::{Probed, Subject};
 use thiserror::Error;
 
 /// Why nothing can be said.
@@ -104,18 +106,6 @@ pub struct Options {
     pub session: initiator::Options,
 }
 
-/// The unit, and a second session to it for what takes two hosts.
-pub(crate) struct Subject {
-    pub(crate) unit: LogicalUnit,
-    pub(crate) other: LogicalUnit,
-}
-
-impl Subject {
-    pub(crate) fn identity(&self) -> &Identity {
-        self.unit.identity()
-    }
-}
-
 /// Probes a logical unit; on a runtime of its own.
 pub fn probe(url: &Url, options: &Options) -> Result<Report, ProbeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -196,15 +186,13 @@ async fn restore_anew(
 }
 
 /// Adds what is found to the verdicts, one after the other: what is known is of use even when the rest cannot be.
-async fn prove(subject: &Subject, scratch: &Scratch, verdicts: &RefCell<Vec<Verdict>>) -> Result<(), ProbeError> {
+async fn prove<D: Probed>(
+    subject: &Subject<D>,
+    scratch: &Scratch,
+    verdicts: &RefCell<Vec<Verdict>>,
+) -> Result<(), ProbeError> {
     for primitive in Primitive::ALL {
-        let verdict = match primitive {
-            Primitive::Ats => primitives::ats::prove(subject, scratch).await?,
-            Primitive::Xcopy => primitives::xcopy::prove(subject, scratch).await?,
-            Primitive::Zero => primitives::zero::prove(subject, scratch).await?,
-            Primitive::Unmap => primitives::unmap::prove(subject, scratch).await?,
-            Primitive::Alerts => primitives::alerts::verdict(subject).await?,
-        };
+        let verdict = primitive.prove(subject, scratch).await?;
         // What somebody else has written says nothing of the unit, and must not be written over by the next one.
         scratch.check(&subject.unit).await?;
         verdicts.borrow_mut().push(verdict);

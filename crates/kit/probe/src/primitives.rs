@@ -6,7 +6,8 @@ pub(crate) mod unmap;
 pub(crate) mod xcopy;
 pub(crate) mod zero;
 
-use crate::Subject;
+use crate::scratch::Scratch;
+use crate::subject::{Probed, Subject};
 use data_mover::DeviceError;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -73,8 +74,23 @@ impl Primitive {
         }
     }
 
+    /// Does it on the scratch range, and looks at what came of it.
+    pub(crate) async fn prove<D: Probed>(
+        self,
+        subject: &Subject<D>,
+        scratch: &Scratch,
+    ) -> Result<Verdict, DeviceError> {
+        match self {
+            Self::Ats => ats::prove(subject, scratch).await,
+            Self::Xcopy => xcopy::prove(subject, scratch).await,
+            Self::Zero => zero::prove(subject, scratch).await,
+            Self::Unmap => unmap::prove(subject, scratch).await,
+            Self::Alerts => alerts::verdict(subject).await,
+        }
+    }
+
     /// What follows from what the unit says of itself.
-    pub(crate) fn announced(self, subject: &Subject) -> Verdict {
+    pub(crate) fn announced<D: Probed>(self, subject: &Subject<D>) -> Verdict {
         let limits = subject.identity().limits;
         let (announced, from) = match self {
             Self::Ats => (limits.compare_and_write > 0, "MAXIMUM COMPARE AND WRITE LENGTH of VPD page B0h"),
@@ -130,12 +146,6 @@ impl Verdict {
 /// Commands timed.
 const REPEATS: u32 = 9;
 
-/// TCP payload of the first session so far, both ways.
-pub(crate) fn wire_bytes(subject: &Subject) -> u64 {
-    let counters = subject.unit.session().counters();
-    counters.sent_bytes + counters.received_bytes
-}
-
 /// Runs a command some times. Returns the median time, and the bytes on the wire of one, which `wire` counts.
 pub(crate) async fn timed<E>(
     wire: impl Fn() -> u64,
@@ -152,6 +162,9 @@ pub(crate) async fn timed<E>(
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
     Ok((median, (wire() - before) / u64::from(REPEATS)))
 }
+
+#[cfg(test)]
+mod liars;
 
 /// Data that no unit holds by chance, different for each seed and nowhere zero.
 pub(crate) fn pattern(seed: u64, bytes: usize) -> bytes::Bytes {

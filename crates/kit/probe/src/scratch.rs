@@ -3,11 +3,10 @@
 //! Nobody can be kept from using the unit meanwhile. So it is noted of each block what the test may have left there; a block that holds anything else is
 //! somebody's, and nothing is put over it.
 
-use crate::{ProbeError, Subject};
+use crate::ProbeError;
+use crate::subject::{Probed, Subject};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
-use initiator::cdb;
-use iscsi::initiator::TransferRequest;
 use std::cell::RefCell;
 
 /// Bytes of the range: three parts of 64 KiB.
@@ -76,7 +75,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Chooses a range and keeps what it holds.
-    pub(crate) async fn take(subject: &Subject) -> Result<Self, ProbeError> {
+    pub(crate) async fn take<D: Probed>(subject: &Subject<D>) -> Result<Self, ProbeError> {
         let unit = &subject.unit;
         let identity = unit.identity();
         let block_bytes = u64::from(identity.block_bytes);
@@ -95,7 +94,7 @@ impl Scratch {
         let mut chosen = (last * aligned, false);
         for back in 0..TRIES.min(last + 1) {
             let lba = (last - back) * aligned;
-            match is_unmapped(subject, lba, part * PARTS).await? {
+            match unit.is_unmapped(Extent { lba, blocks: part * PARTS }).await? {
                 Some(true) => {
                     chosen = (lba, true);
                     break;
@@ -105,7 +104,7 @@ impl Scratch {
                 None => break,
             }
         }
-        Ok(Self::keep(unit, chosen, unit.reads_zeros()).await?)
+        Ok(Self::keep(unit, chosen, unit.zeros_when_unmapped()).await?)
     }
 
     /// Keeps what is at `lba`.
@@ -322,19 +321,6 @@ impl Scratch {
         }
         Ok(())
     }
-}
-
-/// Whether nothing is stored in a range, as GET LBA STATUS says; `None` when the unit does not know the command.
-pub(crate) async fn is_unmapped(subject: &Subject, lba: u64, blocks: u64) -> Result<Option<bool>, DeviceError> {
-    let command = subject.unit.run("GET LBA STATUS", cdb::get_lba_status(lba, 24), TransferRequest::In(24));
-    let answer = match command.await {
-        Ok(answer) => answer,
-        Err(error) if error.is_lost() => return Err(error),
-        Err(_) => return Ok(None),
-    };
-    let (Some(count), Some(status)) = (answer.get(16..20), answer.get(20)) else { return Ok(None) };
-    let count = count.try_into().map_or(0, u32::from_be_bytes);
-    Ok(Some(status & 0x0f == 1 && u64::from(count) >= blocks))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! COMPARE AND WRITE: written when equal, not written when different, and no update lost between two sessions.
 
-use super::{Primitive, Status, Verdict, pattern, timed, wire_bytes};
-use crate::Subject;
+use super::{Primitive, Status, Verdict, pattern, timed};
 use crate::scratch::Scratch;
+use crate::subject::{Probed, Subject};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
 use std::cell::Cell;
@@ -28,8 +28,8 @@ impl From<DeviceError> for Fault {
     }
 }
 
-pub(crate) async fn prove(subject: &Subject, scratch: &Scratch) -> Result<Verdict, DeviceError> {
-    match tries(&subject.unit, &subject.other, scratch, || wire_bytes(subject)).await {
+pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) -> Result<Verdict, DeviceError> {
+    match tries(&subject.unit, &subject.other, scratch, || subject.unit.wire_bytes()).await {
         Ok((reason, latency, wire_bytes)) => Ok(Verdict {
             latency: Some(latency),
             wire_bytes: Some(wire_bytes),
