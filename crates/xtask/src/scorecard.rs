@@ -183,11 +183,7 @@ fn table(cards: &[Card]) -> Result<Vec<String>> {
     let mut counts: BTreeMap<(String, &str), Counts> = BTreeMap::new();
     for card in cards {
         for (_, name, word, _) in results(&card.kit)? {
-            // What no iSCSI target has is no matter of this table.
             let group = name.split('/').next().unwrap_or_default();
-            if group == "nvme" {
-                continue;
-            }
             for group in [group, "kit, total"] {
                 counts.entry((group.to_owned(), card.target)).or_default().add(word);
                 if !groups.iter().any(|known| known == group) {
@@ -229,7 +225,6 @@ mod tests {
         let result = |number, name: &str, outcome: &str| json!({ "number": number, "name": name, "outcome": outcome });
         let kit = json!({ "results": [
             result(1, "unmap/one", "passed"), result(2, "unmap/two", "failed"), result(3, "thin/one", "skipped"),
-            result(4, "nvme/one", "skipped"),
         ] });
         let cards = [Card { target: "tgt", kit, suite: vec![("A.B".into(), "timed out")] }];
         let lines = table(&cards).unwrap();

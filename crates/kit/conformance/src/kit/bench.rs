@@ -105,7 +105,6 @@ impl<'a> Bench<'a> {
             Need::SecondPortal => self.options.second_portal.is_none(),
             Need::SecondUnit => self.options.second_lun.is_none(),
             Need::Hook => self.options.hook.is_none(),
-            Need::Nvme => true,
         })
     }
 

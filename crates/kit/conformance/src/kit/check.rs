@@ -11,7 +11,7 @@ use crate::initiator::SessionError;
 /// One question to a target, with the answer that the standard wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Number, unique; without gaps up to 187, which the facts sheet numbers, and from 200 on.
+    /// Number, unique, and kept for good: from 1 to 176, and from 200 on.
     pub number: u16,
     /// Name: group and file, such as `compare_and_write/miscompare`.
     pub name: &'static str,
@@ -25,6 +25,77 @@ pub struct Check {
     pub run: fn(&mut Bench<'_>) -> Verdict,
 }
 
+/// The row of a check, `CHECK`: `asks` is its doc comment, `name` its path, and `run` the function of its file.
+macro_rules! check {
+    ($(#[doc = $asks:literal])+ $number:literal, $section:literal, needs: [$($need:ident),*]) => {
+        pub(super) const CHECK: Check = {
+            const PATH: &str = module_path!();
+            const NAME: [u8; super::super::check::name_length(PATH)] = super::super::check::name(PATH);
+            Check {
+                number: $number,
+                name: super::super::check::text(&NAME),
+                section: $section,
+                asks: super::super::check::text(concat!($($asks),+).as_bytes()),
+                needs: &[$(Need::$need),*],
+                run,
+            }
+        };
+    };
+}
+pub(super) use check;
+
+/// Where the name begins in the path of a check's module: group and file are its last two parts.
+#[expect(clippy::indexing_slicing, reason = "at compile time, where a panic is an error of the compiler")]
+const fn name_start(path: &[u8]) -> usize {
+    let (mut at, mut parts) = (path.len(), 0);
+    while at > 0 {
+        at -= 1;
+        if path[at] == b':' {
+            parts += 1;
+            if parts == 3 {
+                return at + 1;
+            }
+        }
+    }
+    0
+}
+
+/// Bytes of the name: one separator of `::` is `/`.
+pub(super) const fn name_length(path: &str) -> usize {
+    path.len() - name_start(path.as_bytes()) - 1
+}
+
+/// The name of a check, from the path of its module.
+#[expect(clippy::indexing_slicing, reason = "at compile time, where a panic is an error of the compiler")]
+pub(super) const fn name<const N: usize>(path: &str) -> [u8; N] {
+    let path = path.as_bytes();
+    let mut name = [0; N];
+    let (mut from, mut to) = (name_start(path), 0);
+    while to < N {
+        if path[from] == b':' {
+            name[to] = b'/';
+            from += 2;
+        } else {
+            name[to] = path[from];
+            from += 1;
+        }
+        to += 1;
+    }
+    name
+}
+
+/// Text without the blank at the beginning of a doc comment.
+pub(super) const fn text(bytes: &[u8]) -> &str {
+    let bytes = match bytes {
+        [b' ', rest @ ..] => rest,
+        all => all,
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("no UTF-8"),
+    }
+}
+
 /// What a check needs and may not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -36,8 +107,6 @@ pub enum Need {
     SecondUnit,
     /// A program that acts as the administrator of the array.
     Hook,
-    /// NVMe over TCP in the target and in the kit.
-    Nvme,
 }
 
 impl Need {
@@ -48,7 +117,6 @@ impl Need {
             Self::SecondPortal => "no --second-portal",
             Self::SecondUnit => "no --second-lun",
             Self::Hook => "no --hook for what only an administrator can do",
-            Self::Nvme => "NVMe/TCP is not built",
         }
     }
 }

@@ -5,8 +5,7 @@
 //! expects. [`Bench`] has what a check works with. [`fn@run`] runs checks and makes a [`Report`]. Nothing is shared with a target but the
 //! standards: commands are built from [`crate::cdb`], and what no proper initiator sends goes over [`wire`].
 //!
-//! Checks from 177 to 187 are of NVMe over TCP and are skipped: neither the array nor the kit speaks it. Those from 200 on ask what no other
-//! suite asks.
+//! Numbers stay what they were: 177 to 187 are not in use, and checks from 200 on ask what no other suite asks.
 
 pub mod answer;
 pub mod bench;
@@ -18,7 +17,6 @@ mod discovery;
 mod extended_copy;
 mod hook;
 mod iscsi;
-mod nvme;
 mod prelude;
 pub mod report;
 mod reservations;
@@ -46,7 +44,6 @@ pub fn checks() -> Vec<&'static Check> {
         reservations::CHECKS,
         task_management::CHECKS,
         iscsi::CHECKS,
-        nvme::CHECKS,
         beyond::CHECKS,
         boundaries::CHECKS,
     ];

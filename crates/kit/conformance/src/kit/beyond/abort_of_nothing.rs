@@ -1,16 +1,10 @@
-//! COPY OPERATION ABORT of a list identifier that no operation has is refused at its place.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 209,
-    name: "beyond/abort_of_nothing",
-    section: "SPC-4 §6.3",
-    asks: "COPY OPERATION ABORT of a list identifier that no operation has is refused at its place.",
-    needs: &[],
-    run,
-};
+check! {
+    /// COPY OPERATION ABORT of a list identifier that no operation has is refused at its place.
+    209, "SPC-4 §6.3", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.ask(A, token::copy_operation_abort(0x7777_7777))?;

@@ -1,16 +1,11 @@
-//! The third-party copy VPD page lists the service actions that REPORT SUPPORTED OPERATION CODES knows, and the descriptors that OPERATING PARAMETERS lists.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 220,
-    name: "beyond/copy_page",
-    section: "SPC-4 §7.8.17",
-    asks: "The third-party copy VPD page lists the service actions that REPORT SUPPORTED OPERATION CODES knows, and the descriptors that OPERATING PARAMETERS lists.",
-    needs: &[],
-    run,
-};
+check! {
+    /// The third-party copy VPD page lists the service actions that REPORT SUPPORTED OPERATION
+    /// CODES knows, and the descriptors that OPERATING PARAMETERS lists.
+    220, "SPC-4 §7.8.17", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let descriptors = copy_descriptors(bench)?;

@@ -1,16 +1,11 @@
-//! A copy to a write protected logical unit is refused, through either of the two, and nothing is written.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 202,
-    name: "beyond/destination_protected",
-    section: "SPC-4 §6.4.4, §7.5.8",
-    asks: "A copy to a write protected logical unit is refused, through either of the two, and nothing is written.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// A copy to a write protected logical unit is refused, through either of the two, and nothing
+    /// is written.
+    202, "SPC-4 §6.4.4, §7.5.8", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,10 @@
-//! RECEIVE COPY FAILURE DETAILS (LID1) returns the status and the sense data of a copy that failed.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 204,
-    name: "beyond/failure_details",
-    section: "SPC-4 §6.20",
-    asks: "RECEIVE COPY FAILURE DETAILS (LID1) returns the status and the sense data of a copy that failed.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RECEIVE COPY FAILURE DETAILS (LID1) returns the status and the sense data of a copy that
+    /// failed.
+    204, "SPC-4 §6.20", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,16 +1,10 @@
-//! A segment that holds a copy of its data has it returned by RECEIVE COPY DATA (LID1), once.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 210,
-    name: "beyond/held_data",
-    section: "SPC-4 §6.4.6.14, §6.18",
-    asks: "A segment that holds a copy of its data has it returned by RECEIVE COPY DATA (LID1), once.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A segment that holds a copy of its data has it returned by RECEIVE COPY DATA (LID1), once.
+    210, "SPC-4 §6.4.6.14, §6.18", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     if !implements(bench, 0x0D)? {

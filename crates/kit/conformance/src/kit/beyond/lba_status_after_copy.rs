@@ -1,15 +1,9 @@
-//! After a copy GET LBA STATUS of the destination shows the holes of the source.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 205,
-    name: "beyond/lba_status_after_copy",
-    section: "SBC-3 §5.4; SPC-4 §6.4",
-    asks: "After a copy GET LBA STATUS of the destination shows the holes of the source.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// After a copy GET LBA STATUS of the destination shows the holes of the source.
+    205, "SBC-3 §5.4; SPC-4 §6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(4096)?;

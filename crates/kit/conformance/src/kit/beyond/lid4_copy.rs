@@ -1,16 +1,10 @@
-//! EXTENDED COPY (LID4) copies, and RECEIVE COPY STATUS (LID4) tells so.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 206,
-    name: "beyond/lid4_copy",
-    section: "SPC-4 §6.5, §6.21",
-    asks: "EXTENDED COPY (LID4) copies, and RECEIVE COPY STATUS (LID4) tells so.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// EXTENDED COPY (LID4) copies, and RECEIVE COPY STATUS (LID4) tells so.
+    206, "SPC-4 §6.5, §6.21", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,16 +1,11 @@
-//! RECEIVE COPY STATUS (LID4) returns the sense data of a copy that failed, and how many segments were done.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 207,
-    name: "beyond/lid4_failure",
-    section: "SPC-4 §6.21",
-    asks: "RECEIVE COPY STATUS (LID4) returns the sense data of a copy that failed, and how many segments were done.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RECEIVE COPY STATUS (LID4) returns the sense data of a copy that failed, and how many
+    /// segments were done.
+    207, "SPC-4 §6.21", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,16 +1,11 @@
-//! With IMMED an EXTENDED COPY (LID4) is answered at once and goes on; its status tells when it is done, and a bad list is refused at once.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 208,
-    name: "beyond/lid4_immediate",
-    section: "SPC-4 §6.5.3",
-    asks: "With IMMED an EXTENDED COPY (LID4) is answered at once and goes on; its status tells when it is done, and a bad list is refused at once.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// With IMMED an EXTENDED COPY (LID4) is answered at once and goes on; its status tells when it
+    /// is done, and a bad list is refused at once.
+    208, "SPC-4 §6.5.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 2048)?;

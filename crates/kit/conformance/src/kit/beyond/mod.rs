@@ -1,4 +1,4 @@
-//! What no other suite asks of a disk, beside the 187 of the facts sheet; numbers from 200. Third-party copies between two logical units, with
+//! What no other suite asks of a disk, beside what its hosts rely on; numbers from 200. Third-party copies between two logical units, with
 //! list identifiers of four bytes, with reservations and write protection on either end, their failure details; ROD tokens.
 
 mod abort_of_nothing;

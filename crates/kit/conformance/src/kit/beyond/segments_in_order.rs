@@ -1,15 +1,10 @@
-//! Segments of one list run in their order, forth and back between two logical units: a later one sees what an earlier one wrote.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 200,
-    name: "beyond/segments_in_order",
-    section: "SPC-4 §6.4.3",
-    asks: "Segments of one list run in their order, forth and back between two logical units: a later one sees what an earlier one wrote.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// Segments of one list run in their order, forth and back between two logical units: a later
+    /// one sees what an earlier one wrote.
+    200, "SPC-4 §6.4.3", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,16 +1,10 @@
-//! A write protected logical unit can be copied from.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 203,
-    name: "beyond/source_protected",
-    section: "SPC-4 §7.5.8",
-    asks: "A write protected logical unit can be copied from.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// A write protected logical unit can be copied from.
+    203, "SPC-4 §7.5.8", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

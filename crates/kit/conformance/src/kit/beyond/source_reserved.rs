@@ -1,15 +1,10 @@
-//! A reservation of another nexus on the source stops a copy that is sent to the destination: 0A/0D/01, with the status of the source forwarded.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 201,
-    name: "beyond/source_reserved",
-    section: "SPC-4 §6.4.4; SPC-2 §5.5.1",
-    asks: "A reservation of another nexus on the source stops a copy that is sent to the destination: 0A/0D/01, with the status of the source forwarded.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// A reservation of another nexus on the source stops a copy that is sent to the destination:
+    /// 0A/0D/01, with the status of the source forwarded.
+    201, "SPC-4 §6.4.4; SPC-2 §5.5.1", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,16 +1,10 @@
-//! A token that WRITE USING TOKEN was told to delete is gone.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 215,
-    name: "beyond/token_deleted",
-    section: "SBC-4 §5.47",
-    asks: "A token that WRITE USING TOKEN was told to delete is gone.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A token that WRITE USING TOKEN was told to delete is gone.
+    215, "SBC-4 §5.47", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 8)?;

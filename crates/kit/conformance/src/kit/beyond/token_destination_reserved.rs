@@ -1,16 +1,11 @@
-//! WRITE USING TOKEN on a logical unit that another nexus has reserved is a reservation conflict, and on a write protected one refused.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 221,
-    name: "beyond/token_destination_reserved",
-    section: "SBC-4 §5.47; SPC-2 §5.5.1",
-    asks: "WRITE USING TOKEN on a logical unit that another nexus has reserved is a reservation conflict, and on a write protected one refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE USING TOKEN on a logical unit that another nexus has reserved is a reservation
+    /// conflict, and on a write protected one refused.
+    221, "SBC-4 §5.47; SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 8)?;

@@ -1,16 +1,10 @@
-//! A token that is not used for its inactivity timeout ends.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 222,
-    name: "beyond/token_expired",
-    section: "SBC-4 §5.10",
-    asks: "A token that is not used for its inactivity timeout ends.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A token that is not used for its inactivity timeout ends.
+    222, "SBC-4 §5.10", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,16 +1,11 @@
-//! A token with any one byte changed is refused with INVALID TOKEN OPERATION, and nothing is written.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 213,
-    name: "beyond/token_forged",
-    section: "SPC-4 §5.16.6, annex F",
-    asks: "A token with any one byte changed is refused with INVALID TOKEN OPERATION, and nothing is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A token with any one byte changed is refused with INVALID TOKEN OPERATION, and nothing is
+    /// written.
+    213, "SPC-4 §5.16.6, annex F", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

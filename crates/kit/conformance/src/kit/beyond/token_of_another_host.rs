@@ -1,16 +1,10 @@
-//! A token is of no use to another initiator.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 214,
-    name: "beyond/token_of_another_host",
-    section: "SPC-4 §5.16.6",
-    asks: "A token is of no use to another initiator.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A token is of no use to another initiator.
+    214, "SPC-4 §5.16.6", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,16 +1,11 @@
-//! OFFSET INTO ROD counts through the ranges of the token in their order; beyond its end nothing is written.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 216,
-    name: "beyond/token_offset",
-    section: "SBC-4 §5.47",
-    asks: "OFFSET INTO ROD counts through the ranges of the token in their order; beyond its end nothing is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// OFFSET INTO ROD counts through the ranges of the token in their order; beyond its end
+    /// nothing is written.
+    216, "SBC-4 §5.47", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

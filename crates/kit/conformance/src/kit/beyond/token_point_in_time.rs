@@ -1,16 +1,11 @@
-//! WRITE USING TOKEN writes the source as it was at POPULATE TOKEN, although the source was overwritten and unmapped since.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 212,
-    name: "beyond/token_point_in_time",
-    section: "SBC-4 §5.10, §5.47",
-    asks: "WRITE USING TOKEN writes the source as it was at POPULATE TOKEN, although the source was overwritten and unmapped since.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE USING TOKEN writes the source as it was at POPULATE TOKEN, although the source was
+    /// overwritten and unmapped since.
+    212, "SBC-4 §5.10, §5.47", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

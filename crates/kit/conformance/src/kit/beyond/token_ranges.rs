@@ -1,16 +1,11 @@
-//! POPULATE TOKEN refuses a block in two ranges, a block beyond the end, no range, and more ranges than announced.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 219,
-    name: "beyond/token_ranges",
-    section: "SBC-4 §5.10",
-    asks: "POPULATE TOKEN refuses a block in two ranges, a block beyond the end, no range, and more ranges than announced.",
-    needs: &[],
-    run,
-};
+check! {
+    /// POPULATE TOKEN refuses a block in two ranges, a block beyond the end, no range, and more
+    /// ranges than announced.
+    219, "SBC-4 §5.10", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let capacity = bench.capacity(A)?;

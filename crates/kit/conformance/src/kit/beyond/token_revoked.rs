@@ -1,16 +1,10 @@
-//! A token of a logical unit that is not mapped to the initiator any more is refused.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 223,
-    name: "beyond/token_revoked",
-    section: "SPC-4 §5.16.6",
-    asks: "A token of a logical unit that is not mapped to the initiator any more is refused.",
-    needs: &[Need::Writes, Need::SecondUnit, Need::Hook],
-    run,
-};
+check! {
+    /// A token of a logical unit that is not mapped to the initiator any more is refused.
+    223, "SPC-4 §5.16.6", needs: [Writes, SecondUnit, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

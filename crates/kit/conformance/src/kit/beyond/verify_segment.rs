@@ -1,16 +1,11 @@
-//! A verify segment with TUR passes on a logical unit that is ready, and fails on one that is not there.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 211,
-    name: "beyond/verify_segment",
-    section: "SPC-4 §6.4.6.9",
-    asks: "A verify segment with TUR passes on a logical unit that is ready, and fails on one that is not there.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A verify segment with TUR passes on a logical unit that is ready, and fails on one that is
+    /// not there.
+    211, "SPC-4 §6.4.6.9", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     if !implements(bench, 0x07)? {

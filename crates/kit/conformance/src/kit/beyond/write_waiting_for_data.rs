@@ -3,14 +3,11 @@
 
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 229,
-    name: "beyond/write_waiting_for_data",
-    section: "SAM-5 §5.7, §7; RFC 7143 §11.5.1",
-    asks: "A WRITE that waits for its data ends with CLEAR TASK SET, LOGICAL UNIT RESET or TARGET WARM RESET of another nexus; its data are not written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A WRITE that waits for its data ends with CLEAR TASK SET, LOGICAL UNIT RESET or TARGET WARM
+    /// RESET of another nexus; its data are not written.
+    229, "SAM-5 §5.7, §7; RFC 7143 §11.5.1", needs: [Writes]
+}
 
 const BLOCKS: u32 = 16;
 const BYTES: u32 = BLOCKS * 512;

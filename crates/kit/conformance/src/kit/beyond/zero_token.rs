@@ -1,16 +1,10 @@
-//! The well-known block device zero token writes zeros.
-
 use super::super::prelude::*;
 use super::support::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 218,
-    name: "beyond/zero_token",
-    section: "SBC-4 §4.30.3",
-    asks: "The well-known block device zero token writes zeros.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// The well-known block device zero token writes zeros.
+    218, "SBC-4 §4.30.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,16 +1,11 @@
-//! COMPARE AND WRITE of every length up to MAXIMUM COMPARE AND WRITE LENGTH compares and writes all of it; one block more is refused.
-
 use super::super::prelude::*;
 use super::support::{block_limit, sizes};
 
-pub(super) const CHECK: Check = Check {
-    number: 224,
-    name: "boundaries/compare_and_write",
-    section: "SBC-3 §5.2, §6.6.4",
-    asks: "COMPARE AND WRITE of every length up to the announced one compares and writes all of it; one block more is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COMPARE AND WRITE of every length up to MAXIMUM COMPARE AND WRITE LENGTH compares and writes
+    /// all of it; one block more is refused.
+    224, "SBC-3 §5.2, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = block_limit(bench, 5, 1)?;

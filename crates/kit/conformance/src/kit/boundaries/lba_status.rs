@@ -1,15 +1,10 @@
-//! GET LBA STATUS with any allocation length returns no more than that, and what it returns is the beginning of the same.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 228,
-    name: "boundaries/lba_status",
-    section: "SBC-3 §5.4, SPC-4 §4.2.5.6",
-    asks: "GET LBA STATUS with any allocation length returns no more than that, and what it returns is the beginning of the same.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// GET LBA STATUS with any allocation length returns no more than that, and what it returns is
+    /// the beginning of the same.
+    228, "SBC-3 §5.4, SPC-4 §4.2.5.6", needs: [Writes]
+}
 
 /// Runs that differ from their neighbours.
 const RUNS: u64 = 16;

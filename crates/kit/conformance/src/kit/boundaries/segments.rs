@@ -1,16 +1,11 @@
-//! EXTENDED COPY of every number of segments up to the announced one copies all of them; one segment more is refused, and nothing is copied.
-
 use super::super::prelude::*;
 use super::support::sizes;
 
-pub(super) const CHECK: Check = Check {
-    number: 227,
-    name: "boundaries/segments",
-    section: "SPC-4 §6.3.1, §6.26",
-    asks: "EXTENDED COPY of every number of segments up to the announced one copies all of them; with one more nothing is copied.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// EXTENDED COPY of every number of segments up to the announced one copies all of them; one
+    /// segment more is refused, and nothing is copied.
+    227, "SPC-4 §6.3.1, §6.26", needs: [Writes]
+}
 
 /// More segments make lists that the kit does not send.
 const MOST: u64 = 4096;

@@ -1,16 +1,11 @@
-//! UNMAP of every number of descriptors up to the announced one, and of the most blocks at once, unmaps all of them; one more is refused.
-
 use super::super::prelude::*;
 use super::support::{block_limit, sizes, unit_with};
 
-pub(super) const CHECK: Check = Check {
-    number: 226,
-    name: "boundaries/unmap",
-    section: "SBC-3 §5.28, §6.6.4",
-    asks: "UNMAP of every number of descriptors up to the announced one, and of the most blocks at once, unmaps all; one more is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP of every number of descriptors up to the announced one, and of the most blocks at
+    /// once, unmaps all of them; one more is refused.
+    226, "SBC-3 §5.28, §6.6.4", needs: [Writes]
+}
 
 /// Descriptors that fit into a parameter list.
 const FIT: u64 = 4095;

@@ -1,16 +1,11 @@
-//! WRITE SAME (16) of zeros of every length up to MAXIMUM WRITE SAME LENGTH writes all of it and nothing else; one block more is refused.
-
 use super::super::prelude::*;
 use super::support::{block_limit, sizes, unit_with};
 
-pub(super) const CHECK: Check = Check {
-    number: 225,
-    name: "boundaries/write_same",
-    section: "SBC-3 §5.46, §6.6.4",
-    asks: "WRITE SAME (16) of every length up to the announced one writes all of it and nothing else; one block more is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) of zeros of every length up to MAXIMUM WRITE SAME LENGTH writes all of it
+    /// and nothing else; one block more is refused.
+    225, "SBC-3 §5.46, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = block_limit(bench, 36, 8)?;

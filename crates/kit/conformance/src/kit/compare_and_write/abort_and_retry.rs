@@ -1,15 +1,10 @@
-//! A COMPARE AND WRITE that was aborted with "function complete" has happened or never will: the retry tells, and later nothing flips.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 54,
-    name: "compare_and_write/abort_and_retry",
-    section: "SAM-5 §7.2; SBC-3 §5.2",
-    asks: "A COMPARE AND WRITE that was aborted with \"function complete\" has happened or never will: the retry tells, and later nothing flips.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A COMPARE AND WRITE that was aborted with "function complete" has happened or never will:
+    /// the retry tells, and later nothing flips.
+    54, "SAM-5 §7.2; SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

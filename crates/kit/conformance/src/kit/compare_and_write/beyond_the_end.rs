@@ -1,15 +1,9 @@
-//! A block after the last one is out of range.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 43,
-    name: "compare_and_write/beyond_the_end",
-    section: "SBC-3 §5.2",
-    asks: "A block after the last one is out of range.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A block after the last one is out of range.
+    43, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.capacity(A)?;

@@ -1,15 +1,10 @@
-//! With an EXTENDED COPY onto the block at the same time the result is that of one of the two orders.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 50,
-    name: "compare_and_write/concurrent_copy",
-    section: "SBC-3 §5.2; SPC-4 §6.3",
-    asks: "With an EXTENDED COPY onto the block at the same time the result is that of one of the two orders.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// With an EXTENDED COPY onto the block at the same time the result is that of one of the two
+    /// orders.
+    50, "SBC-3 §5.2; SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(4096)?;

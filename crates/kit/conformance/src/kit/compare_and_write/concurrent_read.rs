@@ -1,15 +1,9 @@
-//! A READ beside COMPARE AND WRITE commands finds a whole image, never a mixture.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 47,
-    name: "compare_and_write/concurrent_read",
-    section: "SBC-3 §5.2",
-    asks: "A READ beside COMPARE AND WRITE commands finds a whole image, never a mixture.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A READ beside COMPARE AND WRITE commands finds a whole image, never a mixture.
+    47, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! With an UNMAP of the block at the same time the result is that of one of the two orders.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 49,
-    name: "compare_and_write/concurrent_unmap",
-    section: "SBC-3 §5.2, §5.28",
-    asks: "With an UNMAP of the block at the same time the result is that of one of the two orders.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// With an UNMAP of the block at the same time the result is that of one of the two orders.
+    49, "SBC-3 §5.2, §5.28", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! With a WRITE of the block at the same time the result is that of one of the two orders.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 48,
-    name: "compare_and_write/concurrent_write",
-    section: "SBC-3 §5.2",
-    asks: "With a WRITE of the block at the same time the result is that of one of the two orders.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// With a WRITE of the block at the same time the result is that of one of the two orders.
+    48, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! After the connection was cut, what the first READ of a new nexus finds stays.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 55,
-    name: "compare_and_write/connection_cut",
-    section: "RFC 7143 §6.3.5; SAM-5 §4.3",
-    asks: "After the connection was cut, what the first READ of a new nexus finds stays.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// After the connection was cut, what the first READ of a new nexus finds stays.
+    55, "RFC 7143 §6.3.5; SAM-5 §4.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! COMPARE AND WRITE of a block that is equal writes it.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 37,
-    name: "compare_and_write/equal",
-    section: "SBC-3 §5.2",
-    asks: "COMPARE AND WRITE of a block that is equal writes it.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COMPARE AND WRITE of a block that is equal writes it.
+    37, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,10 @@
-//! A COMPARE AND WRITE under way at a failover has happened once or not at all, and the block is stable.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 56,
-    name: "compare_and_write/failover",
-    section: "SBC-3 §5.2",
-    asks: "A COMPARE AND WRITE under way at a failover has happened once or not at all, and the block is stable.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// A COMPARE AND WRITE under way at a failover has happened once or not at all, and the block
+    /// is stable.
+    56, "SBC-3 §5.2", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

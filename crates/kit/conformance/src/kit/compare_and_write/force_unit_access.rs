@@ -1,15 +1,9 @@
-//! FUA is accepted where DPOFUA is announced, and refused otherwise.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 45,
-    name: "compare_and_write/force_unit_access",
-    section: "SBC-3 §5.2, §6.5.2",
-    asks: "FUA is accepted where DPOFUA is announced, and refused otherwise.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// FUA is accepted where DPOFUA is announced, and refused otherwise.
+    45, "SBC-3 §5.2, §6.5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let announced = bench.fetch(A, cdb::mode_sense6(0x3F), 255)?.good()?.number(2, 1)? & 0x10 != 0;

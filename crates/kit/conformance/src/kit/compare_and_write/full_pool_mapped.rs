@@ -1,15 +1,10 @@
-//! With a full pool a mapped block can still be compared and written: the locks of a file system live there.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 57,
-    name: "compare_and_write/full_pool_mapped",
-    section: "SBC-3 §4.7.3.6",
-    asks: "With a full pool a mapped block can still be compared and written: the locks of a file system live there.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// With a full pool a mapped block can still be compared and written: the locks of a file
+    /// system live there.
+    57, "SBC-3 §4.7.3.6", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.rewind();

@@ -1,15 +1,9 @@
-//! With a full pool a COMPARE AND WRITE that needs space fails with 07/27/07.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 58,
-    name: "compare_and_write/full_pool_unmapped",
-    section: "SBC-3 §4.7.3.6",
-    asks: "With a full pool a COMPARE AND WRITE that needs space fails with 07/27/07.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// With a full pool a COMPARE AND WRITE that needs space fails with 07/27/07.
+    58, "SBC-3 §4.7.3.6", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_full_pool(bench, |bench, unmapped| {

@@ -1,15 +1,10 @@
-//! Heartbeats of many hosts under load: nearly all within a second, none takes the eight seconds that end a heartbeat.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 59,
-    name: "compare_and_write/heartbeats",
-    section: "SBC-3 §5.2",
-    asks: "Heartbeats of many hosts under load: nearly all within a second, none takes the eight seconds that end a heartbeat.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Heartbeats of many hosts under load: nearly all within a second, none takes the eight
+    /// seconds that end a heartbeat.
+    59, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (hosts, duration, pause) = if bench.options().thorough {

@@ -1,15 +1,9 @@
-//! The last block of the logical unit can be compared and written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 42,
-    name: "compare_and_write/last_block",
-    section: "SBC-3 §5.2",
-    asks: "The last block of the logical unit can be compared and written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// The last block of the logical unit can be compared and written.
+    42, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.capacity(A)? - 1;

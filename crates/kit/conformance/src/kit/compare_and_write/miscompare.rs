@@ -1,15 +1,9 @@
-//! A difference at byte 485 is a miscompare with INFORMATION 1E5h, and nothing is written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 38,
-    name: "compare_and_write/miscompare",
-    section: "SBC-3 §5.2; SPC-4 §4.5.3",
-    asks: "A difference at byte 485 is a miscompare with INFORMATION 1E5h, and nothing is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A difference at byte 485 is a miscompare with INFORMATION 1E5h, and nothing is written.
+    38, "SBC-3 §5.2; SPC-4 §4.5.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! An unmapped block compares as zeros; ESXi locks blocks that were never written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 39,
-    name: "compare_and_write/never_written",
-    section: "SBC-3 §4.7.4, §5.2",
-    asks: "An unmapped block compares as zeros; ESXi locks blocks that were never written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// An unmapped block compares as zeros; ESXi locks blocks that were never written.
+    39, "SBC-3 §4.7.4, §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

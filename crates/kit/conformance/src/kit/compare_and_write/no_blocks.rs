@@ -1,15 +1,9 @@
-//! COMPARE AND WRITE of no blocks does nothing and succeeds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 40,
-    name: "compare_and_write/no_blocks",
-    section: "SBC-3 §5.2",
-    asks: "COMPARE AND WRITE of no blocks does nothing and succeeds.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COMPARE AND WRITE of no blocks does nothing and succeeds.
+    40, "SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,10 @@
-//! Of concurrent COMPARE AND WRITE commands from three nexuses on one block exactly one wins each time; no update is lost.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 46,
-    name: "compare_and_write/one_winner",
-    section: "SBC-3 §5.2; SAM-5 §5",
-    asks: "Of concurrent COMPARE AND WRITE commands from three nexuses on one block exactly one wins each time; no update is lost.",
-    needs: &[Need::Writes, Need::SecondPortal],
-    run,
-};
+check! {
+    /// Of concurrent COMPARE AND WRITE commands from three nexuses on one block exactly one wins
+    /// each time; no update is lost.
+    46, "SBC-3 §5.2; SAM-5 §5", needs: [Writes, SecondPortal]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

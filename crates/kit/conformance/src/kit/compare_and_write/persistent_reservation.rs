@@ -1,15 +1,10 @@
-//! COMPARE AND WRITE by a nexus that is not registered conflicts with a write exclusive, all registrants reservation.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 53,
-    name: "compare_and_write/persistent_reservation",
-    section: "SPC-4 §5.13.1; SBC-3 §4.17",
-    asks: "COMPARE AND WRITE by a nexus that is not registered conflicts with a write exclusive, all registrants reservation.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COMPARE AND WRITE by a nexus that is not registered conflicts with a write exclusive, all
+    /// registrants reservation.
+    53, "SPC-4 §5.13.1; SBC-3 §4.17", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

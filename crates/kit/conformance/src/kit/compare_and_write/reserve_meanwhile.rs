@@ -1,15 +1,10 @@
-//! RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or refused, none half, and the next is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 51,
-    name: "compare_and_write/reserve_meanwhile",
-    section: "SPC-2 §5.5.1; SBC-3 §5.2",
-    asks: "RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or refused, none half, and the next is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or
+    /// refused, none half, and the next is refused.
+    51, "SPC-2 §5.5.1; SBC-3 §5.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     const COMMANDS: usize = 32;

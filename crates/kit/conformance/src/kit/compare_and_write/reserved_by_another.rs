@@ -1,15 +1,10 @@
-//! COMPARE AND WRITE on a logical unit that another nexus has reserved is a reservation conflict without sense data, and writes nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 52,
-    name: "compare_and_write/reserved_by_another",
-    section: "SPC-2 §5.5.1",
-    asks: "COMPARE AND WRITE on a logical unit that another nexus has reserved is a reservation conflict without sense data, and writes nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COMPARE AND WRITE on a logical unit that another nexus has reserved is a reservation
+    /// conflict without sense data, and writes nothing.
+    52, "SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

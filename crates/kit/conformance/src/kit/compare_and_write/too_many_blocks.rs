@@ -1,15 +1,9 @@
-//! More blocks than MAXIMUM COMPARE AND WRITE LENGTH are refused with a pointer to byte 13.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 41,
-    name: "compare_and_write/too_many_blocks",
-    section: "SBC-3 §5.2, §6.6.4",
-    asks: "More blocks than MAXIMUM COMPARE AND WRITE LENGTH are refused with a pointer to byte 13.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// More blocks than MAXIMUM COMPARE AND WRITE LENGTH are refused with a pointer to byte 13.
+    41, "SBC-3 §5.2, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(5, 1)?;

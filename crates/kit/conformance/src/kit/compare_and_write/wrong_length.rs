@@ -1,15 +1,9 @@
-//! Data-Out that is not two blocks long is refused, and nothing is written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 44,
-    name: "compare_and_write/wrong_length",
-    section: "SBC-3 §5.2; RFC 7143 §11.4.5",
-    asks: "Data-Out that is not two blocks long is refused, and nothing is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Data-Out that is not two blocks long is refused, and nothing is written.
+    44, "SBC-3 §5.2; RFC 7143 §11.4.5", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

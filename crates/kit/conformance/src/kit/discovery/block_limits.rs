@@ -1,15 +1,9 @@
-//! VPD page B0h has 64 bytes and limits within which ESXi offloads.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 10,
-    name: "discovery/block_limits",
-    section: "SBC-3 §6.6.4",
-    asks: "VPD page B0h has 64 bytes and limits within which ESXi offloads.",
-    needs: &[],
-    run,
-};
+check! {
+    /// VPD page B0h has 64 bytes and limits within which ESXi offloads.
+    10, "SBC-3 §6.6.4", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer =

@@ -1,15 +1,10 @@
-//! VPD page 83h names the same logical unit by a 16-byte NAA through both portals, in one port group, with different ports.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 8,
-    name: "discovery/designators_through_both_portals",
-    section: "SPC-4 §7.8.6",
-    asks: "VPD page 83h names the same logical unit by a 16-byte NAA through both portals, in one port group, with different ports.",
-    needs: &[Need::SecondPortal],
-    run,
-};
+check! {
+    /// VPD page 83h names the same logical unit by a 16-byte NAA through both portals, in one port
+    /// group, with different ports.
+    8, "SPC-4 §7.8.6", needs: [SecondPortal]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let first = designators(bench, A)?;

@@ -1,15 +1,10 @@
-//! Two logical units have the same vendor and product, and different serial numbers and designators: ESXi copies only between such.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 9,
-    name: "discovery/identity_of_two_units",
-    section: "SPC-4 §6.6.2, §7.8.6",
-    asks: "Two logical units have the same vendor and product, and different serial numbers and designators: ESXi copies only between such.",
-    needs: &[Need::SecondUnit],
-    run,
-};
+check! {
+    /// Two logical units have the same vendor and product, and different serial numbers and
+    /// designators: ESXi copies only between such.
+    9, "SPC-4 §6.6.2, §7.8.6", needs: [SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let first = bench.fetch(A, cdb::inquiry(None, 96), 96)?.good()?;

@@ -1,15 +1,9 @@
-//! INQUIRY with a page code and EVPD=0 is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 3,
-    name: "discovery/inquiry_page_without_evpd",
-    section: "SPC-4 §6.6.1",
-    asks: "INQUIRY with a page code and EVPD=0 is refused.",
-    needs: &[],
-    run,
-};
+check! {
+    /// INQUIRY with a page code and EVPD=0 is refused.
+    3, "SPC-4 §6.6.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut cdb = cdb::inquiry(None, 96);

@@ -1,15 +1,10 @@
-//! When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it off.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 33,
-    name: "discovery/inventory_attention",
-    section: "SPC-4 §5.14, §6.33",
-    asks: "When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it off.",
-    needs: &[Need::SecondUnit, Need::Hook],
-    run,
-};
+check! {
+    /// When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it
+    /// off.
+    33, "SPC-4 §5.14, §6.33", needs: [SecondUnit, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for path in [A, B] {

@@ -1,15 +1,9 @@
-//! LOG SENSE of page 2Fh answers with the page, or refuses the operation code or the field.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 25,
-    name: "discovery/log_sense_informational_exceptions",
-    section: "SPC-4 §6.8",
-    asks: "LOG SENSE of page 2Fh answers with the page, or refuses the operation code or the field.",
-    needs: &[],
-    run,
-};
+check! {
+    /// LOG SENSE of page 2Fh answers with the page, or refuses the operation code or the field.
+    25, "SPC-4 §6.8", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::padded(&[0x4D, 0, 0x6F, 0, 0, 0, 0, 0x01, 0x00]), 256)?;

@@ -1,15 +1,9 @@
-//! VPD page B2h: UNMAP, both WRITE SAME with UNMAP, unmapped blocks read as zeros, thin.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 11,
-    name: "discovery/logical_block_provisioning",
-    section: "SBC-3 §6.6.6",
-    asks: "VPD page B2h: UNMAP, both WRITE SAME with UNMAP, unmapped blocks read as zeros, thin.",
-    needs: &[],
-    run,
-};
+check! {
+    /// VPD page B2h: UNMAP, both WRITE SAME with UNMAP, unmapped blocks read as zeros, thin.
+    11, "SBC-3 §6.6.6", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::inquiry(Some(0xB2), 255), 255)?.good()?.bytes(1, &[0xB2])?;

@@ -1,15 +1,10 @@
-//! MODE SENSE (6): caching, control and informational exceptions have the lengths of the standard.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 21,
-    name: "discovery/mode_pages",
-    section: "SPC-4 §7.5; SBC-3 §6.5",
-    asks: "MODE SENSE (6): caching, control and informational exceptions have the lengths of the standard.",
-    needs: &[],
-    run,
-};
+check! {
+    /// MODE SENSE (6): caching, control and informational exceptions have the lengths of the
+    /// standard.
+    21, "SPC-4 §7.5; SBC-3 §6.5", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for (page, length) in [(0x08, 0x12), (0x0A, 0x0A), (0x1C, 0x0A)] {

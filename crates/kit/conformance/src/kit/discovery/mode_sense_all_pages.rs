@@ -1,15 +1,10 @@
-//! MODE SENSE (6) of all pages has a block descriptor with blocks of 512 bytes, is not write protected and has DPOFUA.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 20,
-    name: "discovery/mode_sense_all_pages",
-    section: "SPC-4 §6.13; SBC-3 §6.5.2",
-    asks: "MODE SENSE (6) of all pages has a block descriptor with blocks of 512 bytes, is not write protected and has DPOFUA.",
-    needs: &[],
-    run,
-};
+check! {
+    /// MODE SENSE (6) of all pages has a block descriptor with blocks of 512 bytes, is not write
+    /// protected and has DPOFUA.
+    20, "SPC-4 §6.13; SBC-3 §6.5.2", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let capacity = bench.capacity(A)?;

@@ -1,15 +1,10 @@
-//! A logical unit that is gone answers 05/25/00 on every path, with sessions that stay: a permanent device loss for ESXi.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 34,
-    name: "discovery/permanent_loss",
-    section: "SPC-4 §4.5; SAM-5 §4.7.3",
-    asks: "A logical unit that is gone answers 05/25/00 on every path, with sessions that stay: a permanent device loss for ESXi.",
-    needs: &[Need::SecondPortal, Need::SecondUnit, Need::Hook],
-    run,
-};
+check! {
+    /// A logical unit that is gone answers 05/25/00 on every path, with sessions that stay: a
+    /// permanent device loss for ESXi.
+    34, "SPC-4 §4.5; SAM-5 §4.7.3", needs: [SecondPortal, SecondUnit, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let paths = [A.second(), A2.second(), B.second()];

@@ -1,15 +1,9 @@
-//! Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 22,
-    name: "discovery/provisioning_mode_page",
-    section: "SBC-3 §6.5.7",
-    asks: "Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.",
-    needs: &[],
-    run,
-};
+check! {
+    /// Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.
+    22, "SBC-3 §6.5.7", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut cdb = cdb::mode_sense6(0x1C);

@@ -1,15 +1,9 @@
-//! READ CAPACITY (10) of a logical unit of more than 2^32 blocks says FFFFFFFFh.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 17,
-    name: "discovery/read_capacity_10_of_a_large_unit",
-    section: "SBC-3 §5.15",
-    asks: "READ CAPACITY (10) of a logical unit of more than 2^32 blocks says FFFFFFFFh.",
-    needs: &[],
-    run,
-};
+check! {
+    /// READ CAPACITY (10) of a logical unit of more than 2^32 blocks says FFFFFFFFh.
+    17, "SBC-3 §5.15", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let path = if bench.capacity(A)? > 1 << 32 {

@@ -1,15 +1,10 @@
-//! READ CAPACITY (16): blocks of 512 bytes, thin (LBPME), unmapped blocks read as zeros (LBPRZ).
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 15,
-    name: "discovery/read_capacity_16",
-    section: "SBC-3 §5.16",
-    asks: "READ CAPACITY (16): blocks of 512 bytes, thin (LBPME), unmapped blocks read as zeros (LBPRZ).",
-    needs: &[],
-    run,
-};
+check! {
+    /// READ CAPACITY (16): blocks of 512 bytes, thin (LBPME), unmapped blocks read as zeros
+    /// (LBPRZ).
+    15, "SBC-3 §5.16", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::read_capacity16(), 32)?.good()?.length(32)?;

@@ -1,15 +1,9 @@
-//! READ CAPACITY (16) with an allocation length of 12 gives the first 12 bytes.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 16,
-    name: "discovery/read_capacity_16_truncated",
-    section: "SBC-3 §5.16",
-    asks: "READ CAPACITY (16) with an allocation length of 12 gives the first 12 bytes.",
-    needs: &[],
-    run,
-};
+check! {
+    /// READ CAPACITY (16) with an allocation length of 12 gives the first 12 bytes.
+    16, "SBC-3 §5.16", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let whole = bench.fetch(A, cdb::read_capacity16(), 32)?.good()?;

@@ -1,15 +1,10 @@
-//! REPORT LUNS: the length is that of the list without its header, the LUNs are peripheral addresses.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 18,
-    name: "discovery/report_luns",
-    section: "SPC-4 §6.33",
-    asks: "REPORT LUNS: the length is that of the list without its header, the LUNs are peripheral addresses.",
-    needs: &[Need::SecondUnit],
-    run,
-};
+check! {
+    /// REPORT LUNS: the length is that of the list without its header, the LUNs are peripheral
+    /// addresses.
+    18, "SPC-4 §6.33", needs: [SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::report_luns(16_384), 16_384)?.good()?;

@@ -1,15 +1,9 @@
-//! After a resize every nexus hears 06/2A/09 once, and the capacity is the new one.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 32,
-    name: "discovery/resize_attention",
-    section: "SBC-3 §4.7; SPC-4 §5.14",
-    asks: "After a resize every nexus hears 06/2A/09 once, and the capacity is the new one.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// After a resize every nexus hears 06/2A/09 once, and the capacity is the new one.
+    32, "SBC-3 §4.7; SPC-4 §5.14", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let capacity = bench.capacity(A)?;

@@ -1,15 +1,10 @@
-//! SET TARGET PORT GROUPS is refused where only implicit changes are announced, and changes nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 28,
-    name: "discovery/set_target_port_groups",
-    section: "SPC-4 §6.45",
-    asks: "SET TARGET PORT GROUPS is refused where only implicit changes are announced, and changes nothing.",
-    needs: &[],
-    run,
-};
+check! {
+    /// SET TARGET PORT GROUPS is refused where only implicit changes are announced, and changes
+    /// nothing.
+    28, "SPC-4 §6.45", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.fetch(A, cdb::inquiry(None, 96), 96)?.good()?.masked(5, 0x30, 0x10)?;

@@ -1,15 +1,10 @@
-//! Standard INQUIRY data describe an SPC-4 device with third-party copy, implicit port groups and queueing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 1,
-    name: "discovery/standard_inquiry",
-    section: "SPC-4 §6.6.2",
-    asks: "Standard INQUIRY data describe an SPC-4 device with third-party copy, implicit port groups and queueing.",
-    needs: &[],
-    run,
-};
+check! {
+    /// Standard INQUIRY data describe an SPC-4 device with third-party copy, implicit port groups
+    /// and queueing.
+    1, "SPC-4 §6.6.2", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::inquiry(None, 96), 96)?.good()?.length(96)?.residual(0)?;

@@ -1,15 +1,9 @@
-//! On a port in standby a host can still ask what is there, and reserve.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 29,
-    name: "discovery/standby_answers",
-    section: "SPC-4 §5.15.2.6",
-    asks: "On a port in standby a host can still ask what is there, and reserve.",
-    needs: &[Need::SecondPortal, Need::Hook],
-    run,
-};
+check! {
+    /// On a port in standby a host can still ask what is there, and reserve.
+    29, "SPC-4 §5.15.2.6", needs: [SecondPortal, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_standby(bench, |bench| {

@@ -1,15 +1,9 @@
-//! READ (10) on a port in standby is refused with 02/04/0B.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 30,
-    name: "discovery/standby_read",
-    section: "SPC-4 §5.15.2.6",
-    asks: "READ (10) on a port in standby is refused with 02/04/0B.",
-    needs: &[Need::SecondPortal, Need::Hook],
-    run,
-};
+check! {
+    /// READ (10) on a port in standby is refused with 02/04/0B.
+    30, "SPC-4 §5.15.2.6", needs: [SecondPortal, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_standby(bench, |bench| {

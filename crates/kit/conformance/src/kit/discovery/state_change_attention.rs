@@ -1,15 +1,9 @@
-//! When a port group changes its state, every other nexus hears 06/2A/06 once.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 31,
-    name: "discovery/state_change_attention",
-    section: "SPC-4 §5.15.2.3",
-    asks: "When a port group changes its state, every other nexus hears 06/2A/06 once.",
-    needs: &[Need::SecondPortal, Need::Hook],
-    run,
-};
+check! {
+    /// When a port group changes its state, every other nexus hears 06/2A/06 once.
+    31, "SPC-4 §5.15.2.3", needs: [SecondPortal, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for path in [A, B] {

@@ -1,15 +1,10 @@
-//! REPORT SUPPORTED OPERATION CODES knows the offload commands, their lengths and which bits are looked at.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 35,
-    name: "discovery/supported_operation_codes",
-    section: "SPC-4 §6.35",
-    asks: "REPORT SUPPORTED OPERATION CODES knows the offload commands, their lengths and which bits are looked at.",
-    needs: &[],
-    run,
-};
+check! {
+    /// REPORT SUPPORTED OPERATION CODES knows the offload commands, their lengths and which bits
+    /// are looked at.
+    35, "SPC-4 §6.35", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let commands =

@@ -1,15 +1,9 @@
-//! VPD page 00h lists the pages a host for offload wants, in ascending order.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 7,
-    name: "discovery/supported_pages",
-    section: "SPC-4 §7.8.14",
-    asks: "VPD page 00h lists the pages a host for offload wants, in ascending order.",
-    needs: &[],
-    run,
-};
+check! {
+    /// VPD page 00h lists the pages a host for offload wants, in ascending order.
+    7, "SPC-4 §7.8.14", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::inquiry(Some(0x00), 255), 255)?.good()?;

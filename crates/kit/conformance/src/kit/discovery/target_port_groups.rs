@@ -1,15 +1,10 @@
-//! REPORT TARGET PORT GROUPS is the same through both portals and names the ports of VPD page 83h.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 26,
-    name: "discovery/target_port_groups",
-    section: "SPC-4 §6.37",
-    asks: "REPORT TARGET PORT GROUPS is the same through both portals and names the ports of VPD page 83h.",
-    needs: &[Need::SecondPortal],
-    run,
-};
+check! {
+    /// REPORT TARGET PORT GROUPS is the same through both portals and names the ports of VPD page
+    /// 83h.
+    26, "SPC-4 §6.37", needs: [SecondPortal]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let first = port_groups(bench, A)?;

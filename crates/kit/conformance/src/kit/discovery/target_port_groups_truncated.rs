@@ -1,15 +1,9 @@
-//! REPORT TARGET PORT GROUPS with an allocation length of 4 gives the whole length.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 27,
-    name: "discovery/target_port_groups_truncated",
-    section: "SPC-4 §6.37",
-    asks: "REPORT TARGET PORT GROUPS with an allocation length of 4 gives the whole length.",
-    needs: &[],
-    run,
-};
+check! {
+    /// REPORT TARGET PORT GROUPS with an allocation length of 4 gives the whole length.
+    27, "SPC-4 §6.37", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let whole = port_groups(bench, A)?;

@@ -1,15 +1,9 @@
-//! A VPD page that is not there is refused with a pointer to byte 2.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 14,
-    name: "discovery/unknown_page",
-    section: "SPC-4 §6.6.1, §4.5.2.4.2",
-    asks: "A VPD page that is not there is refused with a pointer to byte 2.",
-    needs: &[],
-    run,
-};
+check! {
+    /// A VPD page that is not there is refused with a pointer to byte 2.
+    14, "SPC-4 §6.6.1, §4.5.2.4.2", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.fetch(A, cdb::inquiry(Some(0xC5), 255), 255)?.check_condition(0x05, 0x24, 0x00)?.points_to_cdb(2)?;

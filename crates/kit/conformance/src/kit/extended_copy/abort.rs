@@ -1,15 +1,9 @@
-//! After ABORT TASK of a copy is answered, the copy writes nothing more.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 92,
-    name: "extended_copy/abort",
-    section: "SAM-5 §7.2; SPC-4 §6.3.3",
-    asks: "After ABORT TASK of a copy is answered, the copy writes nothing more.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// After ABORT TASK of a copy is answered, the copy writes nothing more.
+    92, "SAM-5 §7.2; SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 2048)?;

@@ -1,15 +1,9 @@
-//! A list that ends inside a descriptor has a parameter list length error.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 68,
-    name: "extended_copy/cut_list",
-    section: "SPC-4 §6.3.1",
-    asks: "A list that ends inside a descriptor has a parameter list length error.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A list that ends inside a descriptor has a parameter list length error.
+    68, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let list = nothing(bench)?;

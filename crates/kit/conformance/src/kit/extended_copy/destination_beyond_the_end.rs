@@ -1,15 +1,9 @@
-//! A destination range beyond the end aborts the copy.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 78,
-    name: "extended_copy/destination_beyond_the_end",
-    section: "SPC-4 §6.3.3",
-    asks: "A destination range beyond the end aborts the copy.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A destination range beyond the end aborts the copy.
+    78, "SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 2048)?;

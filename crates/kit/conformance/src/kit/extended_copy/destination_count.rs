@@ -1,15 +1,9 @@
-//! DC=1 counts in blocks of the destination, which is the same when they have one size.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 80,
-    name: "extended_copy/destination_count",
-    section: "SPC-4 §6.3.7.5",
-    asks: "DC=1 counts in blocks of the destination, which is the same when they have one size.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// DC=1 counts in blocks of the destination, which is the same when they have one size.
+    80, "SPC-4 §6.3.7.5", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,15 +1,10 @@
-//! A reservation of another nexus on the destination stops a copy that is sent to the source: 0A/0D/01, and nothing is written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 89,
-    name: "extended_copy/destination_reserved",
-    section: "SPC-4 §6.3.3; SPC-2 §5.5.1",
-    asks: "A reservation of another nexus on the destination stops a copy that is sent to the source: 0A/0D/01, and nothing is written.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// A reservation of another nexus on the destination stops a copy that is sent to the source:
+    /// 0A/0D/01, and nothing is written.
+    89, "SPC-4 §6.3.3; SPC-2 §5.5.1", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! A WRITE to the destination after the copy leaves the source.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 86,
-    name: "extended_copy/destination_written_later",
-    section: "SPC-4 §6.3",
-    asks: "A WRITE to the destination after the copy leaves the source.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A WRITE to the destination after the copy leaves the source.
+    86, "SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,15 +1,10 @@
-//! Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length error.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 71,
-    name: "extended_copy/excessive_list",
-    section: "SPC-4 §6.3.1",
-    asks: "Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length error.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length
+    /// error.
+    71, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let parameters = parameters(bench)?;

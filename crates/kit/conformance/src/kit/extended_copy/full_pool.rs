@@ -1,15 +1,10 @@
-//! A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none succeeds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 91,
-    name: "extended_copy/full_pool",
-    section: "SPC-4 §6.3.3; SBC-3 §4.7.3.6",
-    asks: "A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none succeeds.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none
+    /// succeeds.
+    91, "SPC-4 §6.3.3; SBC-3 §4.7.3.6", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.rewind();

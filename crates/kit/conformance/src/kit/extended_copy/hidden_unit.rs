@@ -1,15 +1,10 @@
-//! A logical unit that is not mapped to the initiator is not reachable for its copies, and is neither read nor written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 76,
-    name: "extended_copy/hidden_unit",
-    section: "SPC-4 §6.3.3",
-    asks: "A logical unit that is not mapped to the initiator is not reachable for its copies, and is neither read nor written.",
-    needs: &[Need::Writes, Need::SecondUnit, Need::Hook],
-    run,
-};
+check! {
+    /// A logical unit that is not mapped to the initiator is not reachable for its copies, and is
+    /// neither read nor written.
+    76, "SPC-4 §6.3.3", needs: [Writes, SecondUnit, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! Unmapped blocks of the source read as zeros at the destination and take no space there.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 84,
-    name: "extended_copy/holes",
-    section: "SPC-4 §6.3; SBC-3 §4.7.3.4",
-    asks: "Unmapped blocks of the source read as zeros at the destination and take no space there.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Unmapped blocks of the source read as zeros at the destination and take no space there.
+    84, "SPC-4 §6.3; SBC-3 §4.7.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(4096)?;

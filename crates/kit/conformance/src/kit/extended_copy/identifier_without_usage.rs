@@ -1,15 +1,9 @@
-//! LIST ID USAGE 11b with a list identifier is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 65,
-    name: "extended_copy/identifier_without_usage",
-    section: "SPC-4 §6.3.1",
-    asks: "LIST ID USAGE 11b with a list identifier is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// LIST ID USAGE 11b with a list identifier is refused.
+    65, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut list = nothing(bench)?;

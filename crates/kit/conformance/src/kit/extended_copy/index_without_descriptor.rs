@@ -1,15 +1,9 @@
-//! A segment that names a CSCD descriptor which is not there aborts the copy.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 74,
-    name: "extended_copy/index_without_descriptor",
-    section: "SPC-4 §6.3.3",
-    asks: "A segment that names a CSCD descriptor which is not there aborts the copy.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A segment that names a CSCD descriptor which is not there aborts the copy.
+    74, "SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,15 +1,10 @@
-//! Eight segments of up to 30 MiB in one list succeed in ordinary time, and a longer segment than announced is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 83,
-    name: "extended_copy/large_segments",
-    section: "SPC-4 §6.3, §6.26",
-    asks: "Eight segments of up to 30 MiB in one list succeed in ordinary time, and a longer segment than announced is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Eight segments of up to 30 MiB in one list succeed in ordinary time, and a longer segment
+    /// than announced is refused.
+    83, "SPC-4 §6.3, §6.26", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let parameters = parameters(bench)?;

@@ -1,15 +1,9 @@
-//! LIST ID USAGE 11b without, 10b and 00b with a list identifier are all accepted.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 64,
-    name: "extended_copy/list_identifier_usage",
-    section: "SPC-4 §6.3.1",
-    asks: "LIST ID USAGE 11b without, 10b and 00b with a list identifier are all accepted.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// LIST ID USAGE 11b without, 10b and 00b with a list identifier are all accepted.
+    64, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for (usage, identifier) in [(0x18, 0), (0x10, 1), (0x00, 1)] {

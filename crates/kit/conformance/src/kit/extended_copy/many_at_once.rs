@@ -1,15 +1,9 @@
-//! 256 copies of 4 MiB from four nexuses at once all succeed, and every nexus gets its turn.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 99,
-    name: "extended_copy/many_at_once",
-    section: "SPC-4 §6.3; SAM-5 §5.3",
-    asks: "256 copies of 4 MiB from four nexuses at once all succeed, and every nexus gets its turn.",
-    needs: &[Need::Writes, Need::SecondPortal],
-    run,
-};
+check! {
+    /// 256 copies of 4 MiB from four nexuses at once all succeed, and every nexus gets its turn.
+    99, "SPC-4 §6.3; SAM-5 §5.3", needs: [Writes, SecondPortal]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 8192)?;

@@ -1,15 +1,9 @@
-//! A segment of no blocks does nothing and succeeds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 79,
-    name: "extended_copy/no_blocks",
-    section: "SPC-4 §6.3.7.5",
-    asks: "A segment of no blocks does nothing and succeeds.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A segment of no blocks does nothing and succeeds.
+    79, "SPC-4 §6.3.7.5", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, old) = source(bench, 8)?;

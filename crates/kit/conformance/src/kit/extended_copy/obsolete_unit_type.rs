@@ -1,15 +1,9 @@
-//! A reserved value in the obsolete LU ID TYPE is ignored.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 81,
-    name: "extended_copy/obsolete_unit_type",
-    section: "SPC-4 §6.3.6.1",
-    asks: "A reserved value in the obsolete LU ID TYPE is ignored.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A reserved value in the obsolete LU ID TYPE is ignored.
+    81, "SPC-4 §6.3.6.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 8)?;

@@ -1,15 +1,9 @@
-//! A copy within one logical unit with one CSCD descriptor and both indexes 0.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 62,
-    name: "extended_copy/one_descriptor",
-    section: "SPC-4 §6.3",
-    asks: "A copy within one logical unit with one CSCD descriptor and both indexes 0.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A copy within one logical unit with one CSCD descriptor and both indexes 0.
+    62, "SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 2048)?;

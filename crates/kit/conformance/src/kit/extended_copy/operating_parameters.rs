@@ -1,15 +1,10 @@
-//! OPERATING PARAMETERS announce copies without list identifier, block to block segments and identification descriptors.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 93,
-    name: "extended_copy/operating_parameters",
-    section: "SPC-4 §6.26",
-    asks: "OPERATING PARAMETERS announce copies without list identifier, block to block segments and identification descriptors.",
-    needs: &[],
-    run,
-};
+check! {
+    /// OPERATING PARAMETERS announce copies without list identifier, block to block segments and
+    /// identification descriptors.
+    93, "SPC-4 §6.26", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = parameters(bench)?;

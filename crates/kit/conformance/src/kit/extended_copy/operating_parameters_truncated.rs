@@ -1,15 +1,9 @@
-//! OPERATING PARAMETERS with an allocation length of 8 keep their AVAILABLE DATA.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 94,
-    name: "extended_copy/operating_parameters_truncated",
-    section: "SPC-4 §6.26",
-    asks: "OPERATING PARAMETERS with an allocation length of 8 keep their AVAILABLE DATA.",
-    needs: &[],
-    run,
-};
+check! {
+    /// OPERATING PARAMETERS with an allocation length of 8 keep their AVAILABLE DATA.
+    94, "SPC-4 §6.26", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let whole = parameters(bench)?;

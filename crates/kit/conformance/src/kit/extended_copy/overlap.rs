@@ -1,15 +1,10 @@
-//! With overlapping ranges the destination becomes what the source was before the command, forwards and backwards.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 87,
-    name: "extended_copy/overlap",
-    section: "SPC-4 §6.3",
-    asks: "With overlapping ranges the destination becomes what the source was before the command, forwards and backwards.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// With overlapping ranges the destination becomes what the source was before the command,
+    /// forwards and backwards.
+    87, "SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for (from, to) in [(0, 100), (100, 0)] {

@@ -1,15 +1,9 @@
-//! EXTENDED COPY to a logical unit that another nexus has reserved is a reservation conflict.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 90,
-    name: "extended_copy/receiver_reserved",
-    section: "SPC-2 §5.5.1",
-    asks: "EXTENDED COPY to a logical unit that another nexus has reserved is a reservation conflict.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// EXTENDED COPY to a logical unit that another nexus has reserved is a reservation conflict.
+    90, "SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,15 +1,9 @@
-//! LIST ID USAGE 01b is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 66,
-    name: "extended_copy/reserved_usage",
-    section: "SPC-4 §6.3.1",
-    asks: "LIST ID USAGE 01b is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// LIST ID USAGE 01b is refused.
+    66, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut list = nothing(bench)?;

@@ -1,15 +1,9 @@
-//! When the second segment fails, the first stays, and the sense data name segment 1.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 88,
-    name: "extended_copy/second_segment_fails",
-    section: "SPC-4 §6.3.3",
-    asks: "When the second segment fails, the first stays, and the sense data name segment 1.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// When the second segment fails, the first stays, and the sense data name segment 1.
+    88, "SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,15 +1,9 @@
-//! 4 MiB from the first to the second logical unit, sent to the second.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 60,
-    name: "extended_copy/sent_to_destination",
-    section: "SPC-4 §6.3",
-    asks: "4 MiB from the first to the second logical unit, sent to the second.",
-    needs: &[Need::Writes, Need::SecondUnit],
-    run,
-};
+check! {
+    /// 4 MiB from the first to the second logical unit, sent to the second.
+    60, "SPC-4 §6.3", needs: [Writes, SecondUnit]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(16_384)?;

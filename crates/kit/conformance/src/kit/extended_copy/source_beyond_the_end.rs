@@ -1,15 +1,9 @@
-//! A source range beyond the end aborts the copy, and nothing is written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 77,
-    name: "extended_copy/source_beyond_the_end",
-    section: "SPC-4 §6.3.3",
-    asks: "A source range beyond the end aborts the copy, and nothing is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A source range beyond the end aborts the copy, and nothing is written.
+    77, "SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, old) = source(bench, 8)?;

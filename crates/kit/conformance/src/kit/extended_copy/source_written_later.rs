@@ -1,15 +1,9 @@
-//! A WRITE to the source after the copy leaves the destination.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 85,
-    name: "extended_copy/source_written_later",
-    section: "SPC-4 §6.3",
-    asks: "A WRITE to the source after the copy leaves the destination.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A WRITE to the source after the copy leaves the destination.
+    85, "SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;

@@ -1,15 +1,9 @@
-//! COPY STATUS after a copy with LIST ID USAGE 00b tells that one segment was processed.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 96,
-    name: "extended_copy/status",
-    section: "SPC-4 §6.24",
-    asks: "COPY STATUS after a copy with LIST ID USAGE 00b tells that one segment was processed.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// COPY STATUS after a copy with LIST ID USAGE 00b tells that one segment was processed.
+    96, "SPC-4 §6.24", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

@@ -1,15 +1,9 @@
-//! COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 95,
-    name: "extended_copy/status_of_no_list",
-    section: "SPC-4 §6.24",
-    asks: "COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.",
-    needs: &[],
-    run,
-};
+check! {
+    /// COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.
+    95, "SPC-4 §6.24", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::receive_copy_results(0, 0xEE, 255), 255)?;

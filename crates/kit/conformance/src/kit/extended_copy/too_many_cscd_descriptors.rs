@@ -1,15 +1,9 @@
-//! More CSCD descriptors than announced are refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 69,
-    name: "extended_copy/too_many_cscd_descriptors",
-    section: "SPC-4 §6.3.1, §7.7",
-    asks: "More CSCD descriptors than announced are refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// More CSCD descriptors than announced are refused.
+    69, "SPC-4 §6.3.1, §7.7", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = parameters(bench)?.number(8, 2)?;

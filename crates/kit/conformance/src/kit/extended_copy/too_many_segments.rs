@@ -1,15 +1,9 @@
-//! More segment descriptors than announced are refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 70,
-    name: "extended_copy/too_many_segments",
-    section: "SPC-4 §6.3.1",
-    asks: "More segment descriptors than announced are refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// More segment descriptors than announced are refused.
+    70, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = parameters(bench)?.number(10, 2)?;

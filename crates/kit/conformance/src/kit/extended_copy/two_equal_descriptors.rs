@@ -1,15 +1,9 @@
-//! A copy within one logical unit with two equal CSCD descriptors.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 63,
-    name: "extended_copy/two_equal_descriptors",
-    section: "SPC-4 §6.3",
-    asks: "A copy within one logical unit with two equal CSCD descriptors.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A copy within one logical unit with two equal CSCD descriptors.
+    63, "SPC-4 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 2048)?;

@@ -1,15 +1,9 @@
-//! A CSCD descriptor of type E0h is not supported.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 72,
-    name: "extended_copy/unknown_cscd_type",
-    section: "SPC-4 §6.3.1",
-    asks: "A CSCD descriptor of type E0h is not supported.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A CSCD descriptor of type E0h is not supported.
+    72, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut list = nothing(bench)?;

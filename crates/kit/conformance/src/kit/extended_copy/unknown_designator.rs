@@ -1,15 +1,9 @@
-//! A designator of no logical unit is not reachable.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 75,
-    name: "extended_copy/unknown_designator",
-    section: "SPC-4 §6.3.3",
-    asks: "A designator of no logical unit is not reachable.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A designator of no logical unit is not reachable.
+    75, "SPC-4 §6.3.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

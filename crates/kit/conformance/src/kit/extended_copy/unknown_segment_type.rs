@@ -1,15 +1,9 @@
-//! A segment descriptor of type 03h is not supported.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 73,
-    name: "extended_copy/unknown_segment_type",
-    section: "SPC-4 §6.3.1",
-    asks: "A segment descriptor of type 03h is not supported.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A segment descriptor of type 03h is not supported.
+    73, "SPC-4 §6.3.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut list = nothing(bench)?;

@@ -1,15 +1,9 @@
-//! A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 82,
-    name: "extended_copy/wrong_block_length",
-    section: "SPC-4 §6.3.6.2",
-    asks: "A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.
+    82, "SPC-4 §6.3.6.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;

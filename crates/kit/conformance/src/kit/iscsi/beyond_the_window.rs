@@ -1,15 +1,9 @@
-//! A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 165,
-    name: "iscsi/beyond_the_window",
-    section: "RFC 7143 §4.2.2.1",
-    asks: "A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.",
-    needs: &[],
-    run,
-};
+check! {
+    /// A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.
+    165, "RFC 7143 §4.2.2.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));

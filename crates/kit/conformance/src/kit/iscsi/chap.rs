@@ -1,15 +1,9 @@
-//! CHAP with MD5: the right secret logs in, a wrong one ends with 0201h.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 158,
-    name: "iscsi/chap",
-    section: "RFC 7143 §12.1.3",
-    asks: "CHAP with MD5: the right secret logs in, a wrong one ends with 0201h.",
-    needs: &[],
-    run,
-};
+check! {
+    /// CHAP with MD5: the right secret logs in, a wrong one ends with 0201h.
+    158, "RFC 7143 §12.1.3", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let url = with_chap(bench)?;

@@ -1,15 +1,9 @@
-//! Of CHAP_A=7,5 the target picks SHA-256 when it has it, and MD5 otherwise.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 159,
-    name: "iscsi/chap_algorithms",
-    section: "RFC 7143 §12.1.3",
-    asks: "Of CHAP_A=7,5 the target picks SHA-256 when it has it, and MD5 otherwise.",
-    needs: &[],
-    run,
-};
+check! {
+    /// Of CHAP_A=7,5 the target picks SHA-256 when it has it, and MD5 otherwise.
+    159, "RFC 7143 §12.1.3", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (_, challenge) = challenged(bench, "7,5")?;

@@ -1,15 +1,9 @@
-//! CHAP_R in base64 is accepted.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 160,
-    name: "iscsi/chap_base64",
-    section: "RFC 7143 §6.1, §12.1.3",
-    asks: "CHAP_R in base64 is accepted.",
-    needs: &[],
-    run,
-};
+check! {
+    /// CHAP_R in base64 is accepted.
+    160, "RFC 7143 §6.1, §12.1.3", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let url = with_chap(bench)?;

@@ -1,15 +1,9 @@
-//! Mutual CHAP with the challenge of the target sent back to it fails.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 161,
-    name: "iscsi/chap_reflected",
-    section: "RFC 7143 §12.1.3, §9.2.1",
-    asks: "Mutual CHAP with the challenge of the target sent back to it fails.",
-    needs: &[],
-    run,
-};
+check! {
+    /// Mutual CHAP with the challenge of the target sent back to it fails.
+    161, "RFC 7143 §12.1.3, §9.2.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let url = with_chap(bench)?;

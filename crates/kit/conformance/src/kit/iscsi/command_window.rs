@@ -1,15 +1,9 @@
-//! The window has room for 128 commands, and as many at once are all done.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 166,
-    name: "iscsi/command_window",
-    section: "RFC 7143 §4.2.2.1; SAM-5 §5.3",
-    asks: "The window has room for 128 commands, and as many at once are all done.",
-    needs: &[],
-    run,
-};
+check! {
+    /// The window has room for 128 commands, and as many at once are all done.
+    166, "RFC 7143 §4.2.2.1; SAM-5 §5.3", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let machine = bench.session(A)?.machine();

@@ -1,15 +1,10 @@
-//! READ of 128 KiB comes in segments of at most MaxRecvDataSegmentLength, the last one with F, S and GOOD.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 170,
-    name: "iscsi/data_in_segments",
-    section: "RFC 7143 §11.7, §13.12",
-    asks: "READ of 128 KiB comes in segments of at most MaxRecvDataSegmentLength, the last one with F, S and GOOD.",
-    needs: &[],
-    run,
-};
+check! {
+    /// READ of 128 KiB comes in segments of at most MaxRecvDataSegmentLength, the last one with F,
+    /// S and GOOD.
+    170, "RFC 7143 §11.7, §13.12", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));

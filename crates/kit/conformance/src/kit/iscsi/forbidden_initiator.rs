@@ -1,15 +1,9 @@
-//! A login of an initiator that is not allowed ends with 0202h.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 157,
-    name: "iscsi/forbidden_initiator",
-    section: "RFC 7143 §11.13.5",
-    asks: "A login of an initiator that is not allowed ends with 0202h.",
-    needs: &[Need::Hook],
-    run,
-};
+check! {
+    /// A login of an initiator that is not allowed ends with 0202h.
+    157, "RFC 7143 §11.13.5", needs: [Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let url = bench.url(C)?;

@@ -1,15 +1,9 @@
-//! A key that is sent twice ends the login with 0200h.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 155,
-    name: "iscsi/key_twice",
-    section: "RFC 7143 §6.1",
-    asks: "A key that is sent twice ends the login with 0200h.",
-    needs: &[],
-    run,
-};
+check! {
+    /// A key that is sent twice ends the login with 0200h.
+    155, "RFC 7143 §6.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let keys = [("MaxBurstLength", "262144"), ("MaxBurstLength", "131072")];

@@ -1,15 +1,9 @@
-//! The keys that ESXi offers are answered with the values it works with.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 150,
-    name: "iscsi/login_of_esxi",
-    section: "RFC 7143 §13",
-    asks: "The keys that ESXi offers are answered with the values it works with.",
-    needs: &[],
-    run,
-};
+check! {
+    /// The keys that ESXi offers are answered with the values it works with.
+    150, "RFC 7143 §13", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));

@@ -1,15 +1,9 @@
-//! The obsolete IFMarker=No is answered No or Reject, never NotUnderstood.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 154,
-    name: "iscsi/marker_keys",
-    section: "RFC 7143 §13.25",
-    asks: "The obsolete IFMarker=No is answered No or Reject, never NotUnderstood.",
-    needs: &[],
-    run,
-};
+check! {
+    /// The obsolete IFMarker=No is answered No or Reject, never NotUnderstood.
+    154, "RFC 7143 §13.25", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = login_with(bench, &[("IFMarker", "No")])?;

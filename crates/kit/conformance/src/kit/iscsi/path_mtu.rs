@@ -1,19 +1,13 @@
-//! Paths with an MTU of 9000 and of 1500 both work.
-//!
 //! The MTU itself is set on hosts and switches; what TCP makes of it, the size of its segments, a session can ask for. Every transfer below takes many
 //! segments, and none of them ends where one does.
 
 use super::super::prelude::*;
 use crate::initiator::SessionOptions;
 
-pub(super) const CHECK: Check = Check {
-    number: 173,
-    name: "iscsi/path_mtu",
-    section: "RFC 7143 §4.2",
-    asks: "Paths with an MTU of 9000 and of 1500 both work.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Paths with an MTU of 9000 and of 1500 both work.
+    173, "RFC 7143 §4.2", needs: [Writes]
+}
 
 /// Bytes of the IP and TCP headers, with timestamps.
 const HEADERS: u16 = 52;

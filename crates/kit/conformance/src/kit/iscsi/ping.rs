@@ -1,15 +1,9 @@
-//! NOP-Out with 8192 bytes comes back with the same bytes.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 164,
-    name: "iscsi/ping",
-    section: "RFC 7143 §11.18, §11.19",
-    asks: "NOP-Out with 8192 bytes comes back with the same bytes.",
-    needs: &[],
-    run,
-};
+check! {
+    /// NOP-Out with 8192 bytes comes back with the same bytes.
+    164, "RFC 7143 §11.18, §11.19", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let data = bench.pattern(16);

@@ -1,15 +1,9 @@
-//! A login that is redirected is told 0101h and an address, and succeeds there.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 174,
-    name: "iscsi/redirect",
-    section: "RFC 7143 §11.13.5",
-    asks: "A login that is redirected is told 0101h and an address, and succeeds there.",
-    needs: &[Need::SecondPortal, Need::Hook],
-    run,
-};
+check! {
+    /// A login that is redirected is told 0101h and an address, and succeeds there.
+    174, "RFC 7143 §11.13.5", needs: [SecondPortal, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));

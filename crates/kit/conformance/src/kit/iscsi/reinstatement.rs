@@ -1,15 +1,10 @@
-//! A second login with the same name and ISID closes the old session first, and nothing of the old one happens later.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 162,
-    name: "iscsi/reinstatement",
-    section: "RFC 7143 §6.3.5",
-    asks: "A second login with the same name and ISID closes the old session first, and nothing of the old one happens later.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A second login with the same name and ISID closes the old session first, and nothing of the
+    /// old one happens later.
+    162, "RFC 7143 §6.3.5", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! SendTargets=All lists the target with its portals.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 163,
-    name: "iscsi/send_targets",
-    section: "RFC 7143 §4.3, Appendix C",
-    asks: "SendTargets=All lists the target with its portals.",
-    needs: &[],
-    run,
-};
+check! {
+    /// SendTargets=All lists the target with its portals.
+    163, "RFC 7143 §4.3, Appendix C", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let url = bench.url(A)?;

@@ -1,15 +1,10 @@
-//! A target that shuts down asks for logout with an asynchronous message (event 1), and then closes.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 175,
-    name: "iscsi/shutdown",
-    section: "RFC 7143 §11.9",
-    asks: "A target that shuts down asks for logout with an asynchronous message (event 1), and then closes.",
-    needs: &[Need::Hook],
-    run,
-};
+check! {
+    /// A target that shuts down asks for logout with an asynchronous message (event 1), and then
+    /// closes.
+    175, "RFC 7143 §11.9", needs: [Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.session(A)?;

@@ -1,15 +1,10 @@
-//! After a time without traffic pings are answered and the session is still there (30 s when thorough).
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 176,
-    name: "iscsi/silence",
-    section: "RFC 7143 §11.18",
-    asks: "After a time without traffic pings are answered and the session is still there (30 s when thorough).",
-    needs: &[],
-    run,
-};
+check! {
+    /// After a time without traffic pings are answered and the session is still there (30 s when
+    /// thorough).
+    176, "RFC 7143 §11.18", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.session(A)?;

@@ -1,15 +1,10 @@
-//! A WRITE longer than FirstBurstLength is asked for with R2T of at most MaxBurstLength, and has no residual.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 168,
-    name: "iscsi/solicited_data",
-    section: "RFC 7143 §4.2.5.2, §11.8",
-    asks: "A WRITE longer than FirstBurstLength is asked for with R2T of at most MaxBurstLength, and has no residual.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A WRITE longer than FirstBurstLength is asked for with R2T of at most MaxBurstLength, and
+    /// has no residual.
+    168, "RFC 7143 §4.2.5.2, §11.8", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

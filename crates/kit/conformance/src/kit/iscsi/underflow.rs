@@ -1,15 +1,9 @@
-//! MODE SENSE with an expected length longer than the data has an underflow of the difference.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 172,
-    name: "iscsi/underflow",
-    section: "RFC 7143 §11.4.5.1",
-    asks: "MODE SENSE with an expected length longer than the data has an underflow of the difference.",
-    needs: &[],
-    run,
-};
+check! {
+    /// MODE SENSE with an expected length longer than the data has an underflow of the difference.
+    172, "RFC 7143 §11.4.5.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.fetch(A, cdb::mode_sense6(0x0A), 255)?.good()?;

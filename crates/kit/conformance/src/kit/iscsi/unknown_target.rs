@@ -1,15 +1,9 @@
-//! A login to a target that is not there ends with 0203h.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 156,
-    name: "iscsi/unknown_target",
-    section: "RFC 7143 §11.13.5",
-    asks: "A login to a target that is not there ends with 0203h.",
-    needs: &[],
-    run,
-};
+check! {
+    /// A login to a target that is not there ends with 0203h.
+    156, "RFC 7143 §11.13.5", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut url = bench.url(A)?;

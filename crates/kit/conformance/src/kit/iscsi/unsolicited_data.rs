@@ -1,15 +1,9 @@
-//! WRITE of 34 blocks with 8 KiB immediate and the rest unsolicited has no residual.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 167,
-    name: "iscsi/unsolicited_data",
-    section: "RFC 7143 §4.2.5.2, §11.7",
-    asks: "WRITE of 34 blocks with 8 KiB immediate and the rest unsolicited has no residual.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE of 34 blocks with 8 KiB immediate and the rest unsolicited has no residual.
+    167, "RFC 7143 §4.2.5.2, §11.7", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(34)?;

@@ -1,15 +1,10 @@
-//! Data-Out with a wrong DataSN is rejected, ends the command or ends the connection; the command does not succeed.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 169,
-    name: "iscsi/wrong_data_sequence",
-    section: "RFC 7143 §7.8, §7.9, §11.7.3",
-    asks: "Data-Out with a wrong DataSN is rejected, ends the command or ends the connection; the command does not succeed.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Data-Out with a wrong DataSN is rejected, ends the command or ends the connection; the
+    /// command does not succeed.
+    169, "RFC 7143 §7.8, §7.9, §11.7.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(34)?;

@@ -1,15 +1,9 @@
-//! A header with a wrong digest ends the connection at error recovery level 0.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 152,
-    name: "iscsi/wrong_header_digest",
-    section: "RFC 7143 §7.7, §13.1",
-    asks: "A header with a wrong digest ends the connection at error recovery level 0.",
-    needs: &[],
-    run,
-};
+check! {
+    /// A header with a wrong digest ends the connection at error recovery level 0.
+    152, "RFC 7143 §7.7, §13.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));

@@ -1,15 +1,10 @@
-//! Under a write exclusive, all registrants reservation every registered nexus writes, and one that is not registered conflicts.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 137,
-    name: "reservations/all_registrants",
-    section: "SPC-4 §5.13, §6.16",
-    asks: "Under a write exclusive, all registrants reservation every registered nexus writes, and one that is not registered conflicts.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Under a write exclusive, all registrants reservation every registered nexus writes, and one
+    /// that is not registered conflicts.
+    137, "SPC-4 §5.13, §6.16", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

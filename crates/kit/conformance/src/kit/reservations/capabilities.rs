@@ -1,15 +1,10 @@
-//! REPORT CAPABILITIES: persistence through power loss, and the type write exclusive, all registrants.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 141,
-    name: "reservations/capabilities",
-    section: "SPC-4 §6.15.4",
-    asks: "REPORT CAPABILITIES: persistence through power loss, and the type write exclusive, all registrants.",
-    needs: &[],
-    run,
-};
+check! {
+    /// REPORT CAPABILITIES: persistence through power loss, and the type write exclusive, all
+    /// registrants.
+    141, "SPC-4 §6.15.4", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = pr::read_in(bench, A, 0x02)?.good()?;

@@ -1,15 +1,9 @@
-//! RESERVE, READ, WRITE, TEST UNIT READY and MODE SENSE of another nexus conflict.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 131,
-    name: "reservations/conflicting_commands",
-    section: "SPC-2 §5.5.1",
-    asks: "RESERVE, READ, WRITE, TEST UNIT READY and MODE SENSE of another nexus conflict.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RESERVE, READ, WRITE, TEST UNIT READY and MODE SENSE of another nexus conflict.
+    131, "SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

@@ -1,15 +1,9 @@
-//! The reservation ends when the holder logs out, and when its connection is cut.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 135,
-    name: "reservations/nexus_loss",
-    section: "SPC-2 §5.5.1; SAM-5 §6.3.4",
-    asks: "The reservation ends when the holder logs out, and when its connection is cut.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// The reservation ends when the holder logs out, and when its connection is cut.
+    135, "SPC-2 §5.5.1; SAM-5 §6.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     for cut in [false, true] {

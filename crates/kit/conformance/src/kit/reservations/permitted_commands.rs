@@ -1,15 +1,9 @@
-//! INQUIRY, REQUEST SENSE and REPORT LUNS of another nexus do not conflict.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 132,
-    name: "reservations/permitted_commands",
-    section: "SPC-2 §5.5.1",
-    asks: "INQUIRY, REQUEST SENSE and REPORT LUNS of another nexus do not conflict.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// INQUIRY, REQUEST SENSE and REPORT LUNS of another nexus do not conflict.
+    132, "SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, cdb::padded(&[0x16]))?.good()?;

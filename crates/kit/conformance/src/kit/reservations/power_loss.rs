@@ -1,15 +1,9 @@
-//! With APTPL registrations and reservation outlast a restart.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 140,
-    name: "reservations/power_loss",
-    section: "SPC-4 §5.13.5",
-    asks: "With APTPL registrations and reservation outlast a restart.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// With APTPL registrations and reservation outlast a restart.
+    140, "SPC-4 §5.13.5", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.give(A, pr::out_cdb(0x00, 0), pr::out_list(0, 0xA, true))?.good()?;

@@ -1,15 +1,10 @@
-//! PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not write.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 139,
-    name: "reservations/preempt_and_abort",
-    section: "SPC-4 §5.13.11",
-    asks: "PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not write.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not
+    /// write.
+    139, "SPC-4 §5.13.11", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;

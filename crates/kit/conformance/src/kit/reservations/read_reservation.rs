@@ -1,15 +1,9 @@
-//! READ RESERVATION of an all registrants reservation has key 0, scope 0 and type 7.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 138,
-    name: "reservations/read_reservation",
-    section: "SPC-4 §6.15.3",
-    asks: "READ RESERVATION of an all registrants reservation has key 0, scope 0 and type 7.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// READ RESERVATION of an all registrants reservation has key 0, scope 0 and type 7.
+    138, "SPC-4 §6.15.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     pr::reserve_for_all_registrants(bench)?;

@@ -1,15 +1,9 @@
-//! RELEASE (6) of another nexus succeeds and changes nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 133,
-    name: "reservations/release_by_another",
-    section: "SPC-2 §7.17",
-    asks: "RELEASE (6) of another nexus succeeds and changes nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RELEASE (6) of another nexus succeeds and changes nothing.
+    133, "SPC-2 §7.17", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, cdb::padded(&[0x16]))?.good()?;

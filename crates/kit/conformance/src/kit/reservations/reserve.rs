@@ -1,15 +1,10 @@
-//! RESERVE (6) succeeds on a logical unit that has COMPARE AND WRITE: ESXi formats a datastore under it.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 129,
-    name: "reservations/reserve",
-    section: "SPC-2 §7.21",
-    asks: "RESERVE (6) succeeds on a logical unit that has COMPARE AND WRITE: ESXi formats a datastore under it.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RESERVE (6) succeeds on a logical unit that has COMPARE AND WRITE: ESXi formats a datastore
+    /// under it.
+    129, "SPC-2 §7.21", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, RESERVE)?.good()?;

@@ -1,15 +1,10 @@
-//! RESERVE (6) while there are registrations conflicts; with CRH the holder gets GOOD without effect.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 142,
-    name: "reservations/reserve_beside_registrations",
-    section: "SPC-4 §5.13.1, §6.15.4",
-    asks: "RESERVE (6) while there are registrations conflicts; with CRH the holder gets GOOD without effect.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// RESERVE (6) while there are registrations conflicts; with CRH the holder gets GOOD without
+    /// effect.
+    142, "SPC-4 §5.13.1, §6.15.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let compatible = pr::read_in(bench, A, 0x02)?.good()?.number(2, 1)? & 0x10 != 0;

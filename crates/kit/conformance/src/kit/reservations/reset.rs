@@ -1,15 +1,9 @@
-//! LOGICAL UNIT RESET by another nexus ends the reservation, and the holder hears 06/29 once.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 134,
-    name: "reservations/reset",
-    section: "SPC-2 §5.5.1; SAM-5 §6.3",
-    asks: "LOGICAL UNIT RESET by another nexus ends the reservation, and the holder hears 06/29 once.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// LOGICAL UNIT RESET by another nexus ends the reservation, and the holder hears 06/29 once.
+    134, "SPC-2 §5.5.1; SAM-5 §6.3", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, cdb::padded(&[0x16]))?.good()?;

@@ -1,15 +1,9 @@
-//! ABORT TASK of a finished task: the task does not exist, or the function is complete.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 145,
-    name: "task_management/abort_finished",
-    section: "RFC 7143 §11.6.1",
-    asks: "ABORT TASK of a finished task: the task does not exist, or the function is complete.",
-    needs: &[],
-    run,
-};
+check! {
+    /// ABORT TASK of a finished task: the task does not exist, or the function is complete.
+    145, "RFC 7143 §11.6.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let task = bench.submit(A, cdb::inquiry(None, 36), TransferRequest::In(36))?;

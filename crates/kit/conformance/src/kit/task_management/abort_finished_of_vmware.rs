@@ -1,15 +1,10 @@
-//! ABORT TASK of a finished task is "function complete" for an initiator of VMware, which takes anything else for a broken target.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 144,
-    name: "task_management/abort_finished_of_vmware",
-    section: "RFC 7143 §11.6.1",
-    asks: "ABORT TASK of a finished task is \"function complete\" for an initiator of VMware, which takes anything else for a broken target.",
-    needs: &[],
-    run,
-};
+check! {
+    /// ABORT TASK of a finished task is "function complete" for an initiator of VMware, which takes
+    /// anything else for a broken target.
+    144, "RFC 7143 §11.6.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut session = match bench.named_session("iqn.1998-01.com.vmware:conformance-0badc0de") {

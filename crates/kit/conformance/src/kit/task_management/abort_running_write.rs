@@ -1,15 +1,10 @@
-//! ABORT TASK of a running WRITE is complete, no SCSI Response follows it, and the data are stable.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 143,
-    name: "task_management/abort_running_write",
-    section: "SAM-5 §7.2; RFC 7143 §11.6",
-    asks: "ABORT TASK of a running WRITE is complete, no SCSI Response follows it, and the data are stable.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// ABORT TASK of a running WRITE is complete, no SCSI Response follows it, and the data are
+    /// stable.
+    143, "SAM-5 §7.2; RFC 7143 §11.6", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

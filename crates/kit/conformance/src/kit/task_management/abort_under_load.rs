@@ -1,15 +1,9 @@
-//! ABORT TASK is answered within a second with a thousand commands under way.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 149,
-    name: "task_management/abort_under_load",
-    section: "SAM-5 §7.2",
-    asks: "ABORT TASK is answered within a second with a thousand commands under way.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// ABORT TASK is answered within a second with a thousand commands under way.
+    149, "SAM-5 §7.2", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8192)?;

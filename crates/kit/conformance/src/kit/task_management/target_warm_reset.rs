@@ -1,15 +1,9 @@
-//! TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 148,
-    name: "task_management/target_warm_reset",
-    section: "SAM-5 §6.3.2; RFC 7143 §11.5.1",
-    asks: "TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.
+    148, "SAM-5 §6.3.2; RFC 7143 §11.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(B, cdb::test_unit_ready())?.good()?;

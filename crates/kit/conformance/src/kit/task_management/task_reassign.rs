@@ -1,15 +1,9 @@
-//! TASK REASSIGN is not supported.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 147,
-    name: "task_management/task_reassign",
-    section: "RFC 7143 §11.6.1",
-    asks: "TASK REASSIGN is not supported.",
-    needs: &[],
-    run,
-};
+check! {
+    /// TASK REASSIGN is not supported.
+    147, "RFC 7143 §11.6.1", needs: []
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let response = bench.manage(A, TaskManagementFunction(8), None)?;

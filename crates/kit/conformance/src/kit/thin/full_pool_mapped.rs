@@ -1,15 +1,9 @@
-//! With a full pool mapped blocks are written, read, and compared and written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 125,
-    name: "thin/full_pool_mapped",
-    section: "SBC-3 §4.7.3.6",
-    asks: "With a full pool mapped blocks are written, read, and compared and written.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// With a full pool mapped blocks are written, read, and compared and written.
+    125, "SBC-3 §4.7.3.6", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.rewind();

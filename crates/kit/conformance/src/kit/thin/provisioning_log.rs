@@ -1,15 +1,10 @@
-//! LOG SENSE of page 0Ch tells available and used resources, and used ones grow with what is written.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 128,
-    name: "thin/provisioning_log",
-    section: "SBC-3 §6.4.4",
-    asks: "LOG SENSE of page 0Ch tells available and used resources, and used ones grow with what is written.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// LOG SENSE of page 0Ch tells available and used resources, and used ones grow with what is
+    /// written.
+    128, "SBC-3 §6.4.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8192)?;

@@ -1,15 +1,10 @@
-//! When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is sent again succeeds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 127,
-    name: "thin/soft_threshold",
-    section: "SBC-3 §4.7.3.7",
-    asks: "When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is sent again succeeds.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is
+    /// sent again succeeds.
+    127, "SBC-3 §4.7.3.7", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     if bench.pool_was_full_within(Duration::from_secs(300)) {

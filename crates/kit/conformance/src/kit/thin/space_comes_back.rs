@@ -1,15 +1,9 @@
-//! When the pool has space again, the same WRITE succeeds without a reset.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 126,
-    name: "thin/space_comes_back",
-    section: "SBC-3 §4.7.3.6",
-    asks: "When the pool has space again, the same WRITE succeeds without a reset.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// When the pool has space again, the same WRITE succeeds without a reset.
+    126, "SBC-3 §4.7.3.6", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let data = bench.pattern(1);

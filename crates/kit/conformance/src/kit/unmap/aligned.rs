@@ -1,15 +1,9 @@
-//! UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 112,
-    name: "unmap/aligned",
-    section: "SBC-3 §5.28, §4.7.3.4",
-    asks: "UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.
+    112, "SBC-3 §5.28, §4.7.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

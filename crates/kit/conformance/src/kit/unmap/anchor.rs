@@ -1,15 +1,9 @@
-//! UNMAP with ANCHOR is refused where anchored blocks are not announced.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 119,
-    name: "unmap/anchor",
-    section: "SBC-3 §5.28, §6.6.6",
-    asks: "UNMAP with ANCHOR is refused where anchored blocks are not announced.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP with ANCHOR is refused where anchored blocks are not announced.
+    119, "SBC-3 §5.28, §6.6.6", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let page = bench.fetch(A, cdb::inquiry(Some(0xB2), 64), 64)?.good()?;

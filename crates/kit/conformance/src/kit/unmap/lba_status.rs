@@ -1,15 +1,9 @@
-//! GET LBA STATUS tells that a range was unmapped and what is around it is mapped.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 123,
-    name: "unmap/lba_status",
-    section: "SBC-3 §5.4",
-    asks: "GET LBA STATUS tells that a range was unmapped and what is around it is mapped.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// GET LBA STATUS tells that a range was unmapped and what is around it is mapped.
+    123, "SBC-3 §5.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(6144)?;

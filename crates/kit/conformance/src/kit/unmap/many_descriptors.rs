@@ -1,15 +1,9 @@
-//! UNMAP with as many descriptors as are announced (256 at most here) unmaps all of them.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 113,
-    name: "unmap/many_descriptors",
-    section: "SBC-3 §5.28, §6.6.4",
-    asks: "UNMAP with as many descriptors as are announced (256 at most here) unmaps all of them.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP with as many descriptors as are announced (256 at most here) unmaps all of them.
+    113, "SBC-3 §5.28, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(24, 4)?.min(256);

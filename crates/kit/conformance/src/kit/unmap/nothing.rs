@@ -1,15 +1,9 @@
-//! UNMAP without a list, without descriptors, or of no blocks at the end succeeds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 115,
-    name: "unmap/nothing",
-    section: "SBC-3 §5.28",
-    asks: "UNMAP without a list, without descriptors, or of no blocks at the end succeeds.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP without a list, without descriptors, or of no blocks at the end succeeds.
+    115, "SBC-3 §5.28", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, cdb::unmap(0))?.good()?;

@@ -1,15 +1,10 @@
-//! A burst of UNMAP commands does not hold up reads and writes: each within a second, none BUSY.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 122,
-    name: "unmap/reclaim_burst",
-    section: "SBC-3 §5.28",
-    asks: "A burst of UNMAP commands does not hold up reads and writes: each within a second, none BUSY.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// A burst of UNMAP commands does not hold up reads and writes: each within a second, none
+    /// BUSY.
+    122, "SBC-3 §5.28", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let duration = Duration::from_secs(if bench.options().thorough { 60 } else { 3 });

@@ -1,15 +1,9 @@
-//! UNMAP with a second descriptor beyond the end is out of range and unmaps nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 116,
-    name: "unmap/second_beyond_the_end",
-    section: "SBC-3 §5.28",
-    asks: "UNMAP with a second descriptor beyond the end is out of range and unmaps nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP with a second descriptor beyond the end is out of range and unmaps nothing.
+    116, "SBC-3 §5.28", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;

@@ -1,15 +1,9 @@
-//! UNMAP of blocks that a snapshot or clone shares leaves its content.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 121,
-    name: "unmap/shared_with_a_snapshot",
-    section: "SBC-3 §4.7.3.4",
-    asks: "UNMAP of blocks that a snapshot or clone shares leaves its content.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// UNMAP of blocks that a snapshot or clone shares leaves its content.
+    121, "SBC-3 §4.7.3.4", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! UNMAP with more descriptors than are announced is refused and unmaps nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 114,
-    name: "unmap/too_many_descriptors",
-    section: "SBC-3 §5.28, §6.6.4",
-    asks: "UNMAP with more descriptors than are announced is refused and unmaps nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP with more descriptors than are announced is refused and unmaps nothing.
+    114, "SBC-3 §5.28, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(24, 4)?;

@@ -1,15 +1,9 @@
-//! UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 118,
-    name: "unmap/unaligned",
-    section: "SBC-3 §5.28, §4.7.3.4",
-    asks: "UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.
+    118, "SBC-3 §5.28, §4.7.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(24)?;

@@ -1,15 +1,9 @@
-//! What was written after an UNMAP is there after a crash.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 120,
-    name: "unmap/write_then_crash",
-    section: "SBC-3 §4.7.3.4, §4.10",
-    asks: "What was written after an UNMAP is there after a crash.",
-    needs: &[Need::Writes, Need::Hook],
-    run,
-};
+check! {
+    /// What was written after an UNMAP is there after a crash.
+    120, "SBC-3 §4.7.3.4, §4.10", needs: [Writes, Hook]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! ANCHOR without UNMAP is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 105,
-    name: "write_same/anchor_without_unmap",
-    section: "SBC-3 §5.46",
-    asks: "ANCHOR without UNMAP is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// ANCHOR without UNMAP is refused.
+    105, "SBC-3 §5.46", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) across the end is out of range and writes nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 104,
-    name: "write_same/beyond_the_end",
-    section: "SBC-3 §5.46",
-    asks: "WRITE SAME (16) across the end is out of range and writes nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) across the end is out of range and writes nothing.
+    104, "SBC-3 §5.46", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let last = bench.capacity(A)? - 1;

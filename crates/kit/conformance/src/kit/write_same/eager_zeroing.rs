@@ -1,15 +1,10 @@
-//! Zeroing as for an eager-zeroed disk: commands of 1 MiB, 32 at once, a GiB of them within a few seconds.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 111,
-    name: "write_same/eager_zeroing",
-    section: "SBC-3 §5.46",
-    asks: "Zeroing as for an eager-zeroed disk: commands of 1 MiB, 32 at once, a GiB of them within a few seconds.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// Zeroing as for an eager-zeroed disk: commands of 1 MiB, 32 at once, a GiB of them within a
+    /// few seconds.
+    111, "SBC-3 §5.46", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let wanted = if bench.options().thorough { 1024 } else { 128 };

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) of no blocks is refused where WSNZ is announced.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 102,
-    name: "write_same/no_blocks",
-    section: "SBC-3 §5.46, §6.6.4",
-    asks: "WRITE SAME (16) of no blocks is refused where WSNZ is announced.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) of no blocks is refused where WSNZ is announced.
+    102, "SBC-3 §5.46, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let limits = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) of A5h bytes makes every block the pattern.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 101,
-    name: "write_same/pattern",
-    section: "SBC-3 §5.46",
-    asks: "WRITE SAME (16) of A5h bytes makes every block the pattern.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) of A5h bytes makes every block the pattern.
+    101, "SBC-3 §5.46", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

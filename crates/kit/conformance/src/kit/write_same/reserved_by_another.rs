@@ -1,15 +1,9 @@
-//! WRITE SAME (16) on a logical unit that another nexus has reserved is a reservation conflict.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 110,
-    name: "write_same/reserved_by_another",
-    section: "SPC-2 §5.5.1",
-    asks: "WRITE SAME (16) on a logical unit that another nexus has reserved is a reservation conflict.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) on a logical unit that another nexus has reserved is a reservation conflict.
+    110, "SPC-2 §5.5.1", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;

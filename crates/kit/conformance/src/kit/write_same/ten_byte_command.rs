@@ -1,15 +1,9 @@
-//! WRITE SAME (10) of a block of zeros makes 1 MiB read as zeros.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 109,
-    name: "write_same/ten_byte_command",
-    section: "SBC-3 §5.45",
-    asks: "WRITE SAME (10) of a block of zeros makes 1 MiB read as zeros.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (10) of a block of zeros makes 1 MiB read as zeros.
+    109, "SBC-3 §5.45", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) of more blocks than MAXIMUM WRITE SAME LENGTH is refused.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 103,
-    name: "write_same/too_many_blocks",
-    section: "SBC-3 §5.46, §6.6.4",
-    asks: "WRITE SAME (16) of more blocks than MAXIMUM WRITE SAME LENGTH is refused.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) of more blocks than MAXIMUM WRITE SAME LENGTH is refused.
+    103, "SBC-3 §5.46, §6.6.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(36, 8)?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) with UNMAP of data that are not zeros keeps the data.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 107,
-    name: "write_same/unmap_pattern",
-    section: "SBC-3 §5.46, §4.7.3.4",
-    asks: "WRITE SAME (16) with UNMAP of data that are not zeros keeps the data.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) with UNMAP of data that are not zeros keeps the data.
+    107, "SBC-3 §5.46, §4.7.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

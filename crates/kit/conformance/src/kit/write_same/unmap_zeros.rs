@@ -1,15 +1,9 @@
-//! WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 106,
-    name: "write_same/unmap_zeros",
-    section: "SBC-3 §5.46, §4.7.3.4",
-    asks: "WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.
+    106, "SBC-3 §5.46, §4.7.3.4", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) with two blocks of Data-Out is refused and writes nothing.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 108,
-    name: "write_same/wrong_length",
-    section: "SBC-3 §5.46; RFC 7143 §11.4.5",
-    asks: "WRITE SAME (16) with two blocks of Data-Out is refused and writes nothing.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) with two blocks of Data-Out is refused and writes nothing.
+    108, "SBC-3 §5.46; RFC 7143 §11.4.5", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;

@@ -1,15 +1,9 @@
-//! WRITE SAME (16) of a block of zeros makes 1 MiB read as zeros.
-
 use super::super::prelude::*;
 
-pub(super) const CHECK: Check = Check {
-    number: 100,
-    name: "write_same/zeros",
-    section: "SBC-3 §5.46",
-    asks: "WRITE SAME (16) of a block of zeros makes 1 MiB read as zeros.",
-    needs: &[Need::Writes],
-    run,
-};
+check! {
+    /// WRITE SAME (16) of a block of zeros makes 1 MiB read as zeros.
+    100, "SBC-3 §5.46", needs: [Writes]
+}
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(4096)?;
