@@ -1,7 +1,12 @@
 //! `cargo xtask conformance`: the conformance kit of the `windlass` program against a fresh array with two portals and two logical
 //! units, with `contrib/conformance-hook` as the administrator.
 //!
+//! With `--liars` every check is shown to fail: the same array behind a portal that lies in one point ([`liar`]).
+//!
 //! A check that fails has to be in [`KNOWN_GAPS`] with its reason, and one that is there has to fail: the list can only shrink.
+
+mod liar;
+mod liars;
 
 use crate::tally::Tally;
 use crate::workspace;
@@ -24,6 +29,9 @@ pub(crate) struct Options {
     /// Long checks at full length.
     #[arg(long)]
     thorough: bool,
+    /// Shows of each check that it fails on a target that lies.
+    #[arg(long)]
+    liars: bool,
 }
 
 /// Checks that this array does not pass yet, by number, and why.
@@ -51,6 +59,9 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     // Each portal in a group of its own, so that one can be put into standby.
     for (portal, group) in portals.iter().zip(1..) {
         array.command(&["portal", "set", &portal.to_string(), "--group", &group.to_string()])?;
+    }
+    if options.liars {
+        return liars::run(&windlass, array, &portals, directory.path(), &options.check);
     }
     let url = array.volume("kit0")?.url().to_owned();
     let control = control_program(directory.path())?;
@@ -143,7 +154,6 @@ fn control_program(directory: &Path) -> Result<PathBuf> {
 
 /// Does what the hook wants until the kit has ended.
 fn serve_control(array: &mut Array, kit: &mut Child, directory: &Path, limit: Duration) -> Result<()> {
-    let wanted = directory.join("wanted");
     let started = Instant::now();
     loop {
         if let Some(status) = kit.try_wait()? {
@@ -152,24 +162,31 @@ fn serve_control(array: &mut Array, kit: &mut Child, directory: &Path, limit: Du
             return Ok(());
         }
         ensure!(started.elapsed() < limit, "the kit did not end within {} s", limit.as_secs());
-        if wanted.exists() {
-            match std::fs::read_to_string(&wanted)?.trim() {
-                "restart" => {
-                    array.stop()?;
-                    array.restart()?;
-                }
-                "kill" => {
-                    array.kill()?;
-                    array.restart()?;
-                }
-                "shutdown" => array.stop()?,
-                "start" => array.restart()?,
-                other => bail!("the hook wants {other:?}"),
-            }
-            std::fs::remove_file(&wanted)?;
-        }
+        do_wanted(array, directory)?;
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Does to the array's process what the hook has left word for.
+fn do_wanted(array: &mut Array, directory: &Path) -> Result<()> {
+    let wanted = directory.join("wanted");
+    if !wanted.exists() {
+        return Ok(());
+    }
+    match std::fs::read_to_string(&wanted)?.trim() {
+        "restart" => {
+            array.stop()?;
+            array.restart()?;
+        }
+        "kill" => {
+            array.kill()?;
+            array.restart()?;
+        }
+        "shutdown" => array.stop()?,
+        "start" => array.restart()?,
+        other => bail!("the hook wants {other:?}"),
+    }
+    Ok(std::fs::remove_file(&wanted)?)
 }
 
 /// Counts: passed or skipped is fine, failed must be known, and what is known must fail.
