@@ -305,6 +305,11 @@ impl Bench {
         Ok(())
     }
 
+    /// Whether the unit of a place has UNMAP. Without it what earlier rounds wrote stays mapped, and says nothing.
+    pub(crate) fn can_free(&self, place: Place) -> bool {
+        self.units.get(place.unit).is_some_and(|unit| unit.limits.unmap > 0)
+    }
+
     /// What the array says of the space that a place takes.
     pub(crate) async fn space(&self, place: Place) -> Result<Space, LabError> {
         let connection = self.connection(1).await?;

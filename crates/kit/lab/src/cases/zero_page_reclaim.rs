@@ -98,7 +98,9 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 round.put_count("reclaim_unmapped_bytes", Unit::Bytes, Better::Neither, given);
             }
             let after = bench.settled_space(place).await?;
-            if let Some((was, is)) = converted.mapped_since(&before).zip(after.mapped_since(&before)) {
+            if let Some((was, is)) = converted.mapped_since(&before).zip(after.mapped_since(&before))
+                && bench.can_free(place)
+            {
                 check_space(outcome, way, size, (was, is));
             }
             if let Some(share) = share(after.mapped_since(&before)) {
