@@ -13,6 +13,7 @@ mod handle;
 mod interface;
 mod log;
 mod map;
+mod medium;
 #[cfg_attr(not(feature = "mutations"), expect(dead_code, reason = "names rules that only the simulator leaves out"))]
 mod mutations;
 mod request;
@@ -20,12 +21,13 @@ mod schedule;
 mod space;
 mod volume;
 
-pub use crate::core::offline::check::{CheckOptions, CheckProgress, CheckReport};
+pub use crate::core::offline::check::{CheckOptions, CheckProgress};
 pub use crate::core::offline::dump::{Shown, show_log, show_root};
 pub use crate::core::offline::rebuild::{RepairError, RepairReport};
 pub use crate::core::recovery::{Opened, initial_root};
 pub use crate::core::{Core, Counters};
 pub use handle::Pool;
+pub use interface::check::CheckReport;
 pub use interface::operation::{
     Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output,
 };

@@ -3,11 +3,11 @@
 //! [`Objects`] and [`Documents`] own what is known of them; what the rest of the pool changes goes through their methods, which keep
 //! the account of promises and remember what the next checkpoint has to write.
 
-pub(crate) mod changes;
 pub(crate) mod documents;
 pub(crate) mod object;
 pub(crate) mod objects;
 pub(crate) mod stream;
+mod validate;
 
 /// The object whose content is the table of all others.
 pub(crate) const OBJECT_TABLE: u64 = 1;

@@ -41,6 +41,8 @@ pub struct Blocks {
     sweep: Vec<u64>,
     /// Memory of blocks that nobody needs any more.
     spare: Vec<Data>,
+    /// What the checkpoint in flight froze: it names the content of records below this one.
+    frozen_at: Option<u64>,
 }
 
 /// Spare blocks that are kept.
@@ -126,13 +128,13 @@ impl Blocks {
         }
     }
 
-    /// The block lost its last reference. Its content is dropped, unless a checkpoint in flight that froze at `frozen_at` still names it.
+    /// The block lost its last reference. Its content is dropped, unless the checkpoint in flight still names it.
     ///
     /// A clean copy may stay: it is of no use under another checksum, and [`Blocks::place`] removes it before the block holds something else.
-    pub fn free(&mut self, address: u64, frozen_at: Option<u64>) {
+    pub fn free(&mut self, address: u64) {
         if let Some(d) = self.dirty.get_mut(&address) {
             d.dead = true;
-            let named = frozen_at.is_some_and(|t| d.oldest < t);
+            let named = self.frozen_at.is_some_and(|t| d.oldest < t);
             if !named
                 && d.in_flight.is_none()
                 && let Some(d) = self.dirty.remove(&address)
@@ -197,14 +199,24 @@ impl Blocks {
         true
     }
 
-    /// The content that was in flight is at its place. `frozen_at` as in [`Blocks::free`].
-    pub fn end_destage(&mut self, address: u64, keep: bool, frozen_at: Option<u64>) {
+    /// A checkpoint froze: it names the content of records below `sequence`.
+    pub fn freeze(&mut self, sequence: u64) {
+        self.frozen_at = Some(sequence);
+    }
+
+    /// The checkpoint in flight is durable.
+    pub fn thaw(&mut self) {
+        self.frozen_at = None;
+    }
+
+    /// The content that was in flight is at its place.
+    pub fn end_destage(&mut self, address: u64) {
         let Some(d) = self.dirty.get_mut(&address) else { return };
         let Some(sequence) = d.in_flight.take() else { return };
-        let named = frozen_at.is_some_and(|t| d.oldest_after.unwrap_or(sequence + 1) < t);
+        let named = self.frozen_at.is_some_and(|t| d.oldest_after.unwrap_or(sequence + 1) < t);
         if d.newest <= sequence || (d.dead && !named) {
             let Some(d) = self.dirty.remove(&address) else { return };
-            if keep && !d.dead {
+            if !d.dead {
                 self.cache(address, d.data, d.crc);
             } else {
                 Self::recycle(&mut self.spare, d.data);

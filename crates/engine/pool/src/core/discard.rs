@@ -8,9 +8,9 @@
 mod tests;
 
 use crate::core::Core;
-use crate::core::completion::Io;
+use crate::core::io::Io;
 use crate::space::layout::SEGMENT_BLOCKS;
-use media::{BlockAddress, Done, Media, MediaError};
+use media::{Done, Media, MediaError};
 
 /// Discards with the medium at once.
 const IN_FLIGHT: usize = 2;
@@ -22,21 +22,20 @@ impl<M: Media> Core<M> {
             return;
         }
         // Not where every block may be wanted at once: what is on its way to the medium is missing until it is back.
-        let reserves = self.reserve_blocks() + self.working_blocks() + self.checkpoint_blocks();
-        let kept = self.space.usable() / 10 + self.objects.promises().promised + reserves;
+        let reserves = self.map.reserve_blocks() + self.map.working_blocks() + self.map.checkpoint_blocks();
+        let kept = self.map.space().usable() / 10 + self.map.objects().promises().promised + reserves;
         while self.discards_in_flight < IN_FLIGHT
-            && self.space.available() > kept + SEGMENT_BLOCKS
-            && let Some((address, blocks)) = self.space.begin_discard()
+            && self.map.space().available() > kept + SEGMENT_BLOCKS
+            && let Some((address, blocks)) = self.map.space_mut().begin_discard()
         {
             self.discards_in_flight += 1;
-            let ticket = self.ticket(Io::Discard { address, blocks });
-            self.media.discard(&self.fence, ticket, BlockAddress(address), blocks);
+            self.medium.discard(Io::Discard { address, blocks }, address, blocks);
         }
     }
 
     pub(crate) fn discarded(&mut self, address: u64, blocks: u64, result: &Result<Done, MediaError>) {
         self.discards_in_flight -= 1;
-        self.space.end_discard(address, blocks);
+        self.map.space_mut().end_discard(address, blocks);
         match result {
             Ok(_) => self.counters.discarded += blocks,
             // A medium that cannot is not asked again.

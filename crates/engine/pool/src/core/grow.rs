@@ -9,7 +9,9 @@
 mod tests;
 
 use crate::core::Core;
-use crate::core::completion::Io;
+use crate::core::growing::Growing;
+use crate::core::growing::Stage;
+use crate::core::io::Io;
 use crate::interface::operation::{Operation, OperationId, Output};
 use crate::interface::{Growth, PoolError};
 use crate::schedule::step::Step;
@@ -21,30 +23,6 @@ const _: () =
     assert!(media::MAX_GROWN_BLOCKS == crate::core::checkpoint::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
 /// Reads of the counts of the last segment before a growth is given up.
 const TRIES: u8 = 3;
-
-enum Stage {
-    /// For the checkpoint in flight to end, and the last segment's counts to be in memory.
-    Waiting,
-    /// The medium has grown; the next checkpoint tells.
-    Extended {
-        data_end: u64,
-    },
-    /// The checkpoint in flight tells.
-    Frozen,
-    Finished,
-}
-
-/// A growth under way.
-pub(crate) struct Growing {
-    growth: media::Growth,
-    operation: OperationId,
-    stage: Stage,
-    /// What the operation has still to be told.
-    answer: Option<Result<(), PoolError>>,
-    /// It has been told, or will be when it is next looked at.
-    answered: bool,
-    tries: u8,
-}
 
 impl From<&Growth> for media::Growth {
     fn from(growth: &Growth) -> Self {
@@ -61,10 +39,10 @@ impl<M: Media> Core<M> {
         let wanted = self.submit(Operation::Grow(growth));
         loop {
             self.pump(0);
-            match self.take_finished(wanted) {
+            match self.schedule.take_finished(wanted) {
                 Some(Ok(_)) => return Ok(()),
                 Some(Err(failure)) => return Err(crate::handle::pool_error(failure)),
-                None => self.media.wait(),
+                None => self.medium.wait(),
             }
         }
     }
@@ -108,14 +86,14 @@ impl<M: Media> Core<M> {
             }
         }
         match &growing.stage {
-            Stage::Waiting if self.frozen.is_none() => {}
+            Stage::Waiting if !self.checkpoints.in_flight() => {}
             Stage::Extended { .. } => return self.request_checkpoint(),
             Stage::Waiting | Stage::Frozen | Stage::Finished => return,
         }
-        if let Some(segment) = self.space.short_segment()
-            && !self.space.hold(segment)
+        if let Some(segment) = self.map.space().short_segment()
+            && !self.map.space_mut().hold(segment)
         {
-            if self.io.values().any(|io| matches!(io, Io::Segment { segment: read, .. } if *read == segment)) {
+            if self.medium.purposes().any(|io| matches!(io, Io::Segment { segment: read, .. } if *read == segment)) {
                 return;
             }
             growing.tries += 1;
@@ -123,12 +101,12 @@ impl<M: Media> Core<M> {
                 let reason = "the reference counts of its last segment cannot be read; check the pool".into();
                 return self.end_growth(Err(PoolError::CannotGrow(reason)));
             }
-            self.need.clear();
-            self.need.segments.push(segment);
+            self.map.need_mut().clear();
+            self.map.need_mut().segments.push(segment);
             self.issue_need();
             return;
         }
-        match self.media.extend(&growing.growth) {
+        match self.medium.media_mut().extend(&growing.growth) {
             Ok(grown) => {
                 growing.stage = Stage::Extended { data_end: grown.data_end };
                 self.request_checkpoint();
@@ -142,7 +120,7 @@ impl<M: Media> Core<M> {
         if let Some(growing) = &mut self.growing
             && let Stage::Extended { data_end } = growing.stage
         {
-            self.space.begin_growth(data_end)?;
+            self.map.space_mut().begin_growth(data_end)?;
             growing.stage = Stage::Frozen;
         }
         Some(())
@@ -151,7 +129,7 @@ impl<M: Media> Core<M> {
     /// A checkpoint is durable.
     pub(crate) fn growth_done(&mut self) {
         if self.growing.as_ref().is_some_and(|growing| matches!(growing.stage, Stage::Frozen)) {
-            self.space.finish_growth();
+            self.map.space_mut().finish_growth();
             self.end_growth(Ok(()));
         }
     }
@@ -170,6 +148,6 @@ impl<M: Media> Core<M> {
         let Some(growing) = &mut self.growing else { return };
         (growing.answer, growing.answered) = (Some(result), true);
         let operation = growing.operation;
-        self.make_ready(operation);
+        self.schedule.make_ready(operation);
     }
 }

@@ -53,8 +53,8 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
         let data = vec![7; 1 << 20].into();
         run(&mut core, Operation::Write { object: id.0, offset: block << 36, data, forced: true });
     }
-    for zone in 0..core.space.layout().zones() {
-        core.space.distrust(zone);
+    for zone in 0..core.map.space().layout().zones() {
+        core.map.space_mut().distrust(zone);
     }
     core.checkpoint().unwrap();
     drop(core);

@@ -1,6 +1,7 @@
 //! What the rest of the array asks of the pool besides block I/O: objects, documents and space. `control` is written against the
 //! [`Catalog`] trait, so that it can be tested over a map in memory.
 
+pub(crate) mod check;
 pub(crate) mod operation;
 
 use bytes::Bytes;
@@ -87,7 +88,7 @@ pub struct CheckStep {
     /// Work that is expected in all.
     pub total: u64,
     /// The result, when this was the last step.
-    pub report: Option<crate::CheckReport>,
+    pub report: Option<check::CheckReport>,
 }
 
 /// One change of the catalog. A list of them is applied as a whole or not at all, and is durable before the reply.

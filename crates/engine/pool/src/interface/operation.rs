@@ -207,6 +207,11 @@ impl Operation {
                 | Self::Flush
         )
     }
+
+    /// True for an operation that reports pages that cannot be read, instead of failing.
+    pub(crate) fn survives_bad_pages(&self) -> bool {
+        matches!(self, Self::Verify { .. } | Self::PlacesOf(_))
+    }
 }
 
 impl Operation {

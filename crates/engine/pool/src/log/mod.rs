@@ -12,6 +12,17 @@ const FRAME_BYTES: usize = 1 << 20;
 /// Frames with the medium at once.
 const IN_FLIGHT: usize = 4;
 
+/// A place between two frames of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayPoint {
+    /// Position of the next frame.
+    pub position: u64,
+    /// Number of its first record.
+    pub sequence: u64,
+    /// CRC of the frame before.
+    pub previous_crc: u64,
+}
+
 struct Frame {
     position: u64,
     end_sequence: u64,
@@ -71,9 +82,9 @@ impl Log {
         self.durable_sequence
     }
 
-    /// Position, next sequence number and CRC where replay of a checkpoint taken now starts. The pending frame must be closed.
-    pub fn replay_point(&self) -> (u64, u64, u64) {
-        (self.head, self.next_sequence, self.previous_crc)
+    /// Where replay of a checkpoint taken now starts. The pending frame must be closed.
+    pub fn replay_point(&self) -> ReplayPoint {
+        ReplayPoint { position: self.head, sequence: self.next_sequence, previous_crc: self.previous_crc }
     }
 
     /// Bytes between tail and head, frames not yet written included.

@@ -1,5 +1,154 @@
-//! The map: pages, the trees that they form, and the changes that live operations and replay share.
+//! The map: everything that a record of the log changes. Objects and their trees, reference counts, content that is only in memory,
+//! documents, and detached sub-trees.
+//!
+//! [`Map`] owns these parts and knows no medium, log or operation: what has to be read first is noted in [`Need`]. A change is planned,
+//! which changes nothing, and then executed in one step. Live operations and replay change the map through the same functions.
 
 pub(crate) mod assign;
+mod changes;
+mod clone;
+pub(crate) mod drops;
+pub(crate) mod need;
 pub(crate) mod page;
-pub(crate) mod tree;
+pub(crate) mod pages;
+pub(crate) mod reclaim;
+pub(crate) mod reserves;
+mod tree;
+
+use crate::catalog::DOCUMENTS;
+use crate::catalog::DROP_QUEUE;
+use crate::catalog::documents::Documents;
+use crate::catalog::objects::Objects;
+use crate::content::blocks::Blocks;
+use crate::map::drops::Drops;
+use crate::map::need::Need;
+use crate::map::pages::Pages;
+use crate::space::SpaceMap;
+
+/// The state that records change.
+pub(crate) struct Map {
+    pages: Pages,
+    space: SpaceMap,
+    content: Blocks,
+    objects: Objects,
+    documents: Documents,
+    drops: Drops,
+    /// Blocks that hold map pages and catalog.
+    metadata_blocks: u64,
+    /// Length of the drop queue and of the documents in the last checkpoint.
+    stored_bytes: u64,
+    need: Need,
+}
+
+impl Map {
+    /// The map of a checkpoint whose objects are not loaded yet.
+    pub fn new(space: SpaceMap, epoch: u64, metadata_blocks: u64) -> Self {
+        Self {
+            pages: Pages::new(epoch),
+            space,
+            content: Blocks::default(),
+            objects: Objects::new(),
+            documents: Documents::default(),
+            drops: Drops::default(),
+            metadata_blocks,
+            stored_bytes: 0,
+            need: Need::default(),
+        }
+    }
+
+    /// Pages in memory.
+    #[inline]
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Pages in memory, to add, evict or seal some.
+    #[inline]
+    pub fn pages_mut(&mut self) -> &mut Pages {
+        &mut self.pages
+    }
+
+    /// Reference counts and allocation.
+    #[inline]
+    pub fn space(&self) -> &SpaceMap {
+        &self.space
+    }
+
+    /// Reference counts and allocation, to change them.
+    #[inline]
+    pub fn space_mut(&mut self) -> &mut SpaceMap {
+        &mut self.space
+    }
+
+    /// Content in memory.
+    #[inline]
+    pub fn content(&self) -> &Blocks {
+        &self.content
+    }
+
+    /// Content in memory, to use or change it.
+    #[inline]
+    pub fn content_mut(&mut self) -> &mut Blocks {
+        &mut self.content
+    }
+
+    /// Objects.
+    #[inline]
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// Objects, to change them.
+    #[inline]
+    pub fn objects_mut(&mut self) -> &mut Objects {
+        &mut self.objects
+    }
+
+    /// Documents.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// Documents, to load or store them.
+    pub fn documents_mut(&mut self) -> &mut Documents {
+        &mut self.documents
+    }
+
+    /// Detached sub-trees.
+    #[inline]
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
+    /// Detached sub-trees, to load, park or store them.
+    pub fn drops_mut(&mut self) -> &mut Drops {
+        &mut self.drops
+    }
+
+    /// What planning found missing.
+    #[inline]
+    pub fn need(&self) -> &Need {
+        &self.need
+    }
+
+    /// What planning found missing, to add to it or begin anew.
+    #[inline]
+    pub fn need_mut(&mut self) -> &mut Need {
+        &mut self.need
+    }
+
+    /// Blocks that hold map pages and catalog.
+    pub fn metadata_blocks(&self) -> u64 {
+        self.metadata_blocks
+    }
+
+    /// Sets the number of blocks that hold map pages and catalog, as counted by a repair.
+    pub fn set_metadata_blocks(&mut self, blocks: u64) {
+        self.metadata_blocks = blocks;
+    }
+
+    /// Remembers how long the streams are that the next checkpoint may have to take out of the map.
+    pub fn note_stored(&mut self) {
+        self.stored_bytes = self.objects.length(DROP_QUEUE) + self.objects.length(DOCUMENTS);
+    }
+}

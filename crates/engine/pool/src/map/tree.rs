@@ -5,54 +5,27 @@
 //! Counts propagate lazily: a page's count is the number of parents that point to it, not of objects that reach it.
 
 use crate::catalog::object::Dropped;
-use crate::core::{Cached, Core};
 use crate::geometry::Pointer;
 use crate::geometry::index_in;
 use crate::geometry::{FANOUT, entry_span, page_span};
+use crate::map::Map;
 use crate::map::page::{Entry, Page};
+use crate::map::pages::Path;
 use crate::space::Stream;
-use media::Media;
+
 use std::rc::Rc;
 
-/// Owned paths that are remembered at most.
-const OWNED: usize = 16_384;
-
-/// An exclusively owned path from an object's root to a page.
-#[derive(Clone, Copy)]
-pub(crate) struct Path {
-    pub object: u64,
-    /// Page addresses; index is the level.
-    pub pages: [u64; 4],
-    pub root_level: u8,
-    pub level: u8,
-    pub block: u64,
-}
-
-impl Path {
-    /// Address of the page at the end of the path.
-    pub fn page(&self) -> u64 {
-        self.pages[usize::from(self.level)]
-    }
-}
-
-impl<M: Media> Core<M> {
-    pub(crate) fn insert_page(&mut self, address: u64, page: Rc<Page>) {
-        self.page_clock.push_back(address);
-        self.pages.insert(address, Cached { page, referenced: true });
-    }
-
+impl Map {
     /// A page if it is in memory; otherwise notes it in `need`.
     #[inline]
     pub(crate) fn page(&mut self, (address, level, crc): Pointer) -> Option<Rc<Page>> {
-        match self.pages.get_mut(&address) {
-            Some(cached) => {
-                cached.referenced = true;
-                if cached.page.level() != level {
-                    self.need.damaged =
-                        Some(format!("page {address} is at level {}, not {level}", cached.page.level()));
+        match self.pages.get(address) {
+            Some(page) => {
+                if page.level() != level {
+                    self.need.damaged = Some(format!("page {address} is at level {}, not {level}", page.level()));
                     return None;
                 }
-                Some(cached.page.clone())
+                Some(page.clone())
             }
             None => {
                 self.need.pages.push((address, level, crc));
@@ -94,12 +67,11 @@ impl<M: Media> Core<M> {
             if address == 0 {
                 return Some(Entry::EMPTY);
             }
-            let Some(cached) = self.pages.get_mut(&address) else {
+            let Some(page) = self.pages.get(address) else {
                 self.need.pages.push((address, level, crc));
                 return None;
             };
-            cached.referenced = true;
-            let entry = cached.page.entries[index_in(block, level)];
+            let entry = page.entries[index_in(block, level)];
             if level == 0 {
                 return Some(entry);
             }
@@ -138,7 +110,7 @@ impl<M: Media> Core<M> {
     ) -> Option<usize> {
         if level == 0
             && !worst
-            && let Some(path) = self.owned.get(&(object, block / FANOUT as u64))
+            && let Some(path) = self.pages.owned(object, block)
         {
             return self.plan_owned(path.page(), entries);
         }
@@ -163,7 +135,7 @@ impl<M: Media> Core<M> {
             if shared {
                 self.need_counts_of(&page.entries);
             }
-            if shared || page.epoch() < self.epoch {
+            if shared || page.epoch() < self.pages.epoch() {
                 let this = (object, block / page_span(at));
                 let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
                 if !self.need.once || counted != this {
@@ -192,13 +164,13 @@ impl<M: Media> Core<M> {
 
     /// The leaf that maps `block` of the object, if its whole path is owned by this epoch.
     pub(crate) fn owned_leaf(&self, object: u64, block: u64) -> Option<u64> {
-        Some(self.owned.get(&(object, block / FANOUT as u64))?.page())
+        Some(self.pages.owned(object, block)?.page())
     }
 
     /// As `plan_path`, for a leaf that is owned: only the counts of the old blocks matter.
     fn plan_owned(&mut self, leaf: u64, entries: std::ops::Range<usize>) -> Option<usize> {
         let mut new = entries.len();
-        for entry in &self.pages.get(&leaf)?.page.entries[entries] {
+        for entry in &self.pages.peek(leaf)?.entries[entries] {
             if entry.is_empty() {
                 self.need.fresh += 1;
                 continue;
@@ -226,16 +198,15 @@ impl<M: Media> Core<M> {
 
     /// Makes the page behind `address` exclusively owned and part of this epoch; returns where it now is. The plan must have been complete.
     fn own(&mut self, object: u64, address: u64, level: u8) -> Option<u64> {
+        let epoch = self.pages.epoch();
         if address == 0 {
             let new = self.allocate_page()?;
-            self.insert_page(new, Rc::new(Page::empty(level, self.epoch, new, object)));
-            self.dirty_pages.push((level, new));
+            self.pages.insert_dirty(new, Rc::new(Page::empty(level, epoch, new, object)));
             self.objects.page_given(object)?;
             return Some(new);
         }
-        let count = self.space.count(address)?;
-        if count > 1 {
-            let mut page = (*self.pages.get(&address)?.page).clone();
+        if self.space.count(address)? > 1 {
+            let mut page = (**self.pages.peek(address)?).clone();
             let new = self.allocate_page()?;
             for entry in &page.entries {
                 if !entry.is_empty() {
@@ -243,35 +214,27 @@ impl<M: Media> Core<M> {
                 }
             }
             self.space.decrement(address)?;
-            page.place(self.epoch, new);
-            self.insert_page(new, Rc::new(page));
-            self.dirty_pages.push((level, new));
+            page.place(epoch, new);
+            self.pages.insert_dirty(new, Rc::new(page));
             self.objects.page_given(object)?;
             return Some(new);
         }
-        if self.pages.get(&address)?.page.epoch() < self.epoch {
+        if self.pages.peek(address)?.epoch() < epoch {
             let new = self.allocate_page()?;
-            let mut page = self.pages.remove(&address)?.page;
-            Rc::make_mut(&mut page).place(self.epoch, new);
+            let mut page = self.pages.remove(address)?;
+            Rc::make_mut(&mut page).place(epoch, new);
             self.space.decrement(address)?;
             self.count_metadata(0, 1);
-            self.insert_page(new, page);
-            self.dirty_pages.push((level, new));
+            self.pages.insert_dirty(new, page);
             return Some(new);
         }
         Some(address)
     }
 
-    /// The page at `address`, to change. It must be owned.
-    pub(crate) fn page_mut(&mut self, address: u64) -> Option<&mut Page> {
-        Some(Rc::make_mut(&mut self.pages.get_mut(&address)?.page))
-    }
-
     /// Owns the path from the object's root to the page at `level` that spans `block`. `None` is a broken plan, after which the pool must stop.
     pub(crate) fn own_path(&mut self, object: u64, block: u64, level: u8) -> Option<Path> {
-        let leaf = (object, block / FANOUT as u64);
         if level == 0
-            && let Some(path) = self.owned.get(&leaf)
+            && let Some(path) = self.pages.owned(object, block)
         {
             return Some(*path);
         }
@@ -283,22 +246,19 @@ impl<M: Media> Core<M> {
         let mut at = root_level;
         while at > level {
             let index = index_in(block, at);
-            let entry = self.pages.get(&address)?.page.entries[index];
+            let entry = self.pages.peek(address)?.entries[index];
             let child = self.own(object, entry.address(), at - 1)?;
             if child != entry.address() {
                 // A fresh page has nothing mapped yet; `finish_path` sets the right number before anybody can look.
                 let mapped = entry.mapped().max(1);
-                self.page_mut(address)?.entries[index] = Entry::child(child, mapped, 0);
+                self.pages.page_mut(address)?.entries[index] = Entry::child(child, mapped, 0);
             }
             address = child;
             at -= 1;
             path.pages[usize::from(at)] = address;
         }
         if level == 0 {
-            if self.owned.len() >= OWNED {
-                self.owned.clear();
-            }
-            self.owned.insert(leaf, path);
+            self.pages.note_owned(path);
         }
         Some(path)
     }
@@ -306,20 +266,20 @@ impl<M: Media> Core<M> {
     /// Ends a change: `delta` more blocks are mapped below the path's page. Pages left without any are given back.
     pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
         self.objects.change_mapped(path.object, delta)?;
-        if delta == 0 && self.pages.get(&path.page())?.page.mapped() > 0 {
+        if delta == 0 && self.pages.peek(path.page())?.mapped() > 0 {
             return Some(());
         }
         for at in path.level..=path.root_level {
             let address = path.pages[usize::from(at)];
-            let page = self.page_mut(address)?;
+            let page = self.pages.page_mut(address)?;
             // More than the page spans: its count contradicted its entries when it was read.
             let mapped = page.mapped().checked_add_signed(delta).filter(|mapped| *mapped <= page_span(at))?;
             page.set_mapped(mapped);
             let entry = if mapped == 0 {
                 self.space.decrement(address)?;
                 self.count_metadata(0, 1);
-                self.pages.remove(&address);
-                self.owned.clear();
+                self.pages.remove(address);
+                self.pages.disown();
                 self.objects.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
@@ -331,7 +291,7 @@ impl<M: Media> Core<M> {
                 self.objects.set_root(path.object, 0)?;
             } else {
                 let parent = path.pages[usize::from(at) + 1];
-                self.page_mut(parent)?.entries[index_in(path.block, at + 1)] = entry;
+                self.pages.page_mut(parent)?.entries[index_in(path.block, at + 1)] = entry;
             }
         }
         Some(())
@@ -341,8 +301,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn release_block(&mut self, address: u64) -> Option<u16> {
         let left = self.space.decrement(address)?;
         if left == 0 {
-            let frozen_at = self.frozen.as_ref().map(|f| f.sequence);
-            self.blocks.free(address, frozen_at);
+            self.content.free(address);
         }
         Some(left)
     }
@@ -350,10 +309,8 @@ impl<M: Media> Core<M> {
     /// Detaches the sub-tree behind `pointer`, below which `mapped` blocks are mapped; its references are given back in the background.
     pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer, mapped: u64) {
         if address != 0 {
-            self.owned.clear();
-            self.droppable_blocks += mapped;
+            self.pages.disown();
             self.drops.push(Dropped { address, level, crc, mapped });
-            self.drops_changed = true;
         }
     }
 
@@ -384,27 +341,6 @@ impl<M: Media> Core<M> {
             let entries = ((stop - at) / span).clamp(1, FANOUT as u64);
             f(level, at, entries as usize);
             at += entries * span;
-        }
-    }
-
-    /// Drops clean map pages from memory until at most `limit` remain.
-    pub(crate) fn evict_pages(&mut self, limit: usize) {
-        let mut chances = self.page_clock.len() * 2;
-        while self.pages.len() > limit && chances > 0 {
-            chances -= 1;
-            let Some(address) = self.page_clock.pop_front() else { return };
-            let Some(cached) = self.pages.get_mut(&address) else { continue };
-            if cached.referenced || cached.page.epoch() > self.committed_epoch {
-                cached.referenced = false;
-                self.page_clock.push_back(address);
-            } else {
-                self.pages.remove(&address);
-            }
-        }
-        if self.page_clock.len() > 2 * self.pages.len() + 4096 {
-            let pages = &self.pages;
-            let mut seen = rustc_hash::FxHashSet::default();
-            self.page_clock.retain(|a| pages.contains_key(a) && seen.insert(*a));
         }
     }
 
@@ -441,7 +377,7 @@ impl<M: Media> Core<M> {
         let mut complete = true;
         while at < first + count {
             let index = index_in(at, 0);
-            let n = (256 - index).min((first + count - at) as usize);
+            let n = (FANOUT - index).min((first + count - at) as usize);
             match self.plan_path(object, at, 0, index..index + n, false) {
                 Some(k) => new += k as u64,
                 None => complete = false,

@@ -1,3 +1,457 @@
-//! Operations in progress: how far each one is, and what it waits for.
+//! Operations in progress: which may go on, what the others wait for, and the results that are ready.
+//!
+//! The schedule knows nothing of what operations do: how far one has got is a `P` of its user.
 
 pub(crate) mod step;
+
+use crate::interface::operation::{Failure, Operation, OperationId, Output};
+use crate::map::need::Need;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Set in the ids of operations that the pool gives itself.
+const INTERNAL: OperationId = 1 << 63;
+
+/// True for an operation that the pool gave itself.
+pub(crate) const fn is_internal(id: OperationId) -> bool {
+    id & INTERNAL != 0
+}
+
+/// Things an operation waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Page(u64),
+    Segment(u32),
+    Block(u64),
+}
+
+/// An operation that has not finished.
+pub(crate) struct Pending<P> {
+    pub operation: Operation,
+    pub progress: P,
+    /// Things that it waits for.
+    waiting: u32,
+    /// Why it has to fail at its next attempt.
+    failed: Option<Failure>,
+}
+
+impl<P: Default> Pending<P> {
+    fn new(operation: Operation) -> Self {
+        Self { operation, progress: P::default(), waiting: 0, failed: None }
+    }
+}
+
+impl<P> Pending<P> {
+    /// Makes the operation fail at its next attempt, with the first failure given.
+    pub fn fail(&mut self, failure: Failure) {
+        self.failed.get_or_insert(failure);
+    }
+
+    /// True when it fails at its next attempt.
+    pub fn is_failing(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Why the operation fails now.
+    #[inline]
+    pub fn take_failure(&mut self) -> Option<Failure> {
+        self.failed.take()
+    }
+}
+
+/// The operations in progress.
+pub(crate) struct Schedule<P> {
+    operations: FxHashMap<OperationId, Pending<P>>,
+    next: OperationId,
+    ready: VecDeque<OperationId>,
+    /// Operations that want another turn, but not before others had one.
+    later: Vec<OperationId>,
+    waiters: FxHashMap<Key, Vec<OperationId>>,
+    space_waiters: VecDeque<OperationId>,
+    log_waiters: VecDeque<OperationId>,
+    /// Operations that took effect, and the log record that has to become durable first.
+    durable_waiters: VecDeque<(u64, OperationId, Output)>,
+    /// An operation whose pages others keep evicting: until it ends, nothing is evicted.
+    starving: Option<OperationId>,
+    /// What could not be read although only the pool itself wanted it, and why; until the next checkpoint it is not asked for again.
+    unreadable: FxHashMap<Key, String>,
+    finished: VecDeque<(OperationId, Result<Output, Failure>)>,
+    /// Operations of hosts submitted so far.
+    host_operations: u64,
+    effects: Option<Vec<(OperationId, u64)>>,
+}
+
+impl<P> Default for Schedule<P> {
+    fn default() -> Self {
+        Self {
+            operations: FxHashMap::default(),
+            next: 1,
+            ready: VecDeque::new(),
+            later: Vec::new(),
+            waiters: FxHashMap::default(),
+            space_waiters: VecDeque::new(),
+            log_waiters: VecDeque::new(),
+            durable_waiters: VecDeque::new(),
+            starving: None,
+            unreadable: FxHashMap::default(),
+            finished: VecDeque::new(),
+            host_operations: 0,
+            effects: None,
+        }
+    }
+}
+
+impl<P: Default> Schedule<P> {
+    /// Gives an operation its id. It is attempted before it is kept here.
+    #[inline]
+    pub fn admit(&mut self, operation: Operation) -> (OperationId, Pending<P>) {
+        let id = self.next_number() - 1;
+        self.host_operations += u64::from(operation.is_of_a_host());
+        (id, Pending::new(operation))
+    }
+
+    /// Keeps an operation of the pool itself for its turn.
+    pub fn admit_internal(&mut self, operation: Operation) {
+        let id = (self.next_number() - 1) | INTERNAL;
+        self.operations.insert(id, Pending::new(operation));
+        self.later.push(id);
+    }
+}
+
+impl<P> Schedule<P> {
+    /// A number that nothing else has in this run.
+    #[inline]
+    pub fn next_number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Operations of hosts submitted so far.
+    pub fn host_operations(&self) -> u64 {
+        self.host_operations
+    }
+
+    /// An operation in progress.
+    pub fn get_mut(&mut self, id: OperationId) -> Option<&mut Pending<P>> {
+        self.operations.get_mut(&id)
+    }
+
+    /// True while the operation is in progress.
+    pub fn contains(&self, id: OperationId) -> bool {
+        self.operations.contains_key(&id)
+    }
+
+    /// Takes an operation out, to attempt it.
+    pub fn take(&mut self, id: OperationId) -> Option<Pending<P>> {
+        self.operations.remove(&id)
+    }
+
+    /// Keeps an operation that waits for requests of its own.
+    pub fn keep(&mut self, id: OperationId, pending: Pending<P>) {
+        self.operations.insert(id, pending);
+    }
+
+    // Turns.
+
+    /// The operation may be attempted.
+    pub fn make_ready(&mut self, id: OperationId) {
+        self.ready.push_back(id);
+    }
+
+    /// Keeps an operation that wants another turn at once.
+    pub fn keep_ready(&mut self, id: OperationId, pending: Pending<P>) {
+        self.keep(id, pending);
+        self.make_ready(id);
+    }
+
+    /// Keeps an operation that wants another turn after others had theirs.
+    pub fn keep_for_later(&mut self, id: OperationId, pending: Pending<P>) {
+        self.keep(id, pending);
+        self.later.push(id);
+    }
+
+    /// The next operation that may be attempted.
+    pub fn next_ready(&mut self) -> Option<(OperationId, Pending<P>)> {
+        while let Some(id) = self.ready.pop_front() {
+            if let Some(pending) = self.operations.remove(&id) {
+                return Some((id, pending));
+            }
+        }
+        None
+    }
+
+    /// Operations whose turn in the background has come.
+    pub fn take_later(&mut self) -> Vec<OperationId> {
+        std::mem::take(&mut self.later)
+    }
+
+    /// True when no operation is in progress.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// True when an operation may be attempted.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// True when an operation waits for its turn in the background.
+    pub fn has_later(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    // Waiting for reads.
+
+    /// True when nothing waits for `key` yet, so that it has to be requested. From now on something does.
+    pub fn first_to_wait(&mut self, key: Key) -> bool {
+        let first = !self.waiters.contains_key(&key);
+        self.waiters.entry(key).or_default();
+        first
+    }
+
+    /// Keeps an operation until everything in `keys` has arrived.
+    pub fn keep_waiting(&mut self, id: OperationId, mut pending: Pending<P>, mut keys: Vec<Key>) {
+        keys.sort_unstable();
+        keys.dedup();
+        pending.waiting = keys.len() as u32;
+        if keys.is_empty() {
+            self.ready.push_back(id);
+        }
+        for key in keys {
+            self.waiters.entry(key).or_default().push(id);
+        }
+        self.operations.insert(id, pending);
+    }
+
+    /// What operations wait for has arrived, or cannot be read.
+    pub fn wake(&mut self, key: Key, failure: Option<Failure>) {
+        let waiters = self.waiters.remove(&key).unwrap_or_default();
+        if let (Some(failure), true) = (&failure, waiters.is_empty()) {
+            let reason = match failure {
+                Failure::Block(error) => error.to_string(),
+                Failure::Pool(error) => error.to_string(),
+            };
+            self.unreadable.insert(key, reason);
+        }
+        for id in waiters {
+            self.wake_one(id, failure.clone());
+        }
+    }
+
+    /// As `wake`; but operations that `survive` a failure go on.
+    pub fn wake_surviving(&mut self, key: Key, failure: Failure, mut survive: impl FnMut(&mut Pending<P>) -> bool) {
+        let mut failing = Vec::new();
+        for id in self.waiters.remove(&key).unwrap_or_default() {
+            match self.operations.get_mut(&id).is_some_and(&mut survive) {
+                true => self.wake_one(id, None),
+                false => failing.push(id),
+            }
+        }
+        self.waiters.insert(key, failing);
+        self.wake(key, Some(failure));
+    }
+
+    fn wake_one(&mut self, id: OperationId, failure: Option<Failure>) {
+        let Some(pending) = self.operations.get_mut(&id) else { return };
+        pending.waiting = pending.waiting.saturating_sub(1);
+        if let Some(failure) = failure {
+            pending.fail(failure);
+        }
+        if pending.waiting == 0 {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Calls `f` with each operation that waits for `key`.
+    pub fn for_waiters(&mut self, key: Key, mut f: impl FnMut(&mut Pending<P>)) {
+        for id in self.waiters.get(&key).into_iter().flatten() {
+            if let Some(pending) = self.operations.get_mut(id) {
+                f(pending);
+            }
+        }
+    }
+
+    /// True when something in `need` could not be read when the pool itself asked for it.
+    pub fn is_unreadable(&self, need: &Need) -> bool {
+        keys_of(need).any(|key| self.unreadable.contains_key(&key))
+    }
+
+    /// Why nothing in `need` can be read, if that is so.
+    pub fn why_unreadable(&self, need: &Need) -> Option<&String> {
+        let mut reasons = keys_of(need).map(|key| self.unreadable.get(&key));
+        let first = reasons.next().flatten()?;
+        reasons.all(|reason| reason.is_some()).then_some(first)
+    }
+
+    /// What could not be read is asked for again.
+    pub fn forget_unreadable(&mut self) {
+        self.unreadable.clear();
+    }
+
+    /// Lets nothing be evicted until the operation ends.
+    pub fn starve(&mut self, id: OperationId) {
+        self.starving.get_or_insert(id);
+    }
+
+    /// The operation goes on: eviction may, too, if it was held back for this one.
+    #[inline]
+    pub fn no_longer_starving(&mut self, id: OperationId) {
+        if self.starving == Some(id) {
+            self.starving = None;
+        }
+    }
+
+    /// True while an operation needs everything that is in memory.
+    pub fn is_starving(&self) -> bool {
+        self.starving.is_some_and(|id| self.operations.contains_key(&id))
+    }
+
+    // Waiting for space and for the log.
+
+    /// Keeps an operation until space has come back.
+    pub fn keep_for_space(&mut self, id: OperationId, pending: Pending<P>) {
+        self.keep(id, pending);
+        self.space_waiters.push_back(id);
+    }
+
+    /// True when operations wait for space.
+    pub fn waits_for_space(&self) -> bool {
+        !self.space_waiters.is_empty()
+    }
+
+    /// Operations among those that wait for space for which `which` is true.
+    pub fn count_space_waiters(&self, which: impl Fn(&Pending<P>) -> bool) -> usize {
+        self.space_waiters.iter().filter(|id| self.operations.get(id).is_some_and(&which)).count()
+    }
+
+    /// Everything that waits for space tries again, after `f` has looked at it.
+    pub fn retry_space(&mut self, mut f: impl FnMut(&mut Pending<P>)) {
+        for id in std::mem::take(&mut self.space_waiters) {
+            let Some(pending) = self.operations.get_mut(&id) else { continue };
+            f(pending);
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Keeps an operation until the log has room.
+    pub fn keep_for_log(&mut self, id: OperationId, pending: Pending<P>) {
+        self.keep(id, pending);
+        self.log_waiters.push_back(id);
+    }
+
+    /// True when operations wait for the log.
+    #[inline]
+    pub fn waits_for_log(&self) -> bool {
+        !self.log_waiters.is_empty()
+    }
+
+    /// Number of operations that wait for the log.
+    pub fn log_waiters(&self) -> usize {
+        self.log_waiters.len()
+    }
+
+    /// The first operation that waits for the log.
+    pub fn next_log_waiter(&mut self) -> Option<OperationId> {
+        self.log_waiters.pop_front()
+    }
+
+    /// True when the operation was put back to the end of those that wait for the log. It goes to their front then.
+    pub fn waits_again(&mut self, id: OperationId) -> bool {
+        let again = self.log_waiters.back() == Some(&id);
+        if again {
+            self.log_waiters.pop_back();
+            self.log_waiters.push_front(id);
+        }
+        again
+    }
+
+    /// What waits for the log tries again.
+    pub fn retry_log(&mut self) {
+        self.ready.extend(std::mem::take(&mut self.log_waiters));
+    }
+
+    /// What waits for log or space tries again.
+    pub fn retry_all(&mut self) {
+        self.retry_log();
+        self.ready.extend(std::mem::take(&mut self.space_waiters));
+    }
+
+    // Results.
+
+    /// Reports a result to the submitter of the operation.
+    #[inline]
+    pub fn finish(&mut self, id: OperationId, result: Result<Output, Failure>) {
+        if !is_internal(id) {
+            self.finished.push_back((id, result));
+        }
+    }
+
+    /// The operation took effect; its result is reported when the records below `sequence` are durable.
+    pub fn finish_when_durable(&mut self, sequence: u64, id: OperationId, output: Output) {
+        self.durable_waiters.push_back((sequence, id, output));
+    }
+
+    /// Reports what is durable: the records below `durable` are.
+    pub fn acknowledge(&mut self, durable: u64) {
+        while self.durable_waiters.front().is_some_and(|(sequence, ..)| *sequence <= durable) {
+            if let Some((_, id, output)) = self.durable_waiters.pop_front() {
+                self.finish(id, Ok(output));
+            }
+        }
+    }
+
+    /// The next result.
+    pub fn next_finished(&mut self) -> Option<(OperationId, Result<Output, Failure>)> {
+        self.finished.pop_front()
+    }
+
+    /// The result of one operation, if it is there.
+    pub fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
+        let at = self.finished.iter().position(|(found, _)| *found == id)?;
+        self.finished.remove(at).map(|(_, result)| result)
+    }
+
+    /// Every operation fails; those first that took effect, in their order.
+    pub fn fail_all(&mut self, failure: &Failure) {
+        for (_, id, _) in std::mem::take(&mut self.durable_waiters) {
+            self.finish(id, Err(failure.clone()));
+        }
+        let mut ids: Vec<_> = self.operations.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.operations.remove(&id);
+            self.finish(id, Err(failure.clone()));
+        }
+        self.ready.clear();
+        self.later.clear();
+        self.waiters.clear();
+        self.space_waiters.clear();
+        self.log_waiters.clear();
+    }
+
+    // Effects, for tests.
+
+    /// Records from now on which operations took effect.
+    pub fn record_effects(&mut self) {
+        self.effects = Some(Vec::new());
+    }
+
+    /// Effects since the last call.
+    pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
+        self.effects.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// An operation takes effect now; `sequence` is the number of the next record.
+    #[inline]
+    pub fn took_effect(&mut self, id: OperationId, sequence: u64) {
+        if let Some(effects) = &mut self.effects {
+            effects.push((id, sequence));
+        }
+    }
+}
+
+fn keys_of(need: &Need) -> impl Iterator<Item = Key> {
+    let pages = need.pages.iter().map(|page| Key::Page(page.0));
+    pages.chain(need.segments.iter().map(|segment| Key::Segment(*segment)))
+}

@@ -104,4 +104,13 @@ impl Layout {
     pub fn group_index_block(&self, group: u32, slot: u8) -> u64 {
         self.zone_start(group * GROUP_ZONES as u32) + 2 + u64::from(slot)
     }
+
+    /// A finding: the counts of a segment are not known any more.
+    pub fn given_up(&self, segment: u32) -> String {
+        let (first, blocks) = (self.segment_start(segment), self.segment_blocks(segment));
+        format!(
+            "the reference counts of blocks {first} to {} were lost: nothing there is allocated or given back until a repair",
+            first + blocks - 1
+        )
+    }
 }

@@ -1,10 +1,10 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::core::B;
 use crate::{CatalogChange, Core, ObjectId, Operation, Options, Output, initial_root};
 use media::{BLOCK_BYTES, FormatOptions, LocalMedia, Media, SimDisk, SimOptions};
 
 type Engine = Core<LocalMedia<SimDisk>>;
-const B: u64 = BLOCK_BYTES as u64;
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, incarnation: 1, discard: true, ..Options::default() }
@@ -17,7 +17,7 @@ fn run(core: &mut Engine, operation: Operation) -> Output {
         if let Some(result) = core.take_finished(id) {
             return result.unwrap();
         }
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
 }
 
@@ -29,7 +29,7 @@ fn write(core: &mut Engine, object: u64, block: u64, count: u64, byte: u8) {
 fn settle(core: &mut Engine) {
     for _ in 0..200 {
         core.pump(64);
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
 }
 
@@ -55,7 +55,7 @@ fn freed_runs_are_given_back_and_used_again() {
             // New writes while discards are on their way.
             write(&mut core, id.0, 20_000, 64, 99);
             settle(&mut core);
-            let space = &core.space;
+            let space = core.map.space();
             assert_eq!(space.available() + space.allocated() + space.pinned(), space.usable());
             assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
             assert!(core.counters().discarded >= 2048 * (u64::from(round) + 1), "{:?}", core.counters());

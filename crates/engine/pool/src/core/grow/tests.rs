@@ -1,12 +1,12 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::core::B;
 use crate::space::layout::{Layout, ZONE_BLOCKS};
 use crate::{CatalogChange, Core, Failure, Growth, ObjectId, Operation, Options, Output, PoolError, initial_root};
 use block::BlockError;
 use media::{BLOCK_BYTES, Fate, FormatOptions, LocalMedia, Media, SimDisk, SimOptions};
 
 type Engine = Core<LocalMedia<SimDisk>>;
-const B: u64 = BLOCK_BYTES as u64;
 /// Data area begins at block 2048: log of 256 KiB.
 const LOG_BYTES: u64 = 256 << 10;
 
@@ -37,7 +37,7 @@ fn run(core: &mut Engine, operation: Operation) -> Result<Output, Failure> {
         if let Some(result) = core.take_finished(id) {
             return result;
         }
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
 }
 
@@ -84,7 +84,7 @@ fn clean(core: &mut Engine) {
 
 /// What the space map counts, against what it must be.
 fn exact(core: &Engine) {
-    let space = &core.space;
+    let space = core.map.space();
     assert_eq!(space.usable(), space.layout().usable_blocks());
     assert_eq!(space.available() + space.allocated() + space.pinned(), space.usable());
 }
@@ -132,16 +132,16 @@ fn a_pool_grows_over_the_borders_of_zones_and_groups() {
         core.grow(Growth::Size(new * B)).unwrap();
         exact(&core);
         let layout = Layout { start: 2048, end: new - 1 };
-        assert_eq!(core.space.layout(), layout);
-        assert_eq!(core.space.groups().len(), layout.groups() as usize);
+        assert_eq!(core.map.space().layout(), layout);
+        assert_eq!(core.map.space().groups().len(), layout.groups() as usize);
         // Allocate at the far end: the cursor of the space map goes there by itself only when all else is full.
-        core.space.start_at(layout.segments() - 2);
+        core.map.space_mut().start_at(layout.segments() - 2);
         write(&mut core, object, 100, 100).unwrap();
         core.checkpoint().unwrap();
         clean(&mut core);
         drop(core);
         let mut core = opened(disk);
-        assert_eq!(core.space.layout(), layout);
+        assert_eq!(core.map.space().layout(), layout);
         exact(&core);
         clean(&mut core);
         holds(&mut core, object, 0..200);
@@ -211,7 +211,7 @@ fn a_crash_anywhere_inside_a_growth_leaves_the_old_or_the_new_size() {
                 let data = (acknowledged + 1).to_le_bytes().repeat(512);
                 core.submit(Operation::Write { object, offset: acknowledged * B, data: data.into(), forced: true })
             });
-            core.media.wait();
+            core.medium.media_mut().wait();
         }
         for choice in 0..4 {
             let mut count = 0u64;

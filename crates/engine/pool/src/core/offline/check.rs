@@ -5,14 +5,14 @@
 
 use crate::checksum::crc32c;
 use crate::core::Core;
-use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries, read_many};
+use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries};
 use crate::interface::PoolError;
+use crate::interface::check::CheckReport;
+use crate::medium::blocking::read_many;
 use crate::space::STICKY;
-use crate::space::layout::{Layout, SEGMENT_BLOCKS};
+use crate::space::layout::SEGMENT_BLOCKS;
 use media::Media;
 
-/// Findings listed in full; more are only counted.
-const LISTED: usize = 100;
 /// Blocks of data read in one request, at most.
 const RUN_BLOCKS: usize = 256;
 /// Blocks of data gathered before they are read.
@@ -44,35 +44,6 @@ pub struct CheckProgress {
     pub total: u64,
 }
 
-/// What a check found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CheckReport {
-    /// Volumes and snapshots walked.
-    pub objects: u64,
-    /// Map pages verified.
-    pub pages: u64,
-    /// Data blocks verified.
-    pub blocks: u64,
-    /// What is wrong, a sentence each, the first hundred.
-    pub findings: Vec<String>,
-    /// Number of findings in all.
-    pub count: u64,
-}
-
-impl CheckReport {
-    /// True when nothing is wrong.
-    pub fn is_clean(&self) -> bool {
-        self.count == 0
-    }
-
-    pub(crate) fn find(&mut self, finding: String) {
-        self.count += 1;
-        if self.findings.len() < LISTED {
-            self.findings.push(finding);
-        }
-    }
-}
-
 /// A data block to verify: object, address, CRC.
 type Unread = Vec<(u64, u64, u32)>;
 
@@ -89,13 +60,13 @@ impl<M: Media> Core<M> {
         progress: &mut dyn FnMut(CheckProgress),
     ) -> Result<CheckReport, PoolError> {
         let mut report = CheckReport::default();
-        let mut state = CheckProgress { verified: 0, total: self.space.allocated() };
-        let layout = self.space.layout();
+        let mut state = CheckProgress { verified: 0, total: self.map.space().allocated() };
+        let layout = self.map.space().layout();
         self.check_objects(&mut report);
         let (mut from, mut found, mut allocated) = (0, 0, 0);
         while from < layout.segments() {
             let mut tally = Tally::new(layout, from, options.memory_bytes);
-            tally.expect(|segment| self.space.in_use(segment));
+            tally.expect(|segment| self.map.space().in_use(segment));
             let first = from == 0;
             let pages = self.pass(first, options.data, &mut tally, &mut report, &mut state, progress)?;
             allocated += self.compare_counts(&tally, &mut report);
@@ -107,8 +78,11 @@ impl<M: Media> Core<M> {
             from = tally.end();
         }
         report.blocks = found.saturating_sub(report.pages);
-        if allocated != self.space.allocated() {
-            report.find(format!("{allocated} blocks are in use, the pool's counter says {}", self.space.allocated()));
+        if allocated != self.map.space().allocated() {
+            report.find(format!(
+                "{allocated} blocks are in use, the pool's counter says {}",
+                self.map.space().allocated()
+            ));
         }
         progress(state);
         Ok(report)
@@ -116,7 +90,7 @@ impl<M: Media> Core<M> {
 
     /// Objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
-        for object in self.objects.all() {
+        for object in self.map.objects().all() {
             let id = object.id;
             report.objects += u64::from(crate::catalog::is_user_object(id));
             if object.root == 0 && object.mapped != 0 {
@@ -127,10 +101,10 @@ impl<M: Media> Core<M> {
     }
 
     fn check_metadata(&self, found: u64, report: &mut CheckReport) {
-        if report.is_clean() && found != self.metadata_blocks {
+        if report.is_clean() && found != self.map.metadata_blocks() {
             report.find(format!(
                 "{found} blocks hold map pages and catalog, the pool's counter says {}",
-                self.metadata_blocks
+                self.map.metadata_blocks()
             ));
         }
     }
@@ -172,7 +146,7 @@ impl<M: Media> Core<M> {
                     state.verified += 1;
                     // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other
                     // owner.
-                    if data && object != 0 && self.blocks.get(entry.address(), entry.crc()).is_none() {
+                    if data && object != 0 && self.map.content_mut().get(entry.address(), entry.crc()).is_none() {
                         unread.push((object, entry.address(), entry.crc()));
                     }
                 }
@@ -205,7 +179,7 @@ impl<M: Media> Core<M> {
                 report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
             }
             None if object != 0 => {
-                let mapped = self.objects.get(object).map_or(0, |o| o.mapped);
+                let mapped = self.map.objects().get(object).map_or(0, |o| o.mapped);
                 if mapped != page.mapped() {
                     let found = page.mapped();
                     report.find(format!("object {object}: {found} blocks are mapped, its entry says {mapped}"));
@@ -236,11 +210,13 @@ impl<M: Media> Core<M> {
         }
         let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
         for (chunk, requests) in runs.chunks(64).zip(requests.chunks(64)) {
-            for (run, whole) in chunk.iter().zip(read_many(&mut self.media, requests)) {
+            for (run, whole) in chunk.iter().zip(read_many(self.medium.media_mut(), requests)) {
                 // When one of them cannot be read, find out which.
                 let single = match &whole {
                     Ok(_) => Vec::new(),
-                    Err(_) => read_many(&mut self.media, &run.iter().map(|block| (block.1, 1)).collect::<Vec<_>>()),
+                    Err(_) => {
+                        read_many(self.medium.media_mut(), &run.iter().map(|block| (block.1, 1)).collect::<Vec<_>>())
+                    }
                 };
                 for (i, (object, address, crc)) in run.iter().enumerate() {
                     let good = match &whole {
@@ -259,9 +235,11 @@ impl<M: Media> Core<M> {
 
     /// Compares the stored counts of a window with the references found. Returns how many blocks are in use by the stored counts.
     fn compare_counts(&mut self, tally: &Tally, report: &mut CheckReport) -> u64 {
-        let layout = self.space.layout();
+        let layout = self.map.space().layout();
         let mut allocated = 0u64;
-        let known = |core: &Self, segment: u32| core.space.is_resident(segment) || core.space.source(segment).is_some();
+        let known = |core: &Self, segment: u32| {
+            core.map.space().is_resident(segment) || core.map.space().source(segment).is_some()
+        };
         let mut segments = tally.window();
         while !segments.is_empty() {
             let mut batch = Vec::with_capacity(SEGMENTS_AT_ONCE);
@@ -276,13 +254,13 @@ impl<M: Media> Core<M> {
             }
             let unread: Vec<_> = batch
                 .iter()
-                .filter(|segment| !self.space.is_resident(**segment))
-                .filter_map(|segment| Some((*segment, self.space.source(*segment)?.0)))
+                .filter(|segment| !self.map.space().is_resident(**segment))
+                .filter_map(|segment| Some((*segment, self.map.space().source(*segment)?.0)))
                 .collect();
             let requests: Vec<_> = unread.iter().map(|(_, block)| (*block, 1)).collect();
             let mut damaged = Vec::new();
-            for ((segment, _), block) in unread.iter().zip(read_many(&mut self.media, &requests)) {
-                if let Err(reason) = block.and_then(|block| self.space.load(*segment, &block)) {
+            for ((segment, _), block) in unread.iter().zip(read_many(self.medium.media_mut(), &requests)) {
+                if let Err(reason) = block.and_then(|block| self.map.space_mut().load(*segment, &block)) {
                     report.find(reason);
                     damaged.push(*segment);
                 }
@@ -292,33 +270,24 @@ impl<M: Media> Core<M> {
                 if damaged.contains(&segment) {
                     continue;
                 }
-                let counts = self.space.counts(segment);
+                let counts = self.map.space().counts(segment);
                 let have = counts.as_deref().unwrap_or(&none);
                 let want = tally.counts(segment).unwrap_or(&none);
-                if self.space.is_given_up(segment, have) {
-                    report.find(given_up(layout, segment));
+                if self.map.space().is_given_up(segment, have) {
+                    report.find(layout.given_up(segment));
                 }
                 for ((have, want), address) in have.iter().zip(want).zip(layout.segment_start(segment)..) {
                     allocated += u64::from(*have > 0);
                     if have != want && *have != STICKY {
                         report.find(format!("block {address}: reference count {have}, found {want} references"));
                     }
-                    if *have > 0 && self.space.is_allocatable(address) {
+                    if *have > 0 && self.map.space().is_allocatable(address) {
                         report.find(format!("block {address}: in use, but offered for allocation"));
                     }
                 }
             }
-            self.space.evict(4096);
+            self.map.space_mut().evict(4096);
         }
         allocated
     }
-}
-
-/// A finding: the counts of a segment are not known any more.
-pub(crate) fn given_up(layout: Layout, segment: u32) -> String {
-    let (first, blocks) = (layout.segment_start(segment), layout.segment_blocks(segment));
-    format!(
-        "the reference counts of blocks {first} to {} were lost: nothing there is allocated or given back until a repair",
-        first + blocks - 1
-    )
 }

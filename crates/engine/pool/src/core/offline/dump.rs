@@ -8,6 +8,7 @@ use crate::core::recovery::{Scanner, await_ticket, read_blocks};
 use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
+
 use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::record;
 use crate::log::record::Record;
@@ -176,7 +177,7 @@ fn load_root<M: Media>(media: &mut M) -> Result<Root, PoolError> {
 /// The frames and records of the log from the root's replay point to its end, `limit` records at most.
 pub fn show_log<M: Media>(media: &mut M, limit: usize) -> Result<Shown, PoolError> {
     let root = load_root(media)?;
-    let start = crate::core::recovery::ReplayPoint {
+    let start = crate::log::ReplayPoint {
         position: root.log_position,
         sequence: root.log_sequence,
         previous_crc: root.log_previous_crc,
@@ -224,7 +225,7 @@ impl<M: Media> Core<M> {
     }
 
     fn show_one(&self, id: u64) -> Option<Vec<(&'static str, Shown)>> {
-        let object = self.objects.get(id)?;
+        let object = self.map.objects().get(id)?;
         let kind = match (id < FIRST_OBJECT, object.kind) {
             (true, _) => "catalog",
             (_, ObjectKind::Volume) => "volume",
@@ -246,11 +247,12 @@ impl<M: Media> Core<M> {
 
     /// Objects, keys of documents, and detached trees of the checkpoint.
     pub fn show_objects(&self) -> Shown {
-        let objects = self.objects.all().into_iter().filter_map(|object| self.show_one(object.id).map(Shown::Fields));
-        let documents = self.documents.all().iter().map(|(key, value)| {
+        let objects =
+            self.map.objects().all().into_iter().filter_map(|object| self.show_one(object.id).map(Shown::Fields));
+        let documents = self.map.documents().all().iter().map(|(key, value)| {
             Shown::Fields(vec![("key", key.as_str().into()), ("bytes", (value.len() as u64).into())])
         });
-        let drops = self.drops.iter().map(|dropped| {
+        let drops = self.map.drops().queue().iter().map(|dropped| {
             Shown::Fields(vec![
                 ("address", dropped.address.into()),
                 ("level", u64::from(dropped.level).into()),
@@ -317,19 +319,19 @@ impl<M: Media> Core<M> {
 
     /// There is such a block in the data area.
     pub fn has_block(&self, address: u64) -> bool {
-        self.space.layout().locate(address).is_some()
+        self.map.space().layout().locate(address).is_some()
     }
 
     /// A block as a map page.
     pub fn show_page_at(&mut self, address: u64) -> Result<Shown, PoolError> {
-        let block = read_blocks(&mut self.media, address, 1)?;
+        let block = read_blocks(self.medium.media_mut(), address, 1)?;
         show_page(&block, address).map_err(PoolError::Damaged)
     }
 
     /// What a block of the data area is for, how often it is referred to, and its content.
     pub fn show_block(&mut self, address: u64) -> Result<Shown, PoolError> {
-        let block = read_blocks(&mut self.media, address, 1)?;
-        let layout = self.space.layout();
+        let block = read_blocks(self.medium.media_mut(), address, 1)?;
+        let layout = self.map.space().layout();
         let mut fields = vec![("address", Shown::Number(address))];
         if let Some((segment, index)) = layout.locate(address) {
             fields.push(("segment", u64::from(segment).into()));
@@ -347,9 +349,9 @@ impl<M: Media> Core<M> {
                 };
                 fields.push(("use", use_.into()));
             } else {
-                let count = match self.space.source(segment) {
+                let count = match self.map.space().source(segment) {
                     None => Shown::Number(0),
-                    Some((at, _)) => match read_blocks(&mut self.media, at, 1) {
+                    Some((at, _)) => match read_blocks(self.medium.media_mut(), at, 1) {
                         Ok(counts) => {
                             let (counts, _) = counts.as_chunks::<2>();
                             let count = counts.get(index % SEGMENT_BLOCKS as usize).copied().unwrap_or_default();

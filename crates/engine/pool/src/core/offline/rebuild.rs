@@ -9,16 +9,17 @@ mod tests;
 
 use crate::checksum::crc32c;
 use crate::core::Core;
-use crate::core::recovery::{Opened, Progress};
-use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own, read_many};
+use crate::core::recovery::{Opened, Progress, damaged};
+use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own};
 use crate::geometry::page_span;
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
 use crate::map::page::Page;
+use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
 use crate::space::slot::SlotEntry;
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
+use media::{BLOCK_BYTES, Buffer, Media};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -97,7 +98,7 @@ impl<M: Media> Core<M> {
     }
 
     fn rebuild(&mut self, memory_bytes: usize, report: &mut RepairReport) -> Result<(), RepairError> {
-        let layout = self.space.layout();
+        let layout = self.map.space().layout();
         let (mut from, mut in_use) = (0, 0);
         while from < layout.segments() {
             let mut tally = Tally::new(layout, from, memory_bytes);
@@ -118,39 +119,39 @@ impl<M: Media> Core<M> {
             if from == 0 {
                 report.pages = pages.count();
                 let metadata = pages.count() + own;
-                if metadata != self.metadata_blocks {
+                if metadata != self.map.metadata_blocks() {
                     report.add(format!(
                         "{metadata} blocks hold map pages and catalog, the pool's counter said {}",
-                        self.metadata_blocks
+                        self.map.metadata_blocks()
                     ));
-                    self.metadata_blocks = metadata;
+                    self.map.set_metadata_blocks(metadata);
                 }
             }
             in_use += tally.in_use();
             self.write_counts(&tally, report)?;
             from = tally.end();
         }
-        if in_use != self.space.allocated() {
-            report.add(format!("{in_use} blocks are in use, the pool's counter said {}", self.space.allocated()));
+        if in_use != self.map.space().allocated() {
+            report.add(format!("{in_use} blocks are in use, the pool's counter said {}", self.map.space().allocated()));
         }
-        self.space.rebuilt(in_use);
+        self.map.space_mut().rebuilt(in_use);
         self.recount_objects(report)?;
         if report.count > 0 {
             // The root is written anew even when all that was wrong is a number in it.
-            self.space.distrust(0);
+            self.map.space_mut().distrust(0);
         }
         Ok(())
     }
 
     /// Writes the counts of a window where they differ from what is stored, each to its spare slot.
     fn write_counts(&mut self, tally: &Tally, report: &mut RepairReport) -> Result<(), PoolError> {
-        let layout = self.space.layout();
+        let layout = self.map.space().layout();
         let none = [0u16; SEGMENT_BLOCKS as usize];
         let mut segments = tally.window();
         while !segments.is_empty() {
             let mut batch = Vec::with_capacity(SEGMENTS_AT_ONCE);
             for segment in segments.by_ref() {
-                let known = self.space.source(segment).is_some() || tally.counts(segment).is_some();
+                let known = self.map.space().source(segment).is_some() || tally.counts(segment).is_some();
                 if known && !layout.is_metadata(segment) {
                     batch.push(segment);
                     if batch.len() == SEGMENTS_AT_ONCE {
@@ -159,10 +160,10 @@ impl<M: Media> Core<M> {
                 }
             }
             let stored: Vec<_> =
-                batch.iter().filter_map(|segment| Some((*segment, self.space.source(*segment)?))).collect();
+                batch.iter().filter_map(|segment| Some((*segment, self.map.space().source(*segment)?))).collect();
             let requests: Vec<_> = stored.iter().map(|(_, (block, _))| (*block, 1)).collect();
             let mut found: BTreeMap<u32, Result<Buffer, String>> = BTreeMap::new();
-            for ((segment, (block, crc)), read) in stored.iter().zip(read_many(&mut self.media, &requests)) {
+            for ((segment, (block, crc)), read) in stored.iter().zip(read_many(self.medium.media_mut(), &requests)) {
                 let verified = read.and_then(|buffer| match crc32c(&buffer) == *crc {
                     true => Ok(buffer),
                     false => Err(format!("reference counts of segment {segment} (block {block}) fail their checksum")),
@@ -173,7 +174,7 @@ impl<M: Media> Core<M> {
                 let want = tally.counts(segment).unwrap_or(&none);
                 let blocks = layout.segment_blocks(segment) as usize;
                 let free = want.iter().take(blocks).filter(|count| **count == 0).count() as u16;
-                let entry = self.space.entry(segment);
+                let entry = self.map.space().entry(segment);
                 let differing = match found.remove(&segment) {
                     Some(Ok(buffer)) => {
                         let have = buffer.as_chunks::<2>().0.iter().map(|raw| u16::from_le_bytes(*raw));
@@ -209,10 +210,9 @@ impl<M: Media> Core<M> {
                     *raw = count.to_le_bytes();
                 }
                 let slot = entry.next_slot();
-                self.space.replace_entry(segment, SlotEntry::new(slot, crc32c(&buffer), free));
-                let address = BlockAddress(layout.counts_block(segment, slot));
-                self.media.write(&self.fence, 0, address, buffer);
-                crate::core::recovery::await_ticket(&mut self.media, 0)?;
+                self.map.space_mut().replace_entry(segment, SlotEntry::new(slot, crc32c(&buffer), free));
+                let address = layout.counts_block(segment, slot);
+                self.medium.write_blocking(address, buffer).map_err(|error| damaged(error.to_string()))?;
             }
         }
         Ok(())
@@ -224,19 +224,19 @@ impl<M: Media> Core<M> {
         for item in self.all_roots().into_iter().filter(|item| item.object != 0 && !is_own(item.object)) {
             roots.insert(item.object, item.pointer);
         }
-        let ids: Vec<u64> = self.objects.users().map(|object| object.id).collect();
+        let ids: Vec<u64> = self.map.objects().users().map(|object| object.id).collect();
         for id in ids {
             let mapped = match roots.get(&id) {
                 None => 0,
                 Some(&(address, level, crc)) => {
-                    let block = crate::core::recovery::read_blocks(&mut self.media, address, 1)?;
+                    let block = crate::core::recovery::read_blocks(self.medium.media_mut(), address, 1)?;
                     Page::parse(&block, address, level, crc).map_err(PoolError::Damaged)?.mapped()
                 }
             };
-            let Some(object) = self.objects.get(id).filter(|object| object.mapped != mapped) else { continue };
+            let Some(object) = self.map.objects().get(id).filter(|object| object.mapped != mapped) else { continue };
             report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {}", object.mapped));
             // What is promised to it is another amount then, too.
-            self.objects.adjust(id, |object| {
+            self.map.objects_mut().adjust(id, |object| {
                 object.mapped = mapped;
                 object.shared = object.shared.min(mapped);
             });
@@ -249,20 +249,13 @@ impl<M: Media> Core<M> {
     fn forget_unreadable_drops(&mut self, bad: &BadPages, report: &mut RepairReport) -> bool {
         let tainted = self.tainted(bad);
         let before = report.count;
-        for drops in [&mut self.drops, &mut self.parked] {
-            drops.retain(|dropped| {
-                let keep = !tainted.contains(&dropped.address);
-                if !keep {
-                    report.add(format!(
-                        "a deleted tree (page {}) cannot be walked: its space comes back",
-                        dropped.address
-                    ));
-                }
-                keep
-            });
-        }
-        self.drops_changed |= report.count > before;
-        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
+        self.map.drops_mut().retain(|dropped| {
+            let keep = !tainted.contains(&dropped.address);
+            if !keep {
+                report.add(format!("a deleted tree (page {}) cannot be walked: its space comes back", dropped.address));
+            }
+            keep
+        });
         report.count > before
     }
 
@@ -302,7 +295,7 @@ impl<M: Media> Core<M> {
                     lost.push((item.first, item.first + page_span(level), address));
                     continue;
                 }
-                let block = read_many(&mut self.media, &[(address, 1)]).pop();
+                let block = read_many(self.medium.media_mut(), &[(address, 1)]).pop();
                 let page = block.and_then(|block| Page::parse(&block.ok()?, address, level, crc).ok());
                 let Some(page) = page else { continue };
                 stack.extend(children(&item, &page).filter(|child| tainted.contains(&child.pointer.0)));
@@ -310,7 +303,7 @@ impl<M: Media> Core<M> {
             lost.sort_unstable();
             for (first, end, address) in lost {
                 let reason = bad.get(&address).map_or("", String::as_str);
-                sentences.push(match self.objects.get(root.object) {
+                sentences.push(match self.map.objects().get(root.object) {
                     None => format!("a deleted tree whose space has not come back yet: {reason}"),
                     Some(object) => {
                         let what = match (is_own(object.id), object.kind) {

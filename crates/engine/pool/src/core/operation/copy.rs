@@ -1,20 +1,22 @@
 //! Clones of ranges, and captures: sub-trees are shared, no content moves.
 
 use super::zero::merge;
-use super::{B, ZEROS, broken};
+use super::{ZEROS, broken};
+use crate::core::B;
 
 use crate::core::Core;
-use crate::core::admission::Ask;
+use crate::core::progress::Progress;
 use crate::geometry::blocks_for;
 use crate::interface::ObjectKind;
 use crate::interface::operation::Output;
 use crate::log::record;
-use crate::schedule::step::{Progress, Step};
+use crate::map::reserves::Ask;
+use crate::schedule::step::Step;
 use block::{BlockError, CopyOutcome};
 use media::Media;
 
 impl<M: Media> Core<M> {
-    pub(super) fn clone_step(
+    pub(in crate::core) fn clone_step(
         &mut self,
         source: u64,
         source_offset: u64,
@@ -52,7 +54,7 @@ impl<M: Media> Core<M> {
         let mut new = 0;
         let mut edges = Vec::new();
         for (at, bytes) in parts {
-            match self.plan_blocks(destination, at / B, 1) {
+            match self.map.plan_blocks(destination, at / B, 1) {
                 Some(n) => new += n.max(1),
                 None => complete = false,
             }
@@ -71,13 +73,13 @@ impl<M: Media> Core<M> {
             }
         }
         if count > 0 {
-            complete &= self.plan_clone(source, (first * B).wrapping_add(delta) / B, destination, first, count);
+            complete &= self.map.plan_clone(source, (first * B).wrapping_add(delta) / B, destination, first, count);
         }
-        if !complete || !self.need.is_empty() {
+        if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let promise = self.promise_of_sharing(source, destination, count);
-        if let Err(step) = self.room(Ask { promise, ..self.ask_for(destination, new) }, progress) {
+        let promise = self.map.promise_of_sharing(source, destination, count);
+        if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(destination, new) }, progress) {
             return step;
         }
         if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + 48) {
@@ -86,7 +88,7 @@ impl<M: Media> Core<M> {
         let committed = (|| {
             if count > 0 {
                 let source_first = (first * B).wrapping_add(delta) / B;
-                self.assign_clone(source, source_first, destination, first, count)?;
+                self.map.assign_clone(source, source_first, destination, first, count)?;
                 self.log.append(|out| record::encode_clone(out, source, source_first, destination, first, count));
             }
             for (block, sources) in &edges {
@@ -103,20 +105,20 @@ impl<M: Media> Core<M> {
         self.acknowledged(destination, false, Output::Copied(outcome))
     }
 
-    pub(super) fn capture_step(
+    pub(in crate::core) fn capture_step(
         &mut self,
         source: u64,
         capture: u64,
         ranges: &[(u64, u64)],
         progress: &mut Progress,
     ) -> Step {
-        let is_capture = self.objects.get(capture).is_some_and(|object| object.kind == ObjectKind::Capture);
+        let is_capture = self.map.objects().get(capture).is_some_and(|object| object.kind == ObjectKind::Capture);
         if source == capture || !is_capture {
             return Step::Fail(BlockError::ReadOnly.into());
         }
         for &(first, count) in ranges {
             for object in [source, capture] {
-                let Some(object) = self.objects.user(object) else {
+                let Some(object) = self.map.objects().user(object) else {
                     return Step::Fail(BlockError::Gone.into());
                 };
                 if first.checked_add(count).is_none_or(|end| end > blocks_for(object.size_bytes)) {
@@ -129,14 +131,14 @@ impl<M: Media> Core<M> {
         let ranges = merge(ranges);
         let mut complete = true;
         for &(first, count) in &ranges {
-            complete &= self.plan_clone(source, first, capture, first, count);
+            complete &= self.map.plan_clone(source, first, capture, first, count);
         }
-        if !complete || !self.need.is_empty() {
+        if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
         let count = ranges.iter().map(|range| range.1).sum();
-        let promise = self.promise_of_sharing(source, capture, count);
-        if let Err(step) = self.room(Ask { promise, ..self.ask_for(capture, 0) }, progress) {
+        let promise = self.map.promise_of_sharing(source, capture, count);
+        if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(capture, 0) }, progress) {
             return step;
         }
         let bytes = ranges.len() * 48;
@@ -147,7 +149,7 @@ impl<M: Media> Core<M> {
             return Step::LogFull;
         }
         for (first, count) in ranges {
-            if self.assign_clone(source, first, capture, first, count).is_none() {
+            if self.map.assign_clone(source, first, capture, first, count).is_none() {
                 self.stop("the map contradicts itself (capture)");
                 return broken();
             }

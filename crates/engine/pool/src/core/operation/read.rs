@@ -1,54 +1,25 @@
 //! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
 
 use crate::checksum::crc32c;
-use crate::content::stock::Stock;
-use crate::core::Core;
-use crate::core::completion::{Io, read_result};
-use crate::geometry::index_in;
-use crate::interface::operation::{OperationId, Output};
-use crate::schedule::step::{Progress, ReadState, Step};
-use bytes::Bytes;
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, MediaError};
+use crate::core::B;
 
-const B: u64 = BLOCK_BYTES as u64;
+use crate::core::Core;
+use crate::core::io::Io;
+use crate::core::progress::{Gathered, Progress, ReadState};
+use crate::geometry::{FANOUT, index_in};
+use crate::interface::operation::{OperationId, Output};
+use crate::medium::read_result;
+use crate::schedule::step::Step;
+use bytes::Bytes;
+use media::{BLOCK_BYTES, Done, Media, MediaError};
+
 /// Reads up to this many blocks leave their content in the cache.
 const CACHED_BLOCKS: usize = 8;
 /// A read whose checksum fails is tried this often: the block may have been overwritten and freed while it was read.
 const TRIES: u8 = 4;
 
-/// What a read has gathered.
-#[derive(Debug)]
-pub(crate) enum Gathered {
-    Nothing,
-    /// All of it, as one request brought it.
-    Whole(Buffer),
-    /// Parts from several places; zeros where nothing is mapped.
-    Parts(Vec<u8>),
-}
-
-impl Gathered {
-    /// Where the parts of `count` blocks come together.
-    fn parts(&mut self, count: usize) -> &mut [u8] {
-        if !matches!(self, Self::Parts(_)) {
-            *self = Self::Parts(vec![0; count * BLOCK_BYTES]);
-        }
-        match self {
-            Self::Parts(parts) => parts,
-            _ => &mut [],
-        }
-    }
-
-    fn into_bytes(self, stock: &Stock) -> Bytes {
-        match self {
-            Self::Nothing => Bytes::new(),
-            Self::Whole(buffer) => stock.lend(buffer),
-            Self::Parts(parts) => parts.into(),
-        }
-    }
-}
-
 impl<M: Media> Core<M> {
-    pub(crate) fn read_step(
+    pub(in crate::core) fn read_step(
         &mut self,
         id: OperationId,
         object: u64,
@@ -73,7 +44,7 @@ impl<M: Media> Core<M> {
             }
             let Some((at, address)) = read.bad else {
                 let from = (offset % B) as usize;
-                return Step::Done(Output::Data(read.out.into_bytes(&self.stock).slice(from..from + length)));
+                return Step::Done(Output::Data(read.out.into_bytes(self.medium.stock()).slice(from..from + length)));
             };
             tries = read.tries + 1;
             if tries >= TRIES {
@@ -86,16 +57,16 @@ impl<M: Media> Core<M> {
         while at < count {
             let block = first + at as u64;
             let index = index_in(block, 0);
-            let n = (256 - index).min(count - at);
+            let n = (FANOUT - index).min(count - at);
             if n == 1 {
-                if let Some(entry) = self.lookup(object, block) {
+                if let Some(entry) = self.map.lookup(object, block) {
                     entries.push((entry.address(), entry.crc()));
                 }
             } else {
-                match self.pointer(object, block, 0) {
+                match self.map.pointer(object, block, 0) {
                     Some(((0, _, _), _)) => entries.extend((0..n).map(|_| (0, 0))),
                     Some((pointer, _)) => {
-                        if let Some(page) = self.page(pointer) {
+                        if let Some(page) = self.map.page(pointer) {
                             entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));
                         }
                     }
@@ -112,15 +83,14 @@ impl<M: Media> Core<M> {
         let mut outstanding = 0;
         let mut i = 0;
         // After a failure each block is read alone, which tells the bad one.
-        let limit =
-            if tries > 0 { 1 } else { (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) };
+        let limit = if tries > 0 { 1 } else { self.medium.request_blocks(FANOUT) };
         while i < count {
             let (address, crc) = entries[i];
             if address == 0 {
                 i += 1;
                 continue;
             }
-            if let Some(data) = self.blocks.get(address, crc) {
+            if let Some(data) = self.map.content_mut().get(address, crc) {
                 out.parts(count)[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
                 i += 1;
                 continue;
@@ -129,7 +99,7 @@ impl<M: Media> Core<M> {
             while n < limit
                 && i + n < count
                 && entries[i + n].0 == address + n as u64
-                && !self.blocks.is_dirty(address + n as u64)
+                && !self.map.content().is_dirty(address + n as u64)
             {
                 n += 1;
             }
@@ -137,21 +107,20 @@ impl<M: Media> Core<M> {
                 out.parts(count);
             }
             let blocks = (i..i + n).map(|k| (k as u64, entries[k].1)).collect();
-            let ticket = self.ticket(Io::Read { operation: id, blocks, address });
-            self.media.read(ticket, BlockAddress(address), self.stock.take(n));
+            self.medium.read(Io::Read { operation: id, blocks, address }, address, n);
             outstanding += 1;
             i += n;
         }
         if outstanding == 0 {
             let from = (offset % B) as usize;
             out.parts(count);
-            return Step::Done(Output::Data(out.into_bytes(&self.stock).slice(from..from + length)));
+            return Step::Done(Output::Data(out.into_bytes(self.medium.stock()).slice(from..from + length)));
         }
         progress.read = Some(ReadState { out, outstanding, bad: None, tries });
         Step::Io
     }
 
-    pub(crate) fn read_arrived(
+    pub(in crate::core) fn read_arrived(
         &mut self,
         operation: OperationId,
         blocks: Vec<(u64, u32)>,
@@ -168,11 +137,11 @@ impl<M: Media> Core<M> {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
             for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
-                let data = self.blocks.copy_of(&block.0);
-                self.blocks.cache(address + i as u64, data, *crc);
+                let data = self.map.content_mut().copy_of(&block.0);
+                self.map.content_mut().cache(address + i as u64, data, *crc);
             }
         }
-        let Some(pending) = self.pending_mut(operation) else { return };
+        let Some(pending) = self.schedule.get_mut(operation) else { return };
         let Some(read) = &mut pending.progress.read else { return };
         read.outstanding -= 1;
         let last = read.outstanding == 0;
@@ -182,7 +151,7 @@ impl<M: Media> Core<M> {
                     let at = *k as usize * BLOCK_BYTES;
                     out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
                 }
-                self.stock.give(buffer);
+                self.medium.stock().give(buffer);
             }
             (true, Some(buffer), whole) => *whole = Gathered::Whole(buffer),
             _ => {
@@ -194,7 +163,7 @@ impl<M: Media> Core<M> {
             }
         }
         if last {
-            self.make_ready(operation);
+            self.schedule.make_ready(operation);
         }
     }
 }

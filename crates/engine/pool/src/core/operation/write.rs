@@ -1,21 +1,26 @@
 //! Writes and COMPARE AND WRITE: small ones go through the log, large ones straight to their place.
 
-use super::{B, broken, is_zero};
+use super::{broken, is_zero};
 use crate::checksum::crc32c;
 use crate::content::blocks::Data;
-use crate::core::admission::{Ask, Purpose, SMALL_BYTES};
-use crate::core::completion::Io;
-use crate::core::{Core, INLINE_BYTES};
+use crate::core::B;
+use crate::core::Core;
+use crate::core::admission::SMALL_BYTES;
+use crate::core::io::Io;
+use crate::core::operation::INLINE_BYTES;
+use crate::core::progress::{Placed, Progress};
+use crate::geometry::FANOUT;
 use crate::interface::operation::{MAX_WRITE_BYTES, OperationId, Output};
 use crate::log::record;
 use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
+use crate::map::reserves::{Ask, Purpose};
 use crate::mutations::{Mutation, leaves_out};
-use crate::schedule::step::{Placed, Progress, Step};
+use crate::schedule::step::Step;
 use crate::space::Stream;
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
-use media::{BLOCK_BYTES, BlockAddress, Media};
+use media::{BLOCK_BYTES, Media};
 use std::rc::Rc;
 
 /// A change whose content goes through the log.
@@ -36,16 +41,35 @@ impl Inline {
 }
 
 impl<M: Media> Core<M> {
+    pub(in crate::core) fn write_step(
+        &mut self,
+        id: OperationId,
+        object: u64,
+        offset: u64,
+        data: &Bytes,
+        forced: bool,
+        progress: &mut Progress,
+    ) -> Step {
+        if let Err(failure) = self.writable(object, offset, data.len() as u64) {
+            return Step::Fail(failure);
+        }
+        match data.len() {
+            0 => Step::Done(Output::Done),
+            1..=INLINE_BYTES => self.write_inline(object, offset, data, forced, Inline::Write, progress),
+            _ => self.write_placed(id, object, offset, data, forced, progress),
+        }
+    }
+
     /// Content of a block of an object; `None` when it has to be read first (noted in `need`), `Some(None)` for zeros.
     pub(super) fn content(&mut self, object: u64, block: u64) -> Option<Option<Data>> {
-        let entry = self.lookup(object, block)?;
+        let entry = self.map.lookup(object, block)?;
         if entry.is_empty() {
             return Some(None);
         }
-        match self.blocks.get(entry.address(), entry.crc()) {
+        match self.map.content_mut().get(entry.address(), entry.crc()) {
             Some(data) => Some(Some(data)),
             None => {
-                self.need.blocks.push((entry.address(), entry.crc()));
+                self.map.need_mut().blocks.push((entry.address(), entry.crc()));
                 None
             }
         }
@@ -66,7 +90,7 @@ impl<M: Media> Core<M> {
                 if detect && is_zero(piece) {
                     sources.push(Source::Zero);
                 } else {
-                    let content = self.blocks.copy_of(piece.first_chunk()?);
+                    let content = self.map.content_mut().copy_of(piece.first_chunk()?);
                     sources.push(Source::Inline(content, crc32c(piece)));
                 }
                 continue;
@@ -90,7 +114,7 @@ impl<M: Media> Core<M> {
     /// Applies a write of blocks whose content is in memory and logs it.
     pub(super) fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
         let sequence = self.log.next_sequence();
-        let written = self.assign_write(object, first, sources, sequence)?;
+        let written = self.map.assign_write(object, first, sources, sequence)?;
         let data = sources.iter().filter_map(|s| match s {
             Source::Inline(data, _) => Some(&**data),
             _ => None,
@@ -107,18 +131,9 @@ impl<M: Media> Core<M> {
         if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
-        let Some(leaf) = self.owned_leaf(object, block) else { return false };
-        let Some(entry) = self.pages.get_mut(&leaf).map(|cached| &mut cached.page) else { return false };
-        let place = &mut Rc::make_mut(entry).entries[crate::geometry::index_in(block, 0)];
-        let address = place.address();
-        if address == 0 || self.space.count(address) != Some(1) {
-            return false;
-        }
         let crc = crc32c(data);
-        *place = crate::map::page::Entry::block(address, crc);
-        let copy = self.blocks.copy_of(content);
         let sequence = self.log.next_sequence();
-        self.blocks.write(address, copy, crc, sequence);
+        let Some(address) = self.map.overwrite(object, block, content, crc, sequence) else { return false };
         let written = [BlockWrite { address, crc, new: false }];
         self.log.append(|out| record::encode_write(out, object, block, &written, std::iter::once(content)));
         true
@@ -144,23 +159,24 @@ impl<M: Media> Core<M> {
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
         let sources = self.sources(object, offset, data);
         // Zeros may give pages back and make others necessary.
-        self.need.once = sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
-        let planned = self.plan_blocks(object, first, count);
-        self.need.once = false;
+        self.map.need_mut().once =
+            sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
+        let planned = self.map.plan_blocks(object, first, count);
+        self.map.need_mut().once = false;
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
-        if !self.need.is_empty() {
+        if !self.map.need().is_empty() {
             return Step::Wait;
         }
         // Nothing new to store: an overwrite in place, or zeros. That must work in a full pool too.
         let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
         let purpose = match kind {
             _ if new == 0 => Purpose::Freeing,
-            _ if self.need.fresh > 0 => Purpose::Growing,
+            _ if self.map.need().fresh > 0 => Purpose::Growing,
             Inline::CompareAndWrite => Purpose::Locking,
             Inline::Write if data.len() <= SMALL_BYTES => Purpose::Overwriting,
             Inline::Write => Purpose::Growing,
         };
-        let ask = self.ask_for(object, new);
+        let ask = self.map.ask_for(object, new);
         if let Err(step) = self.room(Ask { purpose, ..ask }, progress) {
             return step;
         }
@@ -174,7 +190,7 @@ impl<M: Media> Core<M> {
         self.acknowledged(object, forced, kind.output())
     }
 
-    pub(super) fn compare_step(
+    pub(in crate::core) fn compare_step(
         &mut self,
         object: u64,
         offset: u64,
@@ -255,12 +271,12 @@ impl<M: Media> Core<M> {
         }
         let head = (!offset.is_multiple_of(B)).then(|| &data[..(first * B - offset) as usize]);
         let tail = (!end.is_multiple_of(B)).then(|| &data[(last * B - offset) as usize..]);
-        let mut complete = self.plan_blocks(object, first, last - first).is_some();
+        let mut complete = self.map.plan_blocks(object, first, last - first).is_some();
         let mut new = 0;
         let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
             None => Some(Vec::new()),
             Some(piece) => {
-                match core.plan_blocks(object, at / B, 1) {
+                match core.map.plan_blocks(object, at / B, 1) {
                     Some(blocks) => new += blocks,
                     None => complete = false,
                 }
@@ -270,10 +286,10 @@ impl<M: Media> Core<M> {
         let head_sources = edge(self, offset, head);
         let tail_sources = edge(self, last * B, tail);
         let (Some(head_sources), Some(tail_sources)) = (head_sources, tail_sources) else { return Step::Wait };
-        if !complete || !self.need.is_empty() {
+        if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
+        if let Err(step) = self.room(self.map.ask_to_free(object, new), progress) {
             return step;
         }
         let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
@@ -292,7 +308,7 @@ impl<M: Media> Core<M> {
             .collect();
         let committed = (|| {
             let sequence = self.log.next_sequence();
-            let written: Vec<BlockWrite> = self.assign_write(object, first, &middle, sequence)?;
+            let written: Vec<BlockWrite> = self.map.assign_write(object, first, &middle, sequence)?;
             self.log.append(|out| record::encode_placed(out, object, first, &written));
             if !head_sources.is_empty() {
                 self.commit_inline(object, offset / B, &head_sources)?;
@@ -324,18 +340,18 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(Self::inline_record_bytes(count)) {
             return Step::Space;
         }
-        self.need.clear();
-        let planned = self.plan_blocks(object, first, count);
+        self.map.need_mut().clear();
+        let planned = self.map.plan_blocks(object, first, count);
         match planned {
             None => Step::Wait,
-            Some(_) if !self.need.is_empty() => Step::Wait,
+            Some(_) if !self.map.need().is_empty() => Step::Wait,
             // Without new blocks, with those that were promised, or a small overwrite; what stores more waits for the space to go the short way.
             Some(new)
                 if new == 0
-                    || self.ask_for(object, new).covered > 0
-                    || (self.need.fresh == 0 && data.len() <= SMALL_BYTES) =>
+                    || self.map.ask_for(object, new).covered > 0
+                    || (self.map.need().fresh == 0 && data.len() <= SMALL_BYTES) =>
             {
-                self.need.clear();
+                self.map.need_mut().clear();
                 self.write_inline(object, offset, data, forced, Inline::Write, progress)
             }
             Some(_) => Step::Space,
@@ -358,26 +374,26 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        let ask = if self.objects.reserved(object).is_some() {
+        let ask = if self.map.objects().reserved(object).is_some() {
             // What was promised depends on what is mapped already.
-            let Some(new) = self.plan_blocks(object, first, count) else { return Step::Wait };
-            if !self.need.is_empty() {
+            let Some(new) = self.map.plan_blocks(object, first, count) else { return Step::Wait };
+            if !self.map.need().is_empty() {
                 return Step::Wait;
             }
             let new = new.min(n);
-            let ask = self.ask_for(object, new);
+            let ask = self.map.ask_for(object, new);
             // What is overwritten elsewhere comes back.
             Ask { passing: ask.passing + n - new, ..ask }
         } else {
             Ask { lasting: n + n / 256 + 4, ..Ask::default() }
         };
-        self.need.clear();
+        self.map.need_mut().clear();
         if let Err(step) = self.room(ask, progress) {
             return step;
         }
         let mut blocks = Vec::with_capacity(pieces.len());
         let mut writes = 0;
-        let limit = (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, 256) as u64;
+        let limit = self.medium.request_blocks(FANOUT) as u64;
         let mut i = 0;
         while i < pieces.len() {
             if zero[i] {
@@ -386,19 +402,18 @@ impl<M: Media> Core<M> {
                 continue;
             }
             let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
-            let Some((address, run)) = self.space.allocate_run(Stream::Large, want.min(limit)) else {
+            let Some((address, run)) = self.map.space_mut().allocate_run(Stream::Large, want.min(limit)) else {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
-            self.blocks.place(address..address + run);
-            let mut buffer = self.stock.take(run as usize);
+            self.map.content_mut().place(address..address + run);
+            let mut buffer = self.medium.stock().take(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
                 blocks.push((address + k as u64, crc32c(pieces[i + k])));
-                self.space.reserve(address + k as u64);
+                self.map.space_mut().reserve(address + k as u64);
             }
-            let ticket = self.ticket(Io::Placed { operation: id });
-            self.media.write(&self.fence, ticket, BlockAddress(address), buffer);
+            self.medium.write(Io::Placed { operation: id }, address, buffer);
             writes += 1;
             i += run as usize;
         }

@@ -1,16 +1,18 @@
 //! Zeroing and unmapping: ranges lose their blocks, the ends that are no whole block are overwritten.
 
 use super::write::inline_source;
-use super::{B, ZEROS, broken};
+use super::{ZEROS, broken};
+use crate::core::B;
 use crate::core::Core;
+use crate::core::progress::Progress;
 use crate::interface::operation::Output;
-use crate::log::record::{self};
+use crate::log::record;
 use crate::map::assign::Source;
-use crate::schedule::step::{Progress, Step};
+use crate::schedule::step::Step;
 use media::Media;
 
 impl<M: Media> Core<M> {
-    pub(crate) fn zero_step(
+    pub(in crate::core) fn zero_step(
         &mut self,
         object: u64,
         ranges: &[(u64, u64)],
@@ -30,7 +32,7 @@ impl<M: Media> Core<M> {
         let mut new = 0;
         for &(offset, length) in &ranges {
             let end = offset + length;
-            let size = self.objects.get(object).map_or(0, |o| o.size_bytes);
+            let size = self.map.objects().get(object).map_or(0, |o| o.size_bytes);
             // The last block of a volume may be short: zeroing to the end takes it whole.
             let aligned_end = if end == size { end.next_multiple_of(B) } else { end };
             let (first, last) = (offset.div_ceil(B), aligned_end / B);
@@ -45,19 +47,19 @@ impl<M: Media> Core<M> {
                     parts.push((last * B, end - last * B));
                 }
                 if last > first {
-                    complete &= self.plan_pieces(object, first, last - first);
+                    complete &= self.map.plan_pieces(object, first, last - first);
                     middles.push((first, last - first));
                 }
             }
             for (at, bytes) in parts {
-                let Some(entry) = self.lookup(object, at / B) else {
+                let Some(entry) = self.map.lookup(object, at / B) else {
                     complete = false;
                     continue;
                 };
                 if entry.is_empty() {
                     continue;
                 }
-                match self.plan_blocks(object, at / B, 1) {
+                match self.map.plan_blocks(object, at / B, 1) {
                     Some(n) => new += n,
                     None => complete = false,
                 }
@@ -71,10 +73,10 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        if !complete || !self.need.is_empty() {
+        if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.ask_to_free(object, new), progress) {
+        if let Err(step) = self.room(self.map.ask_to_free(object, new), progress) {
             return step;
         }
         if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
@@ -82,7 +84,7 @@ impl<M: Media> Core<M> {
         }
         let committed = (|| {
             for (first, count) in middles {
-                self.assign_zero(object, first, count)?;
+                self.map.assign_zero(object, first, count)?;
                 self.log.append(|out| record::encode_zero(out, object, first, count));
             }
             for (block, sources) in &edges {

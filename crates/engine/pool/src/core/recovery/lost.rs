@@ -8,6 +8,7 @@
 
 use crate::core::Core;
 use crate::core::recovery::damaged;
+use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, index_in, page_span};
 use crate::interface::{Incident, PoolError};
 use crate::log::record::Record;
@@ -16,12 +17,6 @@ use media::{BLOCK_BYTES, Media};
 
 /// Checksum in the pointer to a page that was given up.
 const LOST: u32 = u32::from_be_bytes(*b"LOST");
-
-/// A page that fails its checksum, and why.
-pub(crate) struct DamagedPage {
-    pub address: u64,
-    pub reason: String,
-}
 
 impl<M: Media> Core<M> {
     /// Gives a damaged page up if `record` needed it on its way to what it changes; returns what is left of the record then.
@@ -42,9 +37,8 @@ impl<M: Media> Core<M> {
             let lba = |block: u64| block * (BLOCK_BYTES as u64 / 512);
             let (first, last) = (lba(start), lba(end) - 1);
             let reason = page.reason;
-            self.note_incident(Incident::Metadata(format!(
-                "object {object}: LBA {first} to {last} cannot be read: {reason}"
-            )));
+            self.incidents
+                .note(Incident::Metadata(format!("object {object}: LBA {first} to {last} cannot be read: {reason}")));
         }
         let mut left = Vec::new();
         for (from, to) in [(first, start.min(first + count)), (end.max(first), first + count)] {
@@ -59,18 +53,18 @@ impl<M: Media> Core<M> {
     fn find_page(&self, object: u64, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
-            let (mut at, mut level, mut crc) = self.root_of(object)?;
+            let (mut at, mut level, mut crc) = self.map.root_of(object)?;
             loop {
                 let start = block / page_span(level) * page_span(level);
                 if at == address {
                     return Some((start, (at, level, crc)));
                 }
-                let page = self.pages.get(&at).filter(|_| level > 0);
+                let page = self.map.pages().peek(at).filter(|_| level > 0);
                 let Some(page) = page else {
                     block = start + page_span(level);
                     break;
                 };
-                let entry = page.page.entries[index_in(block, level)];
+                let entry = page.entries[index_in(block, level)];
                 (at, crc) = (entry.address(), entry.crc());
                 level -= 1;
             }
@@ -81,20 +75,20 @@ impl<M: Media> Core<M> {
     /// Makes the pointer to the page of the object that begins at `start` one that nothing fits.
     fn poison(&mut self, object: u64, start: u64, level: u8) -> Result<(), PoolError> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
-        let (_, root_level, _): Pointer = self.root_of(object).ok_or_else(broken)?;
+        let (_, root_level, _): Pointer = self.map.root_of(object).ok_or_else(broken)?;
         if level == root_level {
-            self.objects.adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
+            self.map.objects_mut().adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
             return Ok(());
         }
         let index = index_in(start, level + 1);
-        if !self.load_planned(|core| core.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {
+        if !self.load_planned(|map| map.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {
             return Err(broken());
         }
         let poisoned = (|| {
-            let path = self.own_path(object, start, level + 1)?;
-            let entry: &mut Entry = self.page_mut(path.page())?.entries.get_mut(index)?;
+            let path = self.map.own_path(object, start, level + 1)?;
+            let entry: &mut Entry = self.map.pages_mut().page_mut(path.page())?.entries.get_mut(index)?;
             *entry = entry.with_crc(LOST);
-            self.finish_path(&path, 0)
+            self.map.finish_path(&path, 0)
         })();
         poisoned.ok_or_else(broken)
     }

@@ -12,20 +12,25 @@ use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
-use crate::core::recovery::lost::DamagedPage;
-use crate::core::scan::walk::read_many;
+use crate::core::state::DamagedPage;
 use crate::geometry::blocks_for;
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::{CatalogChange, Incident, PoolError};
 use crate::log::frame::FrameInfo;
 use crate::log::record::Record;
-use crate::log::{Log, frame, record};
-use crate::map::page::PAGE_BYTES;
+use crate::log::{Log, ReplayPoint, frame, record};
+use crate::map::Map;
+use crate::map::drops::Drops;
+use crate::medium::blocking;
+use crate::medium::blocking::read_many;
+use media::Fence;
+
+use crate::medium::Medium;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Media, Ticket};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, Ticket};
 use zerocopy::FromBytes;
 
 /// Bytes read at once while the log is scanned.
@@ -33,13 +38,10 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// How far beyond the end of the log a frame is looked for that proves the end wrong.
 const PROOF_BYTES: u64 = 4 << 20;
 
-/// Where a checkpoint taken during recovery replays from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplayPoint {
-    pub position: u64,
-    pub sequence: u64,
-    pub previous_crc: u64,
-}
+/// Blocks that replay wants beyond what it planned, so that allocation finds a good place.
+const SPARE_BLOCKS: u64 = 8;
+/// The shard and run that may write. One process at a time opens a pool.
+const FENCE: Fence = Fence { shard: 0, epoch: 1 };
 
 /// What opening a pool did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,17 +81,9 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
     .encode()
 }
 
-/// Waits for one completion of `ticket`; there must be no other request outstanding.
+/// Waits for the completion of `ticket`; there must be no other request outstanding.
 pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
-    media.submit();
-    loop {
-        while let Some(Completion { ticket: found, result }) = media.poll() {
-            if found == ticket {
-                return result.map_err(|e| damaged(e.to_string()));
-            }
-        }
-        media.wait();
-    }
+    blocking::await_ticket(media, ticket).map_err(|error| damaged(error.to_string()))
 }
 
 pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
@@ -352,7 +346,7 @@ impl<M: Media> Core<M> {
         if root.groups.len() != layout.groups() as usize {
             return Err(damaged("the root's space index does not fit its data area"));
         }
-        media.seal(&media::Fence { shard: 0, epoch: 1 }, 0);
+        media.seal(&FENCE, 0);
         await_ticket(&mut media, 0)?;
 
         let mut space = load_index(&mut media, layout, &root, trouble)?;
@@ -362,14 +356,11 @@ impl<M: Media> Core<M> {
         if options.discard {
             space.track_discards();
         }
-        let mut core = Self::empty(media, options, root.uuid, space, log);
-        core.root_version = version;
-        core.epoch = root.epoch + 1;
-        core.committed_epoch = root.epoch;
-        core.objects.raise_next(root.next_object);
-        core.metadata_blocks = root.metadata_blocks;
+        let map = Map::new(space, root.epoch, root.metadata_blocks);
+        let mut core = Self::new(Medium::new(media, FENCE), options, root.uuid, map, log, version);
+        core.map.objects_mut().raise_next(root.next_object);
         for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
-            core.objects.load(Object {
+            core.map.objects_mut().load(Object {
                 root: tree.address.get(),
                 root_crc: tree.crc.get(),
                 level: if tree.address.get() == 0 { 2 } else { tree.level },
@@ -388,29 +379,28 @@ impl<M: Media> Core<M> {
 
     fn load_streams(&mut self) -> Result<(), PoolError> {
         let table = self.read_stream(OBJECT_TABLE)?;
-        self.objects.load_table(&table).map_err(damaged)?;
+        self.map.objects_mut().load_table(&table).map_err(damaged)?;
         let documents = self.read_stream(DOCUMENTS)?;
-        self.documents = Documents::load(&documents).map_err(damaged)?;
+        *self.map.documents_mut() = Documents::load(&documents).map_err(damaged)?;
         let drops = self.read_stream(DROP_QUEUE)?;
-        self.drops = stream::decode_drops(&drops).map_err(damaged)?;
-        self.droppable_blocks = self.drops.iter().map(|dropped| dropped.mapped).sum();
-        self.note_stored();
+        *self.map.drops_mut() = Drops::load(&drops).map_err(damaged)?;
+        self.map.note_stored();
         Ok(())
     }
 
     /// Reads one of the pool's own streams, and finds how many blocks of it are mapped.
     fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
-        let Some(object) = self.objects.get(id) else { return Ok(Vec::new()) };
+        let Some(object) = self.map.objects().get(id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
-        if length > stream::MAX_STREAM_BYTES.min(self.space.usable() * BLOCK_BYTES as u64) {
+        if length > stream::MAX_STREAM_BYTES.min(self.map.space().usable() * BLOCK_BYTES as u64) {
             return Err(damaged(format!("the root gives the pool's stream {id} a length of {length} bytes")));
         }
         let blocks = length.div_ceil(BLOCK_BYTES as u64);
         let mut out = Vec::new();
         for block in 0..blocks {
             let entry = loop {
-                self.need.clear();
-                match self.lookup(id, block) {
+                self.map.need_mut().clear();
+                match self.map.lookup(id, block) {
                     Some(entry) => break entry,
                     None => self.load_need()?,
                 }
@@ -419,44 +409,44 @@ impl<M: Media> Core<M> {
                 out.resize(out.len() + BLOCK_BYTES, 0);
                 continue;
             }
-            let content = read_blocks(&mut self.media, entry.address(), 1)?;
+            let content = read_blocks(self.medium.media_mut(), entry.address(), 1)?;
             if crc32c(&content) != entry.crc() {
                 return Err(damaged(format!("catalog block {} fails its checksum", entry.address())));
             }
             out.extend_from_slice(&content);
         }
-        let (root, level, crc) = self.root_of(id).unwrap_or_default();
+        let (root, level, crc) = self.map.root_of(id).unwrap_or_default();
         let mapped = if root == 0 {
             0
         } else {
             loop {
-                self.need.clear();
-                match self.page((root, level, crc)) {
+                self.map.need_mut().clear();
+                match self.map.page((root, level, crc)) {
                     Some(page) => break page.mapped(),
                     None => self.load_need()?,
                 }
             }
         };
-        self.objects.set_mapped(id, mapped);
+        self.map.objects_mut().set_mapped(id, mapped);
         out.truncate(length as usize);
         Ok(out)
     }
 
     /// Reads everything in `need`, blocking.
     fn load_need(&mut self) -> Result<(), PoolError> {
-        if let Some(reason) = self.need.damaged.take() {
+        if let Some(reason) = self.map.need_mut().damaged.take() {
             return Err(damaged(reason));
         }
-        let pages = std::mem::take(&mut self.need.pages);
+        let pages = std::mem::take(&mut self.map.need_mut().pages);
         for (address, level, crc) in pages {
-            if self.pages.contains_key(&address) {
+            if self.map.pages().peek(address).is_some() {
                 continue;
             }
             let mut tries = 0;
             loop {
-                let block = read_blocks(&mut self.media, address, 1)?;
+                let block = read_blocks(self.medium.media_mut(), address, 1)?;
                 match crate::map::page::Page::parse(&block, address, level, crc) {
-                    Ok(page) => break self.insert_page(address, std::rc::Rc::new(page)),
+                    Ok(page) => break self.map.pages_mut().insert(address, std::rc::Rc::new(page)),
                     Err(reason) if tries > 0 => {
                         self.damaged_page = Some(DamagedPage { address, reason: reason.clone() });
                         return Err(damaged(reason));
@@ -465,49 +455,49 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        let segments = std::mem::take(&mut self.need.segments);
+        let segments = std::mem::take(&mut self.map.need_mut().segments);
         for segment in segments {
-            let Some((address, _)) = self.space.source(segment) else { continue };
-            let block = read_blocks(&mut self.media, address, 1)?;
-            if self.space.load(segment, &block).is_err() {
-                let block = read_blocks(&mut self.media, address, 1)?;
-                if let Err(reason) = self.space.load(segment, &block) {
-                    self.note_incident(Incident::Metadata(reason));
-                    self.space.give_up(segment);
+            let Some((address, _)) = self.map.space().source(segment) else { continue };
+            let block = read_blocks(self.medium.media_mut(), address, 1)?;
+            if self.map.space_mut().load(segment, &block).is_err() {
+                let block = read_blocks(self.medium.media_mut(), address, 1)?;
+                if let Err(reason) = self.map.space_mut().load(segment, &block) {
+                    self.incidents.note(Incident::Metadata(reason));
+                    self.map.space_mut().give_up(segment);
                 }
             }
         }
-        self.need.clear();
+        self.map.need_mut().clear();
         Ok(())
     }
 
     pub(crate) fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
-        let capacity = self.media.log_bytes();
+        let capacity = self.media().log_bytes();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         let mut named = false;
-        while let Some((_, content)) = scanner.next(&mut self.media)? {
+        while let Some((_, content)) = scanner.next(self.medium.media_mut())? {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
                     for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
-                        self.space.forbid(block.address);
+                        self.map.space_mut().forbid(block.address);
                         named = true;
                     }
                 }
             }
         }
-        scanner.prove_end(&mut self.media)?;
+        scanner.prove_end(self.medium.media_mut())?;
         let end = scanner.point;
         let mut opened = Opened::default();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         self.replaying = Some(start);
-        if self.space.is_stale() {
+        if self.map.space().is_stale() {
             // A repair comes into force before anything else is written.
             self.request_checkpoint();
             self.run_checkpoint()?;
         }
         loop {
             self.make_room(scanner.point)?;
-            let Some((info, content)) = scanner.next(&mut self.media)? else { break };
+            let Some((info, content)) = scanner.next(self.medium.media_mut())? else { break };
             let mut sequence = info.first_sequence;
             for record in records_of(&content) {
                 self.replay_record(&record?, sequence)?;
@@ -524,10 +514,10 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
-        self.objects.want_recount();
-        self.restore_deficits();
+        self.map.objects_mut().want_recount();
+        self.map.restore_deficits();
         if named {
-            self.space.permit_all();
+            self.map.space_mut().permit_all();
         }
         self.log.resume(end.position, end.sequence, end.previous_crc);
         Ok(opened)
@@ -536,10 +526,10 @@ impl<M: Media> Core<M> {
     /// Before a frame is replayed: takes a checkpoint when memory or space demands it.
     fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
         let memory = self.options.memory_bytes;
-        let tight = self.space.available() < self.reserve_blocks() && self.space.pinned() > 0;
-        let full = self.dirty_pages.len() * PAGE_BYTES > memory / 4
-            || self.blocks.dirty() * BLOCK_BYTES > memory / 4
-            || self.space.dirty_segments() * 5000 > memory / 4;
+        let tight = self.map.space().available() < self.map.reserve_blocks() && self.map.space().pinned() > 0;
+        let full = self.map.pages().dirty_bytes() > memory / 4
+            || self.map.content().dirty() * BLOCK_BYTES > memory / 4
+            || self.map.space().dirty_segments() * 5000 > memory / 4;
         if !tight && !full {
             return Ok(());
         }
@@ -556,11 +546,11 @@ impl<M: Media> Core<M> {
             if let Some(reason) = &self.stopped {
                 return Err(PoolError::Stopped(reason.clone()));
             }
-            if self.starved() && self.io.is_empty() {
+            if self.starved() && self.medium.in_flight() == 0 {
                 return Err(PoolError::PoolFull);
             }
             if self.counters.checkpoints < target {
-                self.media.wait();
+                self.medium.wait();
             }
         }
         Ok(())
@@ -569,12 +559,12 @@ impl<M: Media> Core<M> {
     /// Takes a checkpoint and waits for it: everything acknowledged is then in the map, and a later open replays nothing.
     pub fn checkpoint(&mut self) -> Result<(), PoolError> {
         // One that is in flight froze an older state.
-        while self.frozen.is_some() && self.stopped.is_none() {
+        while self.checkpoints.in_flight() && self.stopped.is_none() {
             self.pump(0);
-            if self.starved() && self.io.is_empty() {
+            if self.starved() && self.medium.in_flight() == 0 {
                 return Err(PoolError::PoolFull);
             }
-            self.media.wait();
+            self.medium.wait();
         }
         self.request_checkpoint();
         self.run_checkpoint()
@@ -584,10 +574,10 @@ impl<M: Media> Core<M> {
     fn is_possible(&self, record: &Record<'_>) -> bool {
         let inside = |object: u64, first: u64, count: u64| {
             let end = first.checked_add(count);
-            let object = self.objects.user(object);
+            let object = self.map.objects().user(object);
             object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
         };
-        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && self.objects.get(id).is_none();
+        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
         let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
         match record {
             Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
@@ -626,14 +616,14 @@ impl<M: Media> Core<M> {
         planned?;
         let done = match record {
             Record::Write { object, first, blocks, data } => {
-                self.replay_write(*object, *first, blocks, *data, sequence)
+                self.map.replay_write(*object, *first, blocks, *data, sequence)
             }
-            Record::Zero { object, first, count } => self.assign_zero(*object, *first, *count),
+            Record::Zero { object, first, count } => self.map.assign_zero(*object, *first, *count),
             Record::Clone { source, source_first, destination, destination_first, count } => {
-                self.assign_clone(*source, *source_first, *destination, *destination_first, *count)
+                self.map.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
-            Record::Catalog(changes, shared) => self.assign_catalog(changes).and_then(|()| {
-                shared.iter().try_for_each(|&(object, blocks, pages)| self.set_shared(object, blocks, pages))
+            Record::Catalog(changes, shared) => self.map.assign_catalog(changes).and_then(|()| {
+                shared.iter().try_for_each(|&(object, blocks, pages)| self.map.set_shared(object, blocks, pages))
             }),
         };
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
@@ -641,18 +631,18 @@ impl<M: Media> Core<M> {
 
     /// Loads everything that replaying a record needs.
     fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
-        let complete = self.load_planned(|core| match record {
+        let complete = self.load_planned(|map| match record {
             Record::Write { object, first, blocks, .. } => {
                 for block in blocks.iter().filter(|b| b.address != 0) {
-                    core.need_counts(block.address);
+                    map.need_counts(block.address);
                 }
-                core.plan_blocks(*object, *first, blocks.len() as u64).is_some()
+                map.plan_blocks(*object, *first, blocks.len() as u64).is_some()
             }
-            Record::Zero { object, first, count } => core.plan_pieces(*object, *first, *count),
+            Record::Zero { object, first, count } => map.plan_pieces(*object, *first, *count),
             Record::Clone { source, source_first, destination, destination_first, count } => {
-                core.plan_clone(*source, *source_first, *destination, *destination_first, *count)
+                map.plan_clone(*source, *source_first, *destination, *destination_first, *count)
             }
-            Record::Catalog(changes, _) => core.plan_catalog(changes),
+            Record::Catalog(changes, _) => map.plan_catalog(changes),
         })?;
         match complete {
             true => Ok(()),
@@ -662,20 +652,21 @@ impl<M: Media> Core<M> {
 
     /// Plans again and again, and loads what the plan needs, until nothing is missing, counts for what it allocates included. False when the plan is
     /// not complete although nothing is missing.
-    pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Self) -> bool) -> Result<bool, PoolError> {
+    pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Map) -> bool) -> Result<bool, PoolError> {
         loop {
-            self.need.clear();
-            let complete = plan(self);
-            if self.need.is_empty() {
+            self.map.need_mut().clear();
+            let complete = plan(&mut self.map);
+            if self.map.need().is_empty() {
                 if !complete {
                     return Ok(false);
                 }
                 let mut segments = Vec::new();
                 // A plan counts too many; what a record really takes was there when it was written, and still is.
-                if self.space.prepare(self.need.allocations + 8, &mut segments) || segments.is_empty() {
+                let needed = self.map.need().allocations + SPARE_BLOCKS;
+                if self.map.space_mut().prepare(needed, &mut segments) || segments.is_empty() {
                     return Ok(true);
                 }
-                self.need.segments = segments;
+                self.map.need_mut().segments = segments;
             }
             self.load_need()?;
         }

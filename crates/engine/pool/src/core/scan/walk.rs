@@ -9,8 +9,9 @@ use crate::geometry::{Pointer, entry_span};
 use crate::interface::PoolError;
 use crate::map::page;
 use crate::map::page::Page;
+use crate::medium::blocking::read_many;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
-use media::{BlockAddress, Buffer, Done, Media};
+use media::Media;
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
@@ -18,43 +19,10 @@ use std::rc::Rc;
 
 /// Pages read at once.
 pub(crate) const PAGES_AT_ONCE: usize = 128;
-/// Requests in flight.
-const IN_FLIGHT: usize = 64;
 /// Memory of a segment's counts, with what finding it takes.
 const SEGMENT_MEMORY: usize = 2 * SEGMENT_BLOCKS as usize + 64;
 
 const N: usize = SEGMENT_BLOCKS as usize;
-
-/// Reads several runs of blocks (address and length), many at once. The results are in the order of the requests; an error says why.
-pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<Result<Buffer, String>> {
-    let mut results: Vec<Option<Result<Buffer, String>>> = runs.iter().map(|_| None).collect();
-    let (mut started, mut finished) = (0, 0);
-    while finished < runs.len() {
-        while started < runs.len() && started - finished < IN_FLIGHT {
-            let (address, blocks) = runs[started];
-            media.read(started as u64, BlockAddress(address), Buffer::zeroed(blocks));
-            started += 1;
-        }
-        media.wait();
-        let before = finished;
-        while let Some(completion) = media.poll() {
-            let Some(slot) = results.get_mut(completion.ticket as usize) else { continue };
-            *slot = Some(match completion.result {
-                Ok(Done::Read(buffer)) => Ok(buffer),
-                Ok(_) => Err("the medium answered a read with something else".to_owned()),
-                Err(error) => Err(error.to_string()),
-            });
-            finished += 1;
-        }
-        if finished == before {
-            break; // nothing is outstanding any more
-        }
-    }
-    results
-        .into_iter()
-        .map(|result| result.unwrap_or_else(|| Err("the medium did not answer a read".to_owned())))
-        .collect()
-}
 
 /// A pointer to a page, and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +92,7 @@ impl TreeWalk {
         if self.stack.is_empty() {
             return None;
         }
-        let layout = core.space.layout();
+        let layout = core.map.space().layout();
         let at = self.stack.len().saturating_sub(PAGES_AT_ONCE);
         let items = self.stack.split_off(at);
         let mut visits: Vec<(Item, Visit)> = Vec::with_capacity(items.len());
@@ -135,13 +103,13 @@ impl TreeWalk {
                 None => Visit::Outside,
                 Some((segment, index)) => {
                     let new = self.pages.insert(segment, index);
-                    match core.pages.get(&address) {
+                    match core.map.pages().peek(address) {
                         _ if !new && !self.verify => Visit::Again(None),
-                        Some(cached) if cached.page.level() != level => {
+                        Some(cached) if cached.level() != level => {
                             Visit::Bad(format!("map page {address} is at another level than its parent says"))
                         }
-                        Some(cached) if new => Visit::Page(cached.page.clone()),
-                        Some(cached) => Visit::Again(Some(cached.page.clone())),
+                        Some(cached) if new => Visit::Page(cached.clone()),
+                        Some(cached) => Visit::Again(Some(cached.clone())),
                         None => {
                             unread.push((visits.len(), new));
                             Visit::Again(None)
@@ -152,7 +120,7 @@ impl TreeWalk {
             visits.push((item, visit));
         }
         let runs: Vec<_> = unread.iter().map(|(at, _)| (visits[*at].0.pointer.0, 1)).collect();
-        for ((at, new), block) in unread.into_iter().zip(read_many(&mut core.media, &runs)) {
+        for ((at, new), block) in unread.into_iter().zip(read_many(core.medium.media_mut(), &runs)) {
             let (item, visit) = &mut visits[at];
             let (address, level, crc) = item.pointer;
             *visit = match block.and_then(|block| Page::parse(&block, address, level, crc)) {
@@ -275,11 +243,11 @@ pub(crate) fn is_own(object: u64) -> bool {
 impl<M: Media> Core<M> {
     /// The roots of all trees: of objects by id, then of what is in the drop queue.
     pub(crate) fn all_roots(&self) -> Vec<Item> {
-        let objects = self.objects.all().into_iter().filter_map(|object| {
+        let objects = self.map.objects().all().into_iter().filter_map(|object| {
             let (object, pointer) = (object.id, (object.root, object.level, object.root_crc));
             (pointer.0 != 0).then_some(Item { object, first: 0, pointer, says: None })
         });
-        let drops = self.drops.iter().chain(&self.parked).map(|dropped| Item {
+        let drops = self.map.drops().all().map(|dropped| Item {
             object: 0,
             first: 0,
             pointer: (dropped.address, dropped.level, dropped.crc),

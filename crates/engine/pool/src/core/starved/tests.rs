@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::core::B;
 use crate::{CatalogChange, Core, Failure, ObjectId, Operation, Options, Output, PoolError, initial_root};
 use block::BlockError;
 use media::{
@@ -9,8 +10,6 @@ use media::{
 use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
-
-const B: u64 = BLOCK_BYTES as u64;
 
 /// A sparse file on a file system that can be full: then only blocks written before can be written.
 struct Thin {
@@ -115,7 +114,7 @@ fn run<M: Media>(core: &mut Core<M>, operation: Operation) -> Result<Output, Fai
         if let Some(result) = core.take_finished(id) {
             return result;
         }
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
     panic!("an operation never ended");
 }
@@ -184,7 +183,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         full.set(false);
         for _ in 0..1000 {
             core.pump(1);
-            core.media.wait();
+            core.medium.media_mut().wait();
         }
         assert!(!core.starved());
         write(&mut core, id.0, 9000, 20, 5).unwrap();
@@ -229,7 +228,7 @@ fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
         let submitted = core.submit(operation);
         for _ in 0..100 {
             core.pump(0);
-            core.media.wait();
+            core.medium.media_mut().wait();
             if let Some(result) = core.take_finished(submitted) {
                 refused = result.is_err();
                 break;
@@ -242,15 +241,15 @@ fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
     assert!(refused && core.starved());
     for _ in 0..100 {
         core.pump(4);
-        core.media.wait();
+        core.medium.media_mut().wait();
         assert_eq!(core.poll_finished(), None, "nobody submitted that");
     }
 
     full.set(false);
     for _ in 0..1000 {
         core.pump(4);
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
-    assert!(!core.starved() && core.operations.is_empty());
+    assert!(!core.starved() && core.schedule.is_empty());
     assert!(core.object(id.0).unwrap().promised_bytes < promised);
 }

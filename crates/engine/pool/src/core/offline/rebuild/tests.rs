@@ -25,7 +25,7 @@ fn run(core: &mut Engine, operation: Operation) -> Output {
         if let Some(result) = core.take_finished(id) {
             return result.unwrap();
         }
-        core.media.wait();
+        core.medium.media_mut().wait();
     }
 }
 
@@ -65,7 +65,7 @@ fn filled() -> (SimDisk, Engine, [u64; 2]) {
 
 /// A leak, a block that would be freed too early, and, when nothing is written afterwards, one that would be used twice.
 fn counts_spoiled(core: &mut Engine, free_one: bool) {
-    let space = &mut core.space;
+    let space = core.map.space_mut();
     let segment = (0..space.layout().segments()).find(|segment| space.in_use(*segment)).unwrap();
     let start = space.layout().segment_start(segment);
     let counts = space.counts(segment).unwrap();
@@ -77,8 +77,9 @@ fn counts_spoiled(core: &mut Engine, free_one: bool) {
     if free_one {
         space.decrement(one);
     }
-    core.metadata_blocks += 17;
-    core.objects.adjust(16, |object| object.mapped += 3).unwrap();
+    let blocks = core.map.metadata_blocks();
+    core.map.set_metadata_blocks(blocks + 17);
+    core.map.objects_mut().adjust(16, |object| object.mapped += 3).unwrap();
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn a_bad_page_is_told_for_all_who_share_it() {
     let (disk, core, [a, b]) = filled();
     // The leaf that both volumes and the snapshot share.
     let mut core = core;
-    let (pointer, _) = core.pointer(b, 256, 0).unwrap();
+    let (pointer, _) = core.map.pointer(b, 256, 0).unwrap();
     drop(core);
     disk.damage(pointer.0, |block| block[100] ^= 1);
     let media = LocalMedia::open(disk).unwrap();

@@ -1,0 +1,141 @@
+//! Whether a list of changes of the catalog is possible, judged before anything is planned.
+
+use crate::catalog::objects::Objects;
+use crate::catalog::{is_user_object, stream};
+use crate::interface::operation::{MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES};
+use crate::interface::{CatalogChange, PoolError};
+use media::BLOCK_BYTES;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest key of a document in bytes.
+const MAX_KEY_BYTES: usize = 255;
+/// Bytes of a logical block: sizes are multiples of it.
+const LOGICAL_BLOCK_BYTES: u64 = 512;
+
+impl Objects {
+    /// Checks that the changes can be applied one after the other.
+    pub fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
+        let mut list = Validation {
+            objects: self,
+            created: BTreeSet::new(),
+            deleted: BTreeSet::new(),
+            resized: BTreeSet::new(),
+            sizes: BTreeMap::new(),
+        };
+        changes.iter().try_for_each(|change| list.validate(change))
+    }
+}
+
+/// What the changes so far did.
+struct Validation<'a> {
+    objects: &'a Objects,
+    created: BTreeSet<u64>,
+    deleted: BTreeSet<u64>,
+    resized: BTreeSet<u64>,
+    /// Sizes that changes so far gave to objects, in bytes.
+    sizes: BTreeMap<u64, u64>,
+}
+
+impl Validation<'_> {
+    fn validate(&mut self, change: &CatalogChange) -> Result<(), PoolError> {
+        match change {
+            CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
+                self.create(id.0, || valid_size(*size_bytes).map(|()| *size_bytes))
+            }
+            CatalogChange::CloneObject { source, id, .. } => {
+                let size = self.size_after(source.0);
+                let exists = self.must_exist(source.0);
+                self.create(id.0, || exists.map(|()| size))
+            }
+            CatalogChange::DeleteObject { id } => {
+                self.must_exist(id.0)?;
+                self.deleted.insert(id.0);
+                Ok(())
+            }
+            CatalogChange::Resize { id, size_bytes } => self.resize(id.0, *size_bytes),
+            CatalogChange::SetWriteCache { id, .. } | CatalogChange::SetZeroDetection { id, .. } => {
+                self.must_exist(id.0)
+            }
+            CatalogChange::SetReservation { id, reservation } => {
+                self.must_exist(id.0)?;
+                match reservation.map_or(0, |reservation| reservation.overwrite_percent) {
+                    0..=100 => Ok(()),
+                    percent => Err(PoolError::BadReservation { percent }),
+                }
+            }
+            CatalogChange::Rollback { id, source } => {
+                self.must_exist(id.0)?;
+                self.must_exist(source.0)?;
+                // The maps of new objects do not exist yet.
+                match self.created.contains(&id.0) || self.created.contains(&source.0) {
+                    true => Err(PoolError::ObjectExists(id.0)),
+                    false => Ok(()),
+                }
+            }
+            CatalogChange::PutDocument { key, value } => {
+                match key.len() > MAX_KEY_BYTES || value.len() > MAX_DOCUMENT_BYTES {
+                    true => Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() }),
+                    false => Ok(()),
+                }
+            }
+            CatalogChange::DeleteDocument { .. } => Ok(()),
+        }
+    }
+
+    fn exists(&self, id: u64) -> bool {
+        (self.objects.user(id).is_some() || (is_user_object(id) && self.created.contains(&id)))
+            && !self.deleted.contains(&id)
+    }
+
+    fn must_exist(&self, id: u64) -> Result<(), PoolError> {
+        if self.exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) }
+    }
+
+    /// Size of an object in bytes: as the changes so far have set it, or else as it is.
+    fn size_after(&self, id: u64) -> u64 {
+        self.sizes.get(&id).copied().unwrap_or_else(|| self.objects.length(id))
+    }
+
+    /// A new object, whose size `size` judges.
+    fn create(&mut self, id: u64, size: impl FnOnce() -> Result<u64, PoolError>) -> Result<(), PoolError> {
+        if id >= stream::MAX_OBJECT {
+            // The object table is as long as it can be.
+            return Err(PoolError::PoolFull);
+        }
+        let size_bytes = size()?;
+        if self.exists(id) || self.deleted.contains(&id) || !is_user_object(id) {
+            return Err(PoolError::ObjectExists(id));
+        }
+        self.created.insert(id);
+        self.sizes.insert(id, size_bytes);
+        Ok(())
+    }
+
+    fn resize(&mut self, id: u64, size_bytes: u64) -> Result<(), PoolError> {
+        self.must_exist(id)?;
+        valid_size(size_bytes)?;
+        let bad = PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES };
+        // A volume may end inside a block only while what lies behind its end has never been written.
+        let shrinks = self.objects.length(id) > size_bytes;
+        if shrinks && !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+            return Err(bad);
+        }
+        if !self.resized.insert(id) {
+            // What the second one takes away depends on the first, so it could not be planned.
+            return Err(bad);
+        }
+        if self.created.contains(&id) && self.size_after(id) > size_bytes {
+            // Taking blocks away has to be planned on a map, and this one does not exist yet.
+            return Err(PoolError::ObjectExists(id));
+        }
+        self.sizes.insert(id, size_bytes);
+        Ok(())
+    }
+}
+
+fn valid_size(size_bytes: u64) -> Result<(), PoolError> {
+    if size_bytes == 0 || !size_bytes.is_multiple_of(LOGICAL_BLOCK_BYTES) || size_bytes > MAX_VOLUME_BYTES {
+        return Err(PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES });
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! What the requests with the medium are for.
+
+use crate::content::blocks::Data;
+use crate::content::stock::Stock;
+use crate::geometry::Pointer;
+use crate::interface::operation::OperationId;
+use crate::map::page::{PAGE_BYTES, Page};
+use crate::space::slot::SlotEntry;
+use media::Buffer;
+use std::rc::Rc;
+use zerocopy::IntoBytes;
+/// What a request to the medium was for.
+pub(crate) enum Io {
+    Page {
+        address: u64,
+        level: u8,
+        crc: u32,
+        retried: bool,
+    },
+    Segment {
+        segment: u32,
+        retried: bool,
+    },
+    Block {
+        address: u64,
+        crc: u32,
+        retried: bool,
+    },
+    /// Blocks of an operation's read: (block within the object, CRC) for each block of the buffer.
+    Read {
+        operation: OperationId,
+        blocks: Vec<(u64, u32)>,
+        address: u64,
+    },
+    /// A read of the check under way.
+    Check {
+        generation: u64,
+        read: CheckRead,
+    },
+    /// Blocks of an operation that verifies: block of the object, address, CRC.
+    Verify {
+        operation: OperationId,
+        blocks: Vec<(u64, u64, u32)>,
+    },
+    Placed {
+        operation: OperationId,
+    },
+    PlacedFlush {
+        operations: Vec<OperationId>,
+    },
+    Frame {
+        position: u64,
+    },
+    Destage {
+        addresses: Vec<u64>,
+        data: Vec<(u64, Data)>,
+        retried: bool,
+    },
+    Checkpoint {
+        blocks: usize,
+        rewrite: Rewrite,
+    },
+    CheckpointFlush,
+    Swap,
+    Discard {
+        address: u64,
+        blocks: u64,
+    },
+}
+
+/// A read of a check of the pool in use.
+pub(crate) enum CheckRead {
+    Page { pointer: Pointer, object: u64, mapped: Option<u64> },
+    Counts { segment: u32, entry: SlotEntry },
+}
+
+/// A write of a checkpoint, to be done again when need be.
+pub(crate) enum Rewrite {
+    /// Neighbouring pages; the address is that of the first.
+    Pages(Vec<(u64, Rc<Page>)>),
+    /// Something else.
+    Blocks(u64, Buffer),
+}
+
+impl Rewrite {
+    /// Where it goes, and what.
+    pub fn request(&self, stock: &Stock) -> (u64, Buffer) {
+        match self {
+            Self::Pages(run) => {
+                let mut buffer = stock.take(run.len());
+                for ((_, page), block) in run.iter().zip(buffer.as_blocks_mut()) {
+                    let (content, rest) = block.0.split_at_mut(PAGE_BYTES);
+                    content.copy_from_slice(page.as_bytes());
+                    rest.fill(0);
+                }
+                (run.first().map_or(0, |(address, _)| *address), buffer)
+            }
+            Self::Blocks(address, buffer) => (*address, buffer.clone()),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents are put. One record holds a list of them, all
+//! or none.
+
+use crate::core::Core;
+use crate::core::admission::SMALL_BYTES;
+use crate::core::operation::broken;
+use crate::map::reserves::{Ask, Purpose, TABLE_PATH};
+
+use crate::interface::operation::Output;
+use crate::interface::{CatalogChange, PoolError};
+use crate::log::record;
+
+use crate::core::progress::Progress;
+use crate::schedule::step::Step;
+
+use media::{BLOCK_BYTES, Media};
+
+impl<M: Media> Core<M> {
+    pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
+        if let Err(error) = self.map.objects().validate(changes) {
+            return Step::Fail(error.into());
+        }
+        let bytes = record::catalog_bytes(changes);
+        if !self.log.could_fit(bytes) {
+            return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
+        }
+        if !self.map.plan_catalog(changes) || !self.map.need().is_empty() {
+            return Step::Wait;
+        }
+        // What only takes away, and a document that replaces one no smaller, must work in a full pool.
+        let creates = |c: &&CatalogChange| {
+            matches!(
+                c,
+                CatalogChange::CreateVolume { .. }
+                    | CatalogChange::CreateCapture { .. }
+                    | CatalogChange::CloneObject { .. }
+            )
+        };
+        let created = changes.iter().filter(creates).count() as u64;
+        let growth = self.map.growth_of_documents(changes);
+        let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
+        // A document takes its space when the next checkpoint writes the store anew.
+        let stored = bytes as u64 / BLOCK_BYTES as u64 + 1;
+        let promise = self.map.promise_of_changes(changes);
+        let blocks = self.map.need().allocations + TABLE_PATH * (created + 1) + stored;
+        let ask = if deletes || (created == 0 && growth == 0) {
+            let purpose = if promise == 0 { Purpose::Freeing } else { Purpose::Growing };
+            Ask { passing: blocks, promise, purpose, ..Ask::default() }
+        } else {
+            let small = created == 0 && promise == 0 && growth <= SMALL_BYTES as u64;
+            let purpose = if small { Purpose::Locking } else { Purpose::Growing };
+            Ask { lasting: blocks, promise, purpose, ..Ask::default() }
+        };
+        if let Err(step) = self.room(ask, progress) {
+            return step;
+        }
+        if !self.log_takes(bytes) {
+            return Step::LogFull;
+        }
+        if self.map.assign_catalog(changes).is_none() {
+            self.stop("the map contradicts itself (catalog)");
+            return broken();
+        }
+        let mut shared = Vec::new();
+        for change in changes {
+            if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
+                && let Some(object) = self.map.objects().get(id.0)
+            {
+                shared.push((id.0, object.shared, object.pages_due));
+            }
+        }
+        self.log.append(|out| record::encode_catalog(out, changes, &shared));
+        Step::Durable(Output::Done)
+    }
+}

@@ -1,0 +1,286 @@
+//! Moving everything forward: operations are submitted and attempted, completions taken, frames, checkpoints and discards begun.
+
+use crate::core::Core;
+use crate::core::progress::Progress;
+use crate::core::waiting::MANY_WAITS;
+use crate::interface::PoolError;
+use crate::interface::operation::{Failure, Operation, OperationId, Output, operation_lba};
+use crate::map::page::PAGE_BYTES;
+use crate::schedule::Pending;
+use crate::schedule::is_internal;
+use crate::schedule::step::Step;
+use block::BlockError;
+use media::{BLOCK_BYTES, Media};
+
+/// Memory of a segment's counts, with what finding it takes.
+const SEGMENT_MEMORY: usize = 5000;
+
+impl<M: Media> Core<M> {
+    /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
+    pub fn submit(&mut self, operation: Operation) -> OperationId {
+        let (id, pending) = self.schedule.admit(operation);
+        self.attempt(id, pending);
+        id
+    }
+
+    /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
+    /// [`Core::background`].
+    pub fn pump(&mut self, background: usize) {
+        self.background(background);
+        self.probe_parked();
+        self.advance();
+        self.evict();
+    }
+
+    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every scan look at as many. What they ask of the
+    /// medium goes to it with the next pump.
+    pub fn background(&mut self, pages: usize) {
+        if pages == 0 || self.stopped.is_some() {
+            return;
+        }
+        self.scan_pages = pages;
+        self.reclaim(pages);
+        self.recount_if_due();
+        for id in self.schedule.take_later() {
+            if let Some(pending) = self.schedule.take(id) {
+                self.attempt(id, pending);
+            }
+        }
+    }
+
+    /// Counts anew what reserved volumes share, once what was given back has been walked: their promises may have become smaller.
+    fn recount_if_due(&mut self) {
+        if self.map.objects().recount_due() && self.map.drops().queue().is_empty() && self.replaying.is_none() {
+            for object in self.map.objects_mut().take_due_recounts() {
+                self.schedule.admit_internal(Operation::Recount { object });
+            }
+        }
+    }
+
+    fn advance(&mut self) {
+        loop {
+            let mut progress = false;
+            let before = self.medium.issued();
+            while let Some(completion) = self.medium.poll() {
+                self.complete(completion);
+                progress = true;
+            }
+            while let Some((id, pending)) = self.schedule.next_ready() {
+                self.attempt(id, pending);
+                progress = true;
+            }
+            if self.stopped.is_some() {
+                break;
+            }
+            self.retry_paced();
+            self.flush_placed();
+            progress |= self.write_frames();
+            self.step_growth();
+            self.step_discard();
+            self.want_checkpoint();
+            self.step_checkpoint();
+            self.destage();
+            self.medium.submit();
+            progress |= self.medium.issued() != before;
+            if !progress && !self.retry_space() {
+                break;
+            }
+        }
+    }
+
+    fn want_checkpoint(&mut self) {
+        if self.replaying.is_some() {
+            // Recovery asks for its checkpoints itself, between frames.
+            return;
+        }
+        let memory = self.options.memory_bytes;
+        if self.log.calls_for_checkpoint()
+            || self.map.pages().dirty_bytes() > memory / 4
+            || self.map.space().dirty_segments() * SEGMENT_MEMORY > memory / 8
+            || (self.schedule.waits_for_log() && !self.checkpoints.in_flight() && !self.memory_is_full())
+            || (self.schedule.waits_for_space() && self.map.space().pinned() > 0)
+            || self.much_given_back()
+        {
+            self.checkpoints.request();
+        }
+    }
+
+    fn attempt(&mut self, id: OperationId, mut pending: Pending<Progress>) {
+        if let Some(reason) = &self.stopped {
+            let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
+            self.schedule.finish(id, Err(failure));
+            return;
+        }
+        if let Some(failure) = pending.take_failure() {
+            let failure = match failure {
+                Failure::Pool(PoolError::Damaged(reason)) => {
+                    self.damage_of(&pending.operation, pending.progress.bad_page, reason)
+                }
+                failure => failure,
+            };
+            return self.fail(id, pending, failure);
+        }
+        self.map.need_mut().clear();
+        let step = self.execute(id, &pending.operation, &mut pending.progress);
+        // A read has noted so itself, when it took its picture of the map.
+        if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
+            self.took_effect(id);
+        }
+        if !matches!(step, Step::Wait) {
+            self.schedule.no_longer_starving(id);
+        }
+        match step {
+            Step::Done(output) => self.schedule.finish(id, Ok(output)),
+            Step::Durable(output) => {
+                let sequence = pending.progress.flush_sequence.unwrap_or(self.log.next_sequence());
+                if self.log.durable_sequence() >= sequence {
+                    self.schedule.finish(id, Ok(output));
+                } else {
+                    self.schedule.finish_when_durable(sequence, id, output);
+                }
+            }
+            Step::Wait => self.wait_for_need(id, pending),
+            Step::Space | Step::LogFull if self.starved() && !is_internal(id) => {
+                let failure = Self::starved_failure(&pending.operation);
+                self.fail(id, pending, failure);
+            }
+            Step::Space => self.schedule.keep_for_space(id, pending),
+            Step::LogFull => self.schedule.keep_for_log(id, pending),
+            Step::Io => self.schedule.keep(id, pending),
+            Step::Again => self.schedule.keep_ready(id, pending),
+            Step::Later => self.schedule.keep_for_later(id, pending),
+            Step::Fail(failure) => self.fail(id, pending, failure),
+        }
+    }
+
+    /// Executes one step of an operation.
+    fn execute(&mut self, id: OperationId, operation: &Operation, progress: &mut Progress) -> Step {
+        match operation {
+            Operation::Read { object, offset, length } => self.read_step(id, *object, *offset, *length, progress),
+            Operation::Write { object, offset, data, forced } => {
+                self.write_step(id, *object, *offset, data, *forced, progress)
+            }
+            Operation::Zero { object, ranges, forced } => self.zero_step(*object, ranges, *forced, progress),
+            Operation::Clone { source, source_offset, destination, destination_offset, length } => {
+                self.clone_step(*source, *source_offset, *destination, *destination_offset, *length, progress)
+            }
+            Operation::Capture { source, capture, ranges } => self.capture_step(*source, *capture, ranges, progress),
+            Operation::CompareAndWrite { object, offset, compare, data, forced } => {
+                self.compare_step(*object, *offset, compare, data, *forced, progress)
+            }
+            Operation::Flush => {
+                progress.flush_sequence = Some(self.log.next_sequence());
+                Step::Durable(Output::Done)
+            }
+            Operation::Provisioning { object, offset, limit } => self.provisioning_step(*object, *offset, *limit),
+            Operation::Catalog(changes) => self.catalog_step(changes, progress),
+            Operation::Unique { objects } => self.unique_step(objects, progress),
+            Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
+            Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
+            Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
+            Operation::CheckStep => self.check_step(id),
+            Operation::Recount { object } => self.recount_step(*object, progress),
+            Operation::Grow(growth) => self.grow_step(id, growth),
+        }
+    }
+
+    /// Ends an operation that changed nothing: gives back what it had set aside.
+    fn fail(&mut self, id: OperationId, mut pending: Pending<Progress>, failure: Failure) {
+        if let Operation::Recount { object } = &pending.operation {
+            self.map.objects_mut().end_count(*object);
+        }
+        if let Some(placed) = pending.progress.placed.take() {
+            self.no_longer_in_flight(&placed);
+            for (address, _) in placed.blocks {
+                if address != 0 {
+                    self.map.space_mut().unreserve(address, true);
+                }
+            }
+        }
+        self.schedule.finish(id, Err(failure));
+    }
+
+    /// Keeps an operation until what it needs has been read. It fails when that could not be read before.
+    fn wait_for_need(&mut self, id: OperationId, mut pending: Pending<Progress>) {
+        if let Some(bad) = pending.progress.bad_block
+            && self.map.need().blocks.contains(&bad)
+        {
+            let failure = match self.place_needed(&pending.operation, bad.0) {
+                Some((object, block)) => self.bad_block(object, block, bad.0),
+                None => BlockError::ReadFailed { lba: operation_lba(&pending.operation) }.into(),
+            };
+            return self.fail(id, pending, failure);
+        }
+        if let Some(reason) = self.map.need_mut().damaged.take() {
+            let failure = self.damage_of(&pending.operation, None, reason);
+            return self.fail(id, pending, failure);
+        }
+        // A scan keeps what it has done; all others need everything in memory at once.
+        if pending.progress.scan.is_none() {
+            pending.progress.waits = pending.progress.waits.saturating_add(1);
+            if pending.progress.waits > MANY_WAITS {
+                self.schedule.starve(id);
+            }
+        }
+        let keys = self.issue_need();
+        self.schedule.keep_waiting(id, pending, keys);
+    }
+
+    fn write_frames(&mut self) -> bool {
+        let mut progress = false;
+        let epoch = self.map.pages().epoch();
+        while let Some((position, offset, frame)) = self.log.next_frame(&self.uuid, self.options.incarnation, epoch) {
+            self.append_frame(position, offset, frame);
+            progress = true;
+        }
+        progress
+    }
+
+    /// Lets operations that wait for log space go on, in their order, as far as it reaches.
+    fn retry_paced(&mut self) {
+        if !self.schedule.waits_for_log() || !self.log_takes(1) {
+            return;
+        }
+        for _ in 0..self.schedule.log_waiters() {
+            let Some(id) = self.schedule.next_log_waiter() else { return };
+            let Some(pending) = self.schedule.take(id) else { continue };
+            self.attempt(id, pending);
+            if self.schedule.waits_again(id) {
+                // Still no room for this one: those behind it wait their turn.
+                return;
+            }
+        }
+    }
+
+    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now
+    /// something to do.
+    fn retry_space(&mut self) -> bool {
+        if !self.schedule.waits_for_space() {
+            return false;
+        }
+        if !self.map.drops().queue().is_empty() {
+            self.reclaim(256);
+        }
+        self.let_go_of_held_space();
+        if self.space_is_coming() && self.stopped.is_none() {
+            // One in flight ends by itself, and one that cannot start waits for a read.
+            return !self.checkpoints.in_flight() && self.checkpoints.request();
+        }
+        if self.placed_go_on() && self.stopped.is_none() {
+            return false;
+        }
+        self.fail_or_retry_space();
+        true
+    }
+
+    fn evict(&mut self) {
+        // While a checkpoint cannot start, too, or the dirty pages that it would clean leave no room for what it needs.
+        if self.schedule.is_starving() || self.checkpoints.freeze_waits() > MANY_WAITS {
+            return;
+        }
+        let memory = self.options.memory_bytes;
+        self.map.pages_mut().evict(memory * 3 / 8 / PAGE_BYTES);
+        self.map.space_mut().evict((memory / 4 / SEGMENT_MEMORY).max(16));
+        self.map.content_mut().evict((memory / 8 / BLOCK_BYTES).max(64));
+    }
+}

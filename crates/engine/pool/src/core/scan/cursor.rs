@@ -1,0 +1,151 @@
+//! The cursor of a scan: goes through the map of an object from leaf to leaf.
+//!
+//! It keeps no pointers. It remembers the next block of an object and descends from the root each time, so whatever changes between two
+//! steps is seen as it then is.
+
+use crate::geometry::FANOUT;
+use crate::geometry::MAX_LEVEL;
+use crate::geometry::Pointer;
+use crate::geometry::page_span;
+use crate::interface::Place;
+use crate::interface::ScanStep;
+use crate::map::Map;
+use crate::map::page::Page;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+/// State of a scan between its turns.
+#[derive(Default)]
+pub(crate) struct Scan {
+    /// Object and block to go on with.
+    pub(super) object: usize,
+    pub(super) block: u64,
+    /// By level: the page last entered, as number of its span + 1.
+    pub(super) entered: [u64; MAX_LEVEL as usize + 1],
+    /// Blocks and pages counted.
+    pub(super) blocks: u64,
+    pub(super) pages: u64,
+    pub(super) places: Vec<Place>,
+    pub(super) pages_seen: FxHashMap<u64, u32>,
+    pub(super) blocks_seen: FxHashMap<u64, u32>,
+    /// Shared blocks in this range of addresses are tracked in this pass.
+    pub(super) window: std::ops::Range<u64>,
+    pub(super) first_pass: bool,
+    pub(super) verify: Option<Verify>,
+    /// Pages that cannot be read: address and why.
+    pub(super) bad_pages: Vec<(u64, String)>,
+}
+
+/// A leaf whose blocks are being read.
+pub(super) struct Verify {
+    pub(super) step: ScanStep,
+    pub(super) outstanding: u32,
+    /// Block of the object, address, CRC of what did not match.
+    pub(super) suspects: Vec<(u64, u64, u32)>,
+    pub(super) round: u8,
+}
+
+/// What a descent found.
+pub(super) enum Visit {
+    /// A leaf at or after the scan's block: the first block it spans, and the page.
+    Leaf(u64, Rc<Page>),
+    /// Nothing up to the end of the object.
+    End,
+    /// Something has to be read first.
+    Wait,
+}
+
+/// What a scan thinks of a page.
+pub(super) enum Enter {
+    /// Look below.
+    Yes,
+    /// Skip what it spans.
+    No,
+    /// Something has to be read first.
+    Wait,
+}
+
+impl Scan {
+    /// Begins with another object.
+    pub(super) fn begin(&mut self, object: usize, block: u64) {
+        (self.object, self.block) = (object, block);
+        self.entered = Default::default();
+    }
+
+    /// A page cannot be read: the scan goes around it.
+    pub fn note_bad_page(&mut self, address: u64, reason: &str) {
+        self.bad_pages.push((address, reason.to_owned()));
+    }
+
+    /// Descends to the next leaf of an object at or after the scan's block. `enter` is asked once for each page.
+    pub(super) fn visit(
+        &mut self,
+        map: &mut Map,
+        object: u64,
+        mut enter: impl FnMut(&mut Map, &mut Self, Pointer) -> Enter,
+    ) -> Visit {
+        'from_root: loop {
+            let Some((root, root_level, root_crc)) = map.root_of(object) else { return Visit::End };
+            if root == 0 || self.block >= page_span(root_level) {
+                return Visit::End;
+            }
+            let mut pointer = (root, root_level, root_crc);
+            loop {
+                let (address, level, _) = pointer;
+                let span = self.block / page_span(level);
+                let at = usize::from(level);
+                if let Some((_, reason)) = self.bad_pages.iter().find(|(bad, _)| *bad == address) {
+                    if let Some(verify) = &mut self.verify {
+                        verify.step.damaged.push(reason.clone());
+                    }
+                    self.block = (span + 1) * page_span(level);
+                    continue 'from_root;
+                }
+                // In the middle of a page's span, the page was entered before.
+                if self.block.is_multiple_of(page_span(level)) && self.entered[at] != span + 1 {
+                    match enter(map, self, pointer) {
+                        Enter::Yes => self.entered[at] = span + 1,
+                        Enter::No => {
+                            self.block = (span + 1) * page_span(level);
+                            continue 'from_root;
+                        }
+                        Enter::Wait => return Visit::Wait,
+                    }
+                }
+                let Some(page) = map.page(pointer) else { return Visit::Wait };
+                if level == 0 {
+                    return Visit::Leaf(span * FANOUT as u64, page);
+                }
+                let index = crate::geometry::index_in(self.block, level);
+                match page.entries[index..].iter().position(|entry| !entry.is_empty()) {
+                    Some(0) => {
+                        let entry = page.entries[index];
+                        pointer = (entry.address(), level - 1, entry.crc());
+                    }
+                    skip => {
+                        let child = page_span(level - 1);
+                        let next = self.block / child + skip.unwrap_or(FANOUT - index) as u64;
+                        self.block = next * child;
+                        continue 'from_root;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Gives up the upper half of the tracked blocks; a further pass counts them.
+pub(super) fn narrow(scan: &mut Scan, count: impl Fn(u64) -> Option<u16>) {
+    let mut addresses: Vec<u64> = scan.blocks_seen.keys().copied().collect();
+    let middle = addresses.len() / 2;
+    let (_, end, _) = addresses.select_nth_unstable(middle);
+    let end = *end;
+    let (blocks_seen, blocks) = (&mut scan.blocks_seen, &mut scan.blocks);
+    blocks_seen.retain(|address, seen| {
+        let keep = *address < end;
+        if !keep && count(*address).map(u32::from) == Some(*seen) {
+            *blocks -= 1;
+        }
+        keep
+    });
+    scan.window.end = end;
+}

@@ -1,0 +1,324 @@
+//! The state of a pool in use: the parts, and what every step may ask of them.
+
+use crate::core::checkpoint::frozen::Checkpoints;
+use crate::core::growing::Growing;
+use crate::core::incidents::Incidents;
+use crate::core::io::Io;
+use crate::core::progress::{PlacedWrites, Progress};
+use crate::core::scan::online_check::OnlineCheck;
+use crate::core::scan::verified::Verified;
+use crate::core::starvation::Starved;
+use crate::core::{B, LBAS_PER_BLOCK};
+use crate::interface::operation::{Failure, OperationId, Options, Output};
+use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
+use crate::log::{Log, ReplayPoint};
+use crate::map::Map;
+use crate::medium::Medium;
+use crate::schedule::Schedule;
+use block::BlockError;
+use bytes::Bytes;
+use media::BLOCK_BYTES;
+use media::Media;
+use std::collections::BTreeMap;
+
+/// Counters of what the core did since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Log frames written.
+    pub frames: u64,
+    /// Log bytes written.
+    pub log_bytes: u64,
+    /// Blocks destaged.
+    pub destaged: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Map pages written by checkpoints.
+    pub pages_written: u64,
+    /// Bytes written by checkpoints: map pages, counts and indexes, the pool's own streams.
+    pub checkpoint_bytes: u64,
+    /// Map pages and blocks given back by the drop queue.
+    pub reclaimed: u64,
+    /// Blocks given back to what is below the pool.
+    pub discarded: u64,
+    /// Reads whose checksum did not match at first.
+    pub mismatches: u64,
+}
+
+/// The pool.
+pub struct Core<M: Media> {
+    pub(super) options: Options,
+    pub(super) uuid: [u8; 16],
+    pub(super) medium: Medium<M, Io>,
+    pub(super) map: Map,
+    pub(super) log: Log,
+    pub(super) schedule: Schedule<Progress>,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) placed: PlacedWrites,
+    pub(super) starved: Starved,
+    pub(super) growing: Option<Growing>,
+    pub(super) online_check: Option<Box<OnlineCheck>>,
+    pub(super) incidents: Incidents,
+    /// What the pass of `Verify` in progress has seen.
+    pub(super) verified: Verified,
+    /// Pages that a scan may look at in one turn.
+    pub(super) scan_pages: usize,
+    pub(super) discards_in_flight: usize,
+    /// Where a checkpoint taken now replays from, while the log is replayed.
+    pub(super) replaying: Option<ReplayPoint>,
+    /// The page that the last blocking load found damaged.
+    pub(super) damaged_page: Option<DamagedPage>,
+    /// Why the pool stopped.
+    pub(super) stopped: Option<String>,
+    pub(super) counters: Counters,
+}
+
+/// A page that fails its checksum, and why.
+pub(crate) struct DamagedPage {
+    pub address: u64,
+    pub reason: String,
+}
+
+impl<M: Media> Core<M> {
+    pub(super) fn new(
+        medium: Medium<M, Io>,
+        options: Options,
+        uuid: [u8; 16],
+        map: Map,
+        log: Log,
+        root_version: u64,
+    ) -> Self {
+        Self {
+            options,
+            uuid,
+            medium,
+            map,
+            log,
+            schedule: Schedule::default(),
+            checkpoints: Checkpoints::new(root_version),
+            placed: PlacedWrites::default(),
+            starved: Starved::default(),
+            growing: None,
+            online_check: None,
+            incidents: Incidents::default(),
+            verified: Verified::default(),
+            scan_pages: 16,
+            discards_in_flight: 0,
+            replaying: None,
+            damaged_page: None,
+            stopped: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The medium, for its descriptor and statistics.
+    pub fn media(&self) -> &M {
+        self.medium.media()
+    }
+
+    /// Ends the core and gives the medium back.
+    pub fn into_media(self) -> M {
+        self.medium.into_media()
+    }
+
+    /// Why the pool stopped, if it did.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
+    }
+
+    /// Counters since the pool was opened.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Records from now on which operations took effect, for [`Core::take_effects`].
+    pub fn record_effects(&mut self) {
+        self.schedule.record_effects();
+    }
+
+    /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
+    /// effect is part of every state recovered at or beyond it. A read is listed when it took its picture of the map, once more for each
+    /// time that it had to take another; what it returns is the content as of the last one.
+    pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
+        self.schedule.take_effects()
+    }
+
+    /// Sequence number of the next log record.
+    pub fn next_sequence(&self) -> u64 {
+        self.log.next_sequence()
+    }
+
+    /// The next result.
+    pub fn poll_finished(&mut self) -> Option<(OperationId, Result<Output, Failure>)> {
+        self.schedule.next_finished()
+    }
+
+    /// The result of one operation, if it is there.
+    #[cfg(test)]
+    pub(crate) fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
+        self.schedule.take_finished(id)
+    }
+
+    /// True when something can be done without waiting for the medium.
+    pub fn busy(&self) -> bool {
+        self.schedule.has_ready() || self.wants_turn() || self.log.has_work()
+    }
+
+    /// Operations of hosts submitted since the pool was opened.
+    pub fn host_operations(&self) -> u64 {
+        self.schedule.host_operations()
+    }
+
+    /// How much background work matters to hosts now, from 0 to 256: as much as they wait for space that it would bring, or soon will.
+    pub fn urgency(&self) -> u16 {
+        if self.map.drops().queue().is_empty() {
+            return 0;
+        }
+        // From a tenth of the pool down to a fiftieth.
+        let (space, promised) = (self.map.space(), self.map.objects().promises().promised);
+        let (from, to) = (space.usable() / 10, space.usable() / 50);
+        let free = space.available().saturating_sub(promised);
+        let missing = from.saturating_sub(free).min(from - to);
+        (missing * 256 / (from - to).max(1)) as u16
+    }
+
+    /// True when background work cannot go on before the medium has answered.
+    pub fn waits_for_medium(&self) -> bool {
+        !self.schedule.has_later() && self.medium.in_flight() > 0
+    }
+
+    /// True when there is background work that the next pump goes on with.
+    pub fn wants_turn(&self) -> bool {
+        self.schedule.has_later() || !self.map.drops().queue().is_empty()
+    }
+
+    /// True when no request is with the medium and nothing waits for one.
+    pub fn idle(&self) -> bool {
+        self.medium.in_flight() == 0
+            && !self.schedule.has_ready()
+            && !self.log.has_work()
+            && !self.checkpoints.in_flight()
+    }
+
+    /// Blocks until the medium has something to report or nothing is with it. For tools; a reactor waits for the medium's descriptor.
+    pub fn wait(&mut self) {
+        self.medium.wait();
+    }
+
+    /// Asks for a checkpoint soon.
+    pub fn request_checkpoint(&mut self) {
+        self.checkpoints.request();
+    }
+
+    /// True while writes of the pool itself wait because the file system under it is full. What stores something new fails with
+    /// [`BlockError::PoolFull`] then; the pool goes on by itself when there is space again.
+    #[inline]
+    pub fn starved(&self) -> bool {
+        self.starved.is_starved()
+    }
+
+    /// The pool can no longer vouch for anything new: every operation from now on fails.
+    pub(crate) fn stop(&mut self, reason: impl Into<String>) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let reason = reason.into();
+        self.stopped = Some(reason.clone());
+        self.schedule.fail_all(&Failure::Block(BlockError::PoolStopped { reason }));
+    }
+
+    /// Notes that an operation takes effect now.
+    #[inline]
+    pub(super) fn took_effect(&mut self, id: OperationId) {
+        self.schedule.took_effect(id, self.log.next_sequence());
+    }
+
+    /// What was found to be wrong since the last call.
+    pub fn take_incidents(&mut self) -> Vec<Incident> {
+        self.incidents.take()
+    }
+
+    /// The error of a read of `block` of an object, which is noted.
+    pub(super) fn bad_block(&mut self, object: u64, block: u64, address: u64) -> Failure {
+        self.incidents.note(Incident::BadBlock(place(object, block, address)));
+        BlockError::ReadFailed { lba: block * LBAS_PER_BLOCK }.into()
+    }
+
+    /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless
+    /// the accounting of promises is wrong.
+    pub fn overdrawn_blocks(&self) -> u64 {
+        self.map.overdrawn_blocks()
+    }
+
+    /// What is known of an object.
+    pub fn object(&self, id: u64) -> Option<ObjectInfo> {
+        let o = self.map.objects().user(id)?;
+        Some(ObjectInfo {
+            id: ObjectId(o.id),
+            kind: o.kind,
+            parent: (o.parent != 0).then_some(ObjectId(o.parent)),
+            size_bytes: o.size_bytes,
+            mapped_bytes: o.mapped * BLOCK_BYTES as u64,
+            write_cache: o.write_cache,
+            zero_detection: o.zero_detection,
+            reservation: o.reservation,
+            promised_bytes: o.promised() * BLOCK_BYTES as u64,
+        })
+    }
+
+    /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` when a map page has to be read first, and for an
+    /// object that does not exist.
+    pub fn is_mapped(&mut self, object: u64, block: u64) -> Option<bool> {
+        let entry = self.map.lookup(object, block);
+        self.map.need_mut().clear();
+        entry.map(|entry| !entry.is_empty())
+    }
+
+    /// Ids of every object, sorted.
+    pub fn object_ids(&self) -> Vec<u64> {
+        self.map.objects().users().map(|object| object.id).collect()
+    }
+
+    /// A fresh object id.
+    pub fn new_object_id(&mut self) -> u64 {
+        self.map.objects_mut().take_id()
+    }
+
+    /// The documents.
+    pub fn documents(&self) -> &BTreeMap<String, Bytes> {
+        self.map.documents().all()
+    }
+
+    /// Space of the pool. Blocks freed but not yet released, and detached sub-trees already walked, count as free.
+    pub fn space(&self) -> PoolSpace {
+        let block = BLOCK_BYTES as u64;
+        let size = self.media().block_count() * block;
+        // What is kept back for freeing space, for checkpoints and for work in a full pool is not for new data.
+        let fixed = size
+            - self.map.space().usable().saturating_sub(self.map.reserve_blocks() + self.map.working_blocks()) * block;
+        let used = (fixed + self.map.space().allocated() * block).min(size);
+        PoolSpace {
+            size_bytes: size,
+            used_bytes: used,
+            free_bytes: size - used,
+            metadata_bytes: fixed + self.map.metadata_blocks() * block,
+            promised_bytes: self.map.objects().promises().promised * block,
+            reclaimable_bytes: (self.map.space().pinned() + self.map.drops().mapped()) * block,
+            starved: self.starved(),
+        }
+    }
+
+    /// Detached sub-trees that wait to be given back.
+    pub fn droppable(&self) -> usize {
+        self.map.drops().queue().len()
+    }
+
+    /// Bytes of the log in use.
+    pub fn log_used_bytes(&self) -> u64 {
+        self.log.used()
+    }
+}
+
+/// A place of an object, as reported.
+pub(super) fn place(object: u64, block: u64, address: u64) -> Place {
+    Place { object: ObjectId(object), offset_bytes: block * B, block: BlockId(address) }
+}

@@ -1,0 +1,52 @@
+//! Reading what planning found missing.
+
+use crate::core::Core;
+use crate::core::io::Io;
+use crate::schedule::Key;
+use media::Media;
+
+/// An operation that has waited so often for the medium probably needs more at once than memory holds.
+pub(super) const MANY_WAITS: u16 = 32;
+
+impl<M: Media> Core<M> {
+    /// Requests everything in the map's need that is not on its way already; returns what to wait for.
+    pub(super) fn issue_need(&mut self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        let need = std::mem::take(self.map.need_mut());
+        for &(address, level, crc) in &need.pages {
+            let key = Key::Page(address);
+            if self.schedule.first_to_wait(key) {
+                self.medium.read(Io::Page { address, level, crc, retried: false }, address, 1);
+            }
+            keys.push(key);
+        }
+        for &segment in &need.segments {
+            let key = Key::Segment(segment);
+            let Some((address, _)) = self.map.space().source(segment) else { continue };
+            if self.schedule.first_to_wait(key) {
+                self.medium.read(Io::Segment { segment, retried: false }, address, 1);
+            }
+            keys.push(key);
+        }
+        for &(address, crc) in &need.blocks {
+            let key = Key::Block(address);
+            if self.schedule.first_to_wait(key) {
+                self.medium.read(Io::Block { address, crc, retried: false }, address, 1);
+            }
+            keys.push(key);
+        }
+        *self.map.need_mut() = need;
+        self.map.need_mut().clear();
+        keys
+    }
+
+    /// Requests what the pool itself needs. It stops when nothing of that can be read: without, it cannot go on.
+    pub(super) fn issue_need_or_stop(&mut self) {
+        match self.schedule.why_unreadable(self.map.need()).cloned() {
+            Some(reason) => self.stop(reason),
+            None => {
+                self.issue_need();
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents are put. A list of them is applied
+//! as a whole or not at all.
+
+use crate::catalog::object::Object;
+use crate::catalog::stream;
+use crate::geometry::blocks_for;
+use crate::geometry::level_for;
+use crate::geometry::page_span;
+use crate::interface::CatalogChange;
+use crate::interface::ObjectKind;
+use crate::map::Map;
+use crate::map::page::Entry;
+use crate::map::page::Page;
+use crate::space::Stream;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+impl Map {
+    /// Bytes by which the stored documents become longer.
+    pub(crate) fn growth_of_documents(&self, changes: &[CatalogChange]) -> u64 {
+        let mut after: BTreeMap<&str, u64> = BTreeMap::new();
+        for change in changes {
+            match change {
+                CatalogChange::PutDocument { key, value } => {
+                    after.insert(key, stream::document_bytes(key, value));
+                }
+                CatalogChange::DeleteDocument { key } => {
+                    after.insert(key, 0);
+                }
+                _ => {}
+            }
+        }
+        let before: u64 = after.keys().map(|key| self.documents.bytes_of(key)).sum();
+        after.values().sum::<u64>().saturating_sub(before)
+    }
+
+    /// Plans a catalog change. False when something is missing.
+    pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
+        let mut complete = true;
+        for (at, change) in changes.iter().enumerate() {
+            match change {
+                CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
+                    if let Some((root, _, _)) = self.root_of(source.0)
+                        && root != 0
+                    {
+                        self.need_counts(root);
+                    }
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    // Pages above the root, as many as there are levels. Growth needs nothing else, so that an object
+                    // created in the same list may grow too.
+                    self.need.allocations += 4;
+                    let Some(o) = self.objects.get(id.0) else { continue };
+                    let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
+                    if new < old {
+                        // A clone before it in the list shares every page that it has to own.
+                        let shared = changes[..at]
+                            .iter()
+                            .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
+                        complete &= self.plan_pieces_as(id.0, new, old - new, shared);
+                    }
+                }
+                _ => {}
+            }
+        }
+        complete
+    }
+
+    /// Applies catalog changes that were validated and planned.
+    pub(crate) fn assign_catalog(&mut self, changes: &[CatalogChange]) -> Option<()> {
+        self.pages.disown();
+        for change in changes {
+            match change {
+                CatalogChange::CreateVolume { id, size_bytes } => {
+                    self.objects.insert(Object::new(id.0, *size_bytes));
+                }
+                CatalogChange::CreateCapture { id, size_bytes } => {
+                    self.objects.insert(Object { kind: ObjectKind::Capture, ..Object::new(id.0, *size_bytes) });
+                }
+                CatalogChange::CloneObject { source, id, kind } => {
+                    let source = self.share_tree(source.0)?;
+                    // What it holds is the source's, and nothing else of it.
+                    self.objects.insert(Object {
+                        kind: *kind,
+                        parent: source.id,
+                        root: source.root,
+                        root_crc: source.root_crc,
+                        level: source.level,
+                        mapped: source.mapped,
+                        ..Object::new(id.0, source.size_bytes)
+                    });
+                }
+                CatalogChange::DeleteObject { id } => {
+                    let object = self.objects.remove(id.0)?;
+                    self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    let (old, new) = (blocks_for(self.objects.get(id.0)?.size_bytes), blocks_for(*size_bytes));
+                    if new < old {
+                        self.assign_zero(id.0, new, old - new)?;
+                    }
+                    while self.objects.get(id.0)?.level < level_for(new) {
+                        self.raise_root(id.0)?;
+                    }
+                    self.objects.adjust(id.0, |object| object.resize(*size_bytes))?;
+                }
+                CatalogChange::SetWriteCache { id, enabled } => {
+                    self.objects.adjust(id.0, |object| object.write_cache = *enabled)?;
+                }
+                CatalogChange::SetZeroDetection { id, enabled } => {
+                    self.objects.adjust(id.0, |object| object.zero_detection = *enabled)?;
+                }
+                CatalogChange::SetReservation { id, reservation } => {
+                    // What is shared has not been counted while nothing was promised.
+                    self.objects.adjust(id.0, |object| {
+                        match (reservation, object.tracked) {
+                            (Some(_), true) => {}
+                            (Some(_), false) => object.share(u64::MAX, u64::MAX),
+                            (None, _) => (object.shared, object.pages_due) = (0, 0),
+                        }
+                        object.reservation = *reservation;
+                        object.tracked = reservation.is_some();
+                        object.deficit = 0;
+                    })?;
+                }
+                CatalogChange::Rollback { id, source } => {
+                    let source = self.share_tree(source.0)?;
+                    let old = self.objects.get(id.0)?.clone();
+                    self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
+                    self.objects.adjust(id.0, |object| {
+                        (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
+                        (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
+                        if object.tracked {
+                            object.share(u64::MAX, u64::MAX);
+                        }
+                    })?;
+                    self.objects.note_more_shared(id.0, u64::MAX, u64::MAX);
+                }
+                CatalogChange::PutDocument { key, value } => {
+                    self.documents.put(key, value.clone());
+                }
+                CatalogChange::DeleteDocument { key } => self.documents.delete(key),
+            }
+        }
+        Some(())
+    }
+
+    /// Adds a reference to an object's whole tree, for another object; returns the object as it is then.
+    fn share_tree(&mut self, id: u64) -> Option<Object> {
+        self.objects.more_shared(id, u64::MAX, u64::MAX)?;
+        let object = self.objects.get(id)?.clone();
+        if object.root != 0 {
+            // A change before this one in the list may have made paths to it owned.
+            self.pages.disown();
+            self.space.increment(object.root)?;
+        }
+        Some(object)
+    }
+
+    /// Puts a new root above the old one.
+    fn raise_root(&mut self, id: u64) -> Option<()> {
+        let object = self.objects.get(id)?.clone();
+        let level = object.level + 1;
+        if object.root == 0 {
+            return self.objects.raise_root(id, 0, level);
+        }
+        // The object table says how many blocks the old root maps; on a damaged disk that may be anything.
+        if !(1..=page_span(object.level)).contains(&object.mapped) {
+            return None;
+        }
+        let address = self.space.allocate(Stream::Metadata)?;
+        self.space.increment(address)?;
+        self.count_metadata(1, 0);
+        let mut page = Page::empty(level, self.pages.epoch(), address, id);
+        page.entries[0] = Entry::child(object.root, object.mapped, object.root_crc);
+        page.set_mapped(object.mapped);
+        self.pages.insert_dirty(address, Rc::new(page));
+        self.objects.page_given(id)?;
+        self.objects.raise_root(id, address, level)
+    }
+}

@@ -1,0 +1,200 @@
+//! Map pages in memory: the cache, the pages that changed in this epoch, and the paths that this epoch owns.
+
+use crate::geometry::FANOUT;
+use crate::map::page::{PAGE_BYTES, Page};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Owned paths that are remembered at most.
+const OWNED: usize = 16_384;
+
+/// An exclusively owned path from an object's root to a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Path {
+    pub object: u64,
+    /// Page addresses; index is the level.
+    pub pages: [u64; 4],
+    pub root_level: u8,
+    pub level: u8,
+    pub block: u64,
+}
+
+impl Path {
+    /// Address of the page at the end of the path.
+    pub fn page(&self) -> u64 {
+        self.pages[usize::from(self.level)]
+    }
+}
+
+struct Cached {
+    page: Rc<Page>,
+    referenced: bool,
+}
+
+/// A page and where a checkpoint writes it.
+pub(crate) type SealedPage = (u64, Rc<Page>);
+
+/// The pages in memory.
+pub(crate) struct Pages {
+    by_address: FxHashMap<u64, Cached>,
+    clock: VecDeque<u64>,
+    /// Level and address of the pages that were placed in this epoch.
+    dirty: Vec<(u8, u64)>,
+    /// Paths to leaves that this epoch owns already, by object and number of the leaf.
+    owned: FxHashMap<(u64, u64), Path>,
+    epoch: u64,
+    /// Epoch of the last durable checkpoint.
+    committed_epoch: u64,
+}
+
+impl Pages {
+    /// No pages yet, after the checkpoint of `committed_epoch`.
+    pub fn new(committed_epoch: u64) -> Self {
+        Self {
+            by_address: FxHashMap::default(),
+            clock: VecDeque::new(),
+            dirty: Vec::new(),
+            owned: FxHashMap::default(),
+            epoch: committed_epoch + 1,
+            committed_epoch,
+        }
+    }
+
+    /// The epoch that changes belong to.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Epoch of the last durable checkpoint.
+    pub fn committed_epoch(&self) -> u64 {
+        self.committed_epoch
+    }
+
+    /// The checkpoint of an epoch is durable: its pages may be dropped from memory.
+    pub fn commit(&mut self, epoch: u64) {
+        self.committed_epoch = epoch;
+    }
+
+    /// A page in memory, which is kept for a while.
+    #[inline]
+    pub fn get(&mut self, address: u64) -> Option<&Rc<Page>> {
+        let cached = self.by_address.get_mut(&address)?;
+        cached.referenced = true;
+        Some(&cached.page)
+    }
+
+    /// A page in memory.
+    #[inline]
+    pub fn peek(&self, address: u64) -> Option<&Rc<Page>> {
+        Some(&self.by_address.get(&address)?.page)
+    }
+
+    /// The page at `address`, to change. It must be owned.
+    #[inline]
+    pub fn page_mut(&mut self, address: u64) -> Option<&mut Page> {
+        Some(Rc::make_mut(&mut self.by_address.get_mut(&address)?.page))
+    }
+
+    /// Keeps a page that was read, or made.
+    pub fn insert(&mut self, address: u64, page: Rc<Page>) {
+        self.clock.push_back(address);
+        self.by_address.insert(address, Cached { page, referenced: true });
+    }
+
+    /// Keeps a page that this epoch placed at `address`.
+    pub fn insert_dirty(&mut self, address: u64, page: Rc<Page>) {
+        self.dirty.push((page.level(), address));
+        self.insert(address, page);
+    }
+
+    /// Forgets a page.
+    pub fn remove(&mut self, address: u64) -> Option<Rc<Page>> {
+        Some(self.by_address.remove(&address)?.page)
+    }
+
+    /// The owned path to the leaf that spans `block`.
+    #[inline]
+    pub fn owned(&self, object: u64, block: u64) -> Option<&Path> {
+        self.owned.get(&(object, block / FANOUT as u64))
+    }
+
+    /// Remembers an owned path to a leaf.
+    pub fn note_owned(&mut self, path: Path) {
+        if self.owned.len() >= OWNED {
+            self.owned.clear();
+        }
+        self.owned.insert((path.object, path.block / FANOUT as u64), path);
+    }
+
+    /// Forgets all owned paths: pages are shared, detached or frozen.
+    pub fn disown(&mut self) {
+        self.owned.clear();
+    }
+
+    /// Memory of the pages that changed since the last freeze.
+    #[inline]
+    pub fn dirty_bytes(&self) -> usize {
+        self.dirty.len() * PAGE_BYTES
+    }
+
+    /// Drops clean pages from memory until at most `limit` remain, least recently used first.
+    pub fn evict(&mut self, limit: usize) {
+        let mut chances = self.clock.len() * 2;
+        while self.by_address.len() > limit && chances > 0 {
+            chances -= 1;
+            let Some(address) = self.clock.pop_front() else { return };
+            let Some(cached) = self.by_address.get_mut(&address) else { continue };
+            if cached.referenced || cached.page.epoch() > self.committed_epoch {
+                cached.referenced = false;
+                self.clock.push_back(address);
+            } else {
+                self.by_address.remove(&address);
+            }
+        }
+        if self.clock.len() > 2 * self.by_address.len() + 4096 {
+            let pages = &self.by_address;
+            let mut seen = FxHashSet::default();
+            self.clock.retain(|address| pages.contains_key(address) && seen.insert(*address));
+        }
+    }
+
+    /// Computes the CRCs of the pages dirtied since place `from` of the list, children first, and stores them in their parents.
+    /// Returns the length of the list.
+    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<u64, u32>) -> usize {
+        let mut list: Vec<(u8, u64)> = self.dirty[from..].to_vec();
+        list.sort_unstable();
+        list.dedup();
+        for (level, address) in list {
+            let Some(cached) = self.by_address.get_mut(&address) else { continue };
+            if cached.page.epoch() != self.epoch {
+                continue;
+            }
+            let page = Rc::make_mut(&mut cached.page);
+            if level > 0 {
+                for entry in &mut page.entries {
+                    if !entry.is_empty()
+                        && let Some(crc) = crcs.get(&entry.address())
+                    {
+                        *entry = entry.with_crc(*crc);
+                    }
+                }
+            }
+            crcs.insert(address, page.seal());
+        }
+        self.dirty.len()
+    }
+
+    /// Ends the epoch: returns the pages that it sealed, those of the highest address first.
+    pub fn freeze(&mut self, crcs: &FxHashMap<u64, u32>) -> Vec<SealedPage> {
+        let dirty = std::mem::take(&mut self.dirty);
+        let sealed = dirty.into_iter().filter(|(_, address)| crcs.contains_key(address));
+        let mut pages: Vec<_> =
+            sealed.filter_map(|(_, address)| Some((address, self.peek(address)?.clone()))).collect();
+        pages.sort_unstable_by_key(|(address, _)| std::cmp::Reverse(*address));
+        self.epoch += 1;
+        self.owned.clear();
+        pages
+    }
+}

@@ -1,0 +1,72 @@
+//! Giving back the references of a detached sub-tree, a page at a time.
+
+use crate::map::Map;
+use crate::map::page::Entry;
+use crate::map::page::Page;
+use std::rc::Rc;
+
+/// What an attempt to give back one page did.
+pub(crate) enum Reclaimed {
+    /// The page is given back.
+    Done,
+    /// The need says what has to be read first.
+    Wait,
+    /// The sub-tree cannot be walked, and is set aside: why.
+    Damaged(String),
+    /// The map contradicts itself; the pool must stop.
+    Broken,
+}
+
+impl Map {
+    /// Gives back the reference to the root of the sub-tree at place `at` of the queue. What lies below it joins the queue.
+    pub fn reclaim(&mut self, at: usize) -> Reclaimed {
+        let dropped = self.drops.queue()[at];
+        self.need.clear();
+        self.need_counts(dropped.address);
+        let mut page = None;
+        if self.need.is_empty() && self.space.count(dropped.address) == Some(1) {
+            page = self.page((dropped.address, dropped.level, dropped.crc));
+            if let (Some(page), 0) = (&page, dropped.level) {
+                self.need_counts_of(&page.entries);
+            }
+        }
+        if !self.need.is_empty() {
+            return match self.need.damaged.take() {
+                Some(reason) => {
+                    self.drops.park(|other| other == &dropped);
+                    Reclaimed::Damaged(reason)
+                }
+                None => Reclaimed::Wait,
+            };
+        }
+        self.drops.take(at);
+        match self.reclaim_page(dropped.address, dropped.level, page) {
+            Some(()) => Reclaimed::Done,
+            None => Reclaimed::Broken,
+        }
+    }
+
+    fn reclaim_page(&mut self, address: u64, level: u8, page: Option<Rc<Page>>) -> Option<()> {
+        let Some(page) = page else {
+            self.space.decrement(address)?;
+            return Some(());
+        };
+        if level == 0 {
+            let addresses = page.entries.iter().map(Entry::address);
+            if self.content.dirty() == 0 {
+                self.space.unshare(addresses, |_| {})?;
+            } else {
+                let content = &mut self.content;
+                self.space.unshare(addresses, |address| content.free(address))?;
+            }
+        } else {
+            for entry in page.entries.iter().filter(|e| !e.is_empty()) {
+                self.drop_tree((entry.address(), level - 1, entry.crc()), entry.mapped());
+            }
+        }
+        self.space.decrement(address)?;
+        self.count_metadata(0, 1);
+        self.pages.remove(address);
+        Some(())
+    }
+}

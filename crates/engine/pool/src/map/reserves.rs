@@ -1,0 +1,211 @@
+//! What of the free space is kept back, and what a change asks for.
+//!
+//! Kept back are, in this order: what the next checkpoint takes at most, from everybody; what has been promised to reserved volumes, from
+//! everybody else; the reserve for operations that free space; and the working reserve, from everything that grows.
+
+use crate::catalog::object::Object;
+use crate::interface::CatalogChange;
+use crate::map::Map;
+use media::BLOCK_BYTES;
+use rustc_hash::FxHashMap;
+/// Blocks that a checkpoint takes for a changed block of the object table: itself and its path.
+pub(crate) const TABLE_PATH: u64 = 5;
+/// Blocks by which one operation that detaches sub-trees makes the stored drop queue longer at most.
+pub(crate) const DROP_GROWTH: u64 = 8;
+
+/// What an operation takes space for, and so how much it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// New content: leaves every reserve.
+    #[default]
+    Growing,
+    /// A small overwrite of mapped content that is shared: takes of the working reserve, but leaves half of it.
+    Overwriting,
+    /// Compare-and-write of mapped content that is shared, or a small document: takes all of the working reserve.
+    Locking,
+    /// Stores nothing new, or frees space.
+    Freeing,
+}
+
+/// Blocks that an operation asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ask {
+    /// Blocks and pages that stay allocated.
+    pub lasting: u64,
+    /// Those among them that were promised to the volume.
+    pub covered: u64,
+    /// Those among the promised that are data, not map pages.
+    pub covered_blocks: u64,
+    /// Blocks that were promised to the volume, but that large writes of its own under way have taken.
+    pub taken: u64,
+    /// Blocks for as long as until the next checkpoint.
+    pub passing: u64,
+    /// Blocks that must be promised to reserved volumes in addition.
+    pub promise: u64,
+    /// The promise to the volume is not for everything, so it must not be kept at the cost of others.
+    pub partly: bool,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+impl Map {
+    /// Blocks kept back for operations that free space and for checkpoints.
+    pub(crate) fn reserve_blocks(&self) -> u64 {
+        (self.space.usable() / 100).max(48)
+    }
+
+    /// Blocks of the working reserve: a 256th of the pool, from 128 KiB to 256 MiB.
+    pub(crate) fn working_blocks(&self) -> u64 {
+        (self.space.usable() / 256).clamp(32, 65_536)
+    }
+
+    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
+    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
+    pub(crate) fn checkpoint_blocks(&self) -> u64 {
+        // Every object may be changed until then, so that changing one takes nothing from anybody.
+        let table = self.objects.table_blocks();
+        // What shrank is taken out of the map block by block, which needs the pages above it.
+        let blocks =
+            (self.drops.stored_bytes() + self.documents.stored_bytes() + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
+        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
+        blocks + (blocks / 256 + 4) * 4 + table * TABLE_PATH + 32
+    }
+
+    /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
+    /// accounting of promises is wrong.
+    pub(crate) fn overdrawn_blocks(&self) -> u64 {
+        (self.objects.promises().owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
+    }
+
+    /// Blocks that are free, or will be without anybody's doing.
+    pub(crate) fn coming_blocks(&self) -> u64 {
+        self.space.available() + self.space.pinned() + self.drops.mapped()
+    }
+
+    /// Promises an object what it was not promised before, as far as there is space for it.
+    pub(crate) fn settle_deficit(&mut self, id: u64) {
+        let coming = self.space.available() + self.space.pinned();
+        let kept = self.objects.promises().owed
+            + self.checkpoint_blocks()
+            + DROP_GROWTH
+            + self.reserve_blocks()
+            + self.working_blocks();
+        let room = coming.saturating_sub(kept);
+        if self.objects.get(id).is_some_and(|object| object.deficit > 0) {
+            self.objects.adjust_in_memory(id, |object| object.deficit = object.deficit.saturating_sub(room));
+        }
+    }
+
+    /// After opening: what was not promised to volumes whose overwrite reserve is below 100 % is not stored.
+    pub(crate) fn restore_deficits(&mut self) {
+        let partly = |o: &&Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
+        let ids: Vec<u64> = self.objects.users().filter(partly).map(|object| object.id).collect();
+        for id in ids {
+            let overdrawn = self.overdrawn_blocks();
+            self.objects.adjust_in_memory(id, |object| object.deficit += overdrawn.min(object.promised()));
+        }
+    }
+
+    /// What the object shares at most, as counted.
+    pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+        self.objects.set_shared(id, blocks, pages)?;
+        self.settle_deficit(id);
+        Some(())
+    }
+
+    /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
+    pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
+        let pages = self.need.allocations - self.need.passing;
+        let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
+        let Some(reserved) = self.objects.reserved(object) else { return ask };
+        // A plan may count a page several times; what is due is the most that can be needed.
+        let pages = pages.min(reserved.pages_due);
+        let fresh = self.need.fresh.min(new);
+        let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
+        let shared = reserved.promised().saturating_sub(parted.promised());
+        let partly = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
+        // What stores nothing works in any case.
+        let partly = partly && new + pages > 0;
+        let due = fresh + shared.min(new - fresh);
+        // Two writes of the same block under way both take one, and only one of them was promised.
+        let left = reserved.promised().saturating_sub(reserved.pages_due + reserved.in_flight);
+        let covered_blocks = due.min(left);
+        let taken = due - covered_blocks;
+        Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partly, ..ask }
+    }
+
+    /// As [`Map::ask_for`], for an operation that frees space.
+    pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
+        Ask { purpose: Purpose::Freeing, partly: false, ..self.ask_for(object, new) }
+    }
+
+    /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
+    pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
+        let more = |id: u64| {
+            let Some(o) = self.objects.reserved(id) else { return 0 };
+            let mut after = o.clone();
+            after.share(count, crate::geometry::pages_of_run(count));
+            after.promised().saturating_sub(o.promised())
+        };
+        if source == destination { more(source) } else { more(source) + more(destination) }
+    }
+
+    /// Blocks that must be promised in addition after these changes.
+    pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
+        let mut after: FxHashMap<u64, Object> = FxHashMap::default();
+        let known =
+            |after: &FxHashMap<u64, Object>, id: u64| after.get(&id).cloned().or_else(|| self.objects.get(id).cloned());
+        for change in changes {
+            match change {
+                CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
+                    after.insert(id.0, Object::new(id.0, *size_bytes));
+                }
+                CatalogChange::CloneObject { source, id, .. } => {
+                    let Some(mut object) = known(&after, source.0) else { continue };
+                    object.share(u64::MAX, u64::MAX);
+                    let clone = Object { reservation: None, tracked: false, ..object.clone() };
+                    after.insert(source.0, object);
+                    after.insert(id.0, clone);
+                }
+                CatalogChange::SetReservation { id, reservation } => {
+                    let Some(mut object) = known(&after, id.0) else { continue };
+                    if !object.tracked {
+                        object.share(u64::MAX, u64::MAX);
+                    }
+                    object.reservation = *reservation;
+                    object.deficit = 0;
+                    after.insert(id.0, object);
+                }
+                CatalogChange::Resize { id, size_bytes } => {
+                    let Some(mut object) = known(&after, id.0) else { continue };
+                    object.resize(*size_bytes);
+                    object.level =
+                        object.level.max(crate::geometry::level_for(crate::geometry::blocks_for(*size_bytes)));
+                    after.insert(id.0, object);
+                }
+                CatalogChange::Rollback { id, source } => {
+                    let (Some(mut object), Some(mut source)) = (known(&after, id.0), known(&after, source.0)) else {
+                        continue;
+                    };
+                    source.share(u64::MAX, u64::MAX);
+                    (object.size_bytes, object.level, object.mapped) = (source.size_bytes, source.level, source.mapped);
+                    object.share(u64::MAX, u64::MAX);
+                    after.insert(source.id, source);
+                    after.insert(id.0, object);
+                }
+                CatalogChange::DeleteObject { id } => {
+                    if let Some(object) = known(&after, id.0) {
+                        after.insert(id.0, Object { reservation: None, ..object });
+                    }
+                }
+                CatalogChange::SetWriteCache { .. }
+                | CatalogChange::SetZeroDetection { .. }
+                | CatalogChange::PutDocument { .. }
+                | CatalogChange::DeleteDocument { .. } => {}
+            }
+        }
+        let before: u64 = after.keys().filter_map(|id| self.objects.get(*id)).map(Object::promised).sum();
+        let after: u64 = after.values().map(Object::promised).sum();
+        after.saturating_sub(before)
+    }
+}
