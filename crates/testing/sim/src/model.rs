@@ -146,8 +146,12 @@ impl Model {
                 self.set(*object, *start, *length, |sector| value(*tag, Pattern::Data, sector), undo);
             }
             Request::Zero { object, ranges, .. } => {
+                let sectors = self.objects.get(object).map_or(0, |object| object.sectors);
                 for (start, length) in ranges {
-                    self.clear(*object, *start, *length, undo);
+                    // Zeroing to the end of a volume takes a short last block whole, whatever a capture left behind the end.
+                    let end = start + length;
+                    let end = if end == sectors { end.next_multiple_of(BLOCK_SECTORS) } else { end };
+                    self.clear(*object, *start, end - start, undo);
                 }
             }
             Request::Clone { source, from, destination, to, length } => {
