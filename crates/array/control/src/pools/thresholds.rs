@@ -6,7 +6,7 @@
 use crate::catalog::DynCatalog;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
-use crate::{AlertView, Change, Control, ControlError, Level};
+use crate::{AlertView, Change, Control, ControlError, Level, Limits};
 use jiff::Timestamp;
 use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
@@ -59,23 +59,16 @@ pub(crate) struct Crossings {
     reached: RefCell<BTreeMap<Mark, CrossingRecord>>,
     /// Marks whose document is not what `reached` says.
     unsaved: RefCell<BTreeSet<Mark>>,
-    /// Shares in percent at the last look, which `reached` is of.
-    shares: RefCell<BTreeMap<Mark, u64>>,
 }
 
 impl Crossings {
     pub fn load(catalog: &dyn DynCatalog) -> Result<Self, ControlError> {
         let reached = load::<CrossingRecord>(catalog)?.into_iter().map(|record| (record.mark, record)).collect();
-        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default(), shares: RefCell::default() })
+        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default() })
     }
 
     fn level(&self, mark: Mark) -> Option<Level> {
         self.reached.borrow().get(&mark).map(|record| record.level)
-    }
-
-    /// The share that the level of a mark is of.
-    fn share(&self, mark: Mark, part: u64, whole: u64) -> u64 {
-        self.shares.borrow().get(&mark).copied().unwrap_or_else(|| percent(part, whole))
     }
 
     /// What has to be written.
@@ -108,6 +101,22 @@ fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)
         reaches(part, whole, 2 * u16::from(*percent) - u16::from(below))
     };
     thresholds.iter().filter(is_reached).map(|(level, _)| *level).max()
+}
+
+fn pool_thresholds(limits: &Limits) -> [(Level, u8); 2] {
+    [(Level::Warning, limits.warn_percent), (Level::Critical, limits.critical_percent)]
+}
+
+fn volume_thresholds(volume: &crate::VolumeRecord) -> Vec<(Level, u8)> {
+    let warning = volume.warn_percent.map(|percent| (Level::Warning, percent));
+    warning.into_iter().chain(volume.critical_percent.map(|percent| (Level::Critical, percent))).collect()
+}
+
+fn severity(level: Level) -> Severity {
+    match level {
+        Level::Warning => Severity::Warning,
+        Level::Critical => Severity::Critical,
+    }
 }
 
 /// The soft thresholds that concern a volume, in bytes; the lower level first.
@@ -166,11 +175,9 @@ impl Control {
         let space = self.catalog.space();
         let limits = self.limits();
         let used = space.used_bytes.saturating_add(space.promised_bytes);
-        let pool_thresholds = [(Level::Warning, limits.warn_percent), (Level::Critical, limits.critical_percent)];
         let before = self.crossings.level(Mark::Pool);
-        let now = level(before, used, space.size_bytes, &pool_thresholds);
+        let now = level(before, used, space.size_bytes, &pool_thresholds(&limits));
         let share = percent(used, space.size_bytes);
-        self.crossings.shares.borrow_mut().insert(Mark::Pool, share);
         if now != before {
             let message = match now {
                 Some(_) => format!("{share} % of the pool is used or promised"),
@@ -209,12 +216,8 @@ impl Control {
             let Some(object) = self.catalog.object(volume.object) else { continue };
             let mark = Mark::Volume(volume.id);
             let before = self.crossings.level(mark);
-            let warning = volume.warn_percent.map(|percent| (Level::Warning, percent));
-            let critical = volume.critical_percent.map(|percent| (Level::Critical, percent));
-            let thresholds: Vec<(Level, u8)> = warning.into_iter().chain(critical).collect();
-            let now = level(before, object.mapped_bytes, object.size_bytes, &thresholds);
+            let now = level(before, object.mapped_bytes, object.size_bytes, &volume_thresholds(&volume));
             let share = percent(object.mapped_bytes, object.size_bytes);
-            self.crossings.shares.borrow_mut().insert(mark, share);
             if now != before {
                 let message = match now {
                     Some(_) => format!("{share} % of volume {} is mapped", volume.name),
@@ -231,7 +234,6 @@ impl Control {
         };
         for mark in gone {
             self.keep(mark, None);
-            self.crossings.shares.borrow_mut().remove(&mark);
         }
     }
 
@@ -277,30 +279,28 @@ impl Control {
         let reached = self.crossings.reached.borrow();
         let directory = self.directory();
         let alert = |record: &CrossingRecord| {
-            let severity = match record.level {
-                Level::Warning => Severity::Warning,
-                Level::Critical => Severity::Critical,
+            // The use of now; a threshold that is left already stays until the next look.
+            let used_of = |part, whole, thresholds: &[(Level, u8)]| {
+                let level = level(Some(record.level), part, whole, thresholds).unwrap_or(record.level);
+                (severity(level), percent(part, whole))
             };
             let since = record.since;
             Some(match record.mark {
-                Mark::Pool => AlertView {
-                    code: "pool-threshold",
-                    severity,
-                    subject: self.pool_name.clone(),
-                    since,
-                    message: format!(
-                        "{} % of the pool is used or promised",
-                        self.crossings.share(
-                            record.mark,
-                            space.used_bytes.saturating_add(space.promised_bytes),
-                            space.size_bytes
-                        )
-                    ),
-                    help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
-                },
+                Mark::Pool => {
+                    let used = space.used_bytes.saturating_add(space.promised_bytes);
+                    let (severity, share) = used_of(used, space.size_bytes, &pool_thresholds(&self.limits()));
+                    AlertView {
+                        code: "pool-threshold",
+                        severity,
+                        subject: self.pool_name.clone(),
+                        since,
+                        message: format!("{share} % of the pool is used or promised"),
+                        help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
+                    }
+                }
                 Mark::PoolFull => AlertView {
                     code: "pool-full",
-                    severity,
+                    severity: severity(record.level),
                     subject: self.pool_name.clone(),
                     since,
                     message: "writes that need new space fail".to_owned(),
@@ -309,15 +309,13 @@ impl Control {
                 Mark::Volume(volume) => {
                     let volume = directory.volumes.get(&volume)?;
                     let object = self.catalog.object(volume.object)?;
+                    let (severity, share) = used_of(object.mapped_bytes, object.size_bytes, &volume_thresholds(volume));
                     AlertView {
                         code: "volume-threshold",
                         severity,
                         subject: volume.name.clone(),
                         since,
-                        message: format!(
-                            "{} % of the volume is mapped",
-                            self.crossings.share(record.mark, object.mapped_bytes, object.size_bytes)
-                        ),
+                        message: format!("{share} % of the volume is mapped"),
                         help: "unmap in the hosts, or:  windlass volume grow",
                     }
                 }
