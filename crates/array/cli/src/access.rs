@@ -8,7 +8,7 @@ use api::{ANY_HOST, Access, AccessGrant, List};
 /// Verbs of `windlass access`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List who sees what
+    /// List which host sees which volume
     #[command(after_help = "Examples:\n  windlass access list\n  windlass access list --host esx01")]
     List {
         /// Only this volume
@@ -17,7 +17,7 @@ pub enum Verb {
         /// Only this host
         #[arg(long, conflicts_with = "any")]
         host: Option<String>,
-        /// Only what any host sees
+        /// Only grants to every initiator
         #[arg(long)]
         any: bool,
     },
@@ -34,7 +34,7 @@ pub enum Verb {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16_383))]
         lun: Option<u16>,
     },
-    /// Take access back; hosts lose the volume at once
+    /// Revoke access; hosts lose the volume at once
     #[command(
         after_help = "Examples:\n  windlass access revoke win-dc1 --host esx01\n  windlass access revoke win-dc1 --all"
     )]
@@ -65,10 +65,10 @@ pub struct From {
     /// This host
     #[arg(long)]
     host: Option<String>,
-    /// What was granted to any host
+    /// The grant to every initiator
     #[arg(long)]
     any: bool,
-    /// Everybody
+    /// Every grant
     #[arg(long)]
     all: bool,
 }

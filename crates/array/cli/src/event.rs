@@ -15,18 +15,18 @@ const ALL: u32 = 10_000;
 /// Verbs of `windlass event`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List what happened, oldest first
+    /// List events, the oldest first
     #[command(
         after_help = "Examples:\n  windlass event list\n  windlass event list --since 2h\n  windlass event list --since 1041 -o json\n  windlass event list --follow"
     )]
     List {
-        /// Only what came after this event, or in this time: 90s, 30m, 2h, 7d
+        /// Only events after this one, or of this time: 90s, 30m, 2h, 7d
         #[arg(long, value_name = "ID|TIME", value_parser = parse_since)]
         since: Option<Since>,
         /// At most this many, the newest
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: u32,
-        /// Go on and show what happens; Ctrl-C ends it. With -o json: an object per line
+        /// Keep running and show new events; Ctrl-C ends it. With -o json: one object per line
         #[arg(long, short)]
         follow: bool,
     },
@@ -35,7 +35,7 @@ pub enum Verb {
 /// Verbs of `windlass alert`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum AlertVerb {
-    /// List what needs attention now, the worst first
+    /// List active alerts, the worst first
     #[command(after_help = "Example:\n  windlass alert list")]
     List,
 }

@@ -18,7 +18,7 @@ pub enum Verb {
         /// Name or id
         name: String,
     },
-    /// Make a host known
+    /// Create a host
     #[command(
         after_help = "Examples:\n  windlass host create esx01 --iqn iqn.1998-01.com.vmware:esx01\n  windlass host create esx02 --iqn iqn.1998-01.com.vmware:esx02 --chap-user esx02\n  windlass host create web1 --iqn iqn.1993-08.org.debian:01:abc --chap-user web1 --chap-secret file:/root/chap"
     )]

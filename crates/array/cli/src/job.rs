@@ -19,7 +19,7 @@ const BAR_WIDTH: u64 = 20;
 /// Verbs of `windlass job`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List jobs that run and jobs that ended, the newest first
+    /// List running and ended jobs, the newest first
     #[command(after_help = "Examples:\n  windlass job list\n  windlass job list -o json")]
     List,
     /// Show one job and its result
@@ -36,7 +36,7 @@ pub enum Verb {
         /// Id, or the end of it as in the list
         job: String,
     },
-    /// Change how fast a running job goes
+    /// Change the speed of a running job
     #[command(after_help = "Example:\n  windlass job set 1f2e3d4c --share 50")]
     Set {
         /// Id, or the end of it as in the list
@@ -45,7 +45,7 @@ pub enum Verb {
         #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
         share: u8,
     },
-    /// Cancel a running job; what it did stays done
+    /// Cancel a running job; what it has done stays
     #[command(
         after_help = "Example:\n  windlass job cancel 1f2e3d4c\n\nA sanitize operation, which a host began, cannot be cancelled (SBC-4 §4.11); exit status 4."
     )]

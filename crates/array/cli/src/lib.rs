@@ -72,7 +72,7 @@ pub struct Globals {
     /// Show these columns (of table, wide and csv), in this order
     #[arg(long, global = true, value_name = "NAME,…", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Leave the heading out
+    /// Print no heading
     #[arg(long, global = true)]
     pub no_headers: bool,
     /// Show sizes as bytes
@@ -81,7 +81,7 @@ pub struct Globals {
     /// Confirm what cannot be undone: do not ask. Needed without a terminal
     #[arg(short, long, global = true)]
     pub yes: bool,
-    /// Say nothing but errors and data
+    /// Print errors and data only
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
@@ -89,7 +89,7 @@ pub struct Globals {
 /// The nouns that need a running array.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Noun {
-    /// The array on one screen
+    /// Show the array on one screen
     #[command(after_help = "Example:\n  windlass status")]
     Status,
     /// Pools and their space
@@ -110,19 +110,19 @@ pub enum Noun {
     /// Offload: what each primitive did, and what was refused and why
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
-    /// Jobs: what goes on in the background
+    /// Jobs: work in the background
     #[command(alias = "jobs", subcommand)]
     Job(job::Verb),
-    /// Events: what happened
+    /// Events: changes, thresholds reached, errors
     #[command(alias = "events", subcommand)]
     Event(event::Verb),
-    /// Alerts: what needs attention now
+    /// Alerts: conditions that need attention
     #[command(alias = "alerts", subcommand)]
     Alert(event::AlertVerb),
     /// Portals: where hosts connect
     #[command(alias = "portals", subcommand)]
     Portal(portal::Verb),
-    /// Target port groups: portals that hosts reach the array through equally well
+    /// Target port groups: portals with one access state (ALUA)
     #[command(alias = "portal-groups", subcommand)]
     PortalGroup(portal::GroupVerb),
     /// Reservations: which initiators have registered with a volume or reserved it

@@ -33,10 +33,10 @@ pub enum Verb {
     Grow {
         /// Name
         name: String,
-        /// Size that its last file or device has from now on
+        /// New size of its last file or device
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
-        /// A further device or file on the array's machine; it must be blank and belongs to the pool for good
+        /// Another device or file on the array's machine; it must be blank, and belongs to the pool from then on
         #[arg(long, value_name = "PATH")]
         device: Option<String>,
     },
@@ -51,7 +51,7 @@ pub enum Verb {
         #[command(flatten)]
         start: job::Start,
     },
-    /// Check map and reference counts: of a pool in use, by name, or of a file or device that no array serves
+    /// Check map and reference counts of a pool: by name while in use, by its file or device while closed
     #[command(
         after_help = "Examples:\n  windlass pool check p0                           asks the array that serves it\n  windlass pool check /var/lib/windlass/p0.pool    needs no array and changes nothing; verifies the data too\n  windlass pool check ./p0.pool --quick -o json\n\nWhat contains a '/' or is there as a file is a file; everything else is the name of a pool.\nExit status: 0 clean, 9 findings, 4 the file is in use by an array, 1 cannot be opened."
     )]
@@ -76,13 +76,13 @@ pub enum Verb {
 pub struct Set {
     /// Name
     name: String,
-    /// Warn when this share is used or promised
+    /// Raise a warning when this share of the pool is used or promised
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     warn: Option<u8>,
-    /// Be critical when this share is used or promised
+    /// Raise a critical alert when this share of the pool is used or promised
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     critical: Option<u8>,
-    /// What the volumes may have together, as a share of the pool's size
+    /// Limit of the volumes' sizes together, as a share of the pool's size
     #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_commitment)]
     commitment: Option<u32>,
 }

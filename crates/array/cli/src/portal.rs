@@ -17,7 +17,7 @@ pub enum Verb {
         /// Number, or the address it listens on
         portal: String,
     },
-    /// Put a portal into another target port group, or send its logins elsewhere
+    /// Move a portal to another target port group, or redirect its logins
     #[command(
         after_help = "Examples:\n  windlass portal set 10.0.1.50:3260 --group 2\n  windlass portal set 10.0.1.50:3260 --redirect 10.0.0.50:3260    logins are told to go there for now\n  windlass portal set 10.0.1.50:3260 --no-redirect"
     )]
@@ -30,13 +30,13 @@ pub enum Verb {
         /// Send logins to this address
         #[arg(long, value_name = "ADDRESS:PORT")]
         redirect: Option<String>,
-        /// Initiators may remember it
+        /// Initiators may remember the address
         #[arg(long, requires = "redirect")]
         permanently: bool,
-        /// Take logins again
+        /// Accept logins again
         #[arg(long, conflicts_with = "redirect")]
         no_redirect: bool,
-        /// Also when hosts lose their last active path
+        /// Also when hosts would lose their last active path
         #[arg(long)]
         force: bool,
     },
@@ -54,7 +54,7 @@ pub enum GroupVerb {
         /// Its number
         group: u16,
     },
-    /// Change how hosts reach the array through the portals of a group
+    /// Set the access state of a group's portals
     #[command(
         after_help = "Examples:\n  windlass portal-group set 2 --state active-non-optimized\n  windlass portal-group set 2 --state standby    before work on its network\n  windlass portal-group set 1 --preferred on\n\nWhat would leave a host without an active path is refused, unless --force is given."
     )]
@@ -67,7 +67,7 @@ pub enum GroupVerb {
         /// Hosts should use it before others in the same state
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
         preferred: Option<Switch>,
-        /// Also when hosts lose their last active path
+        /// Also when hosts would lose their last active path
         #[arg(long)]
         force: bool,
     },

@@ -19,7 +19,7 @@ pub enum Verb {
         /// Name or id
         name: String,
     },
-    /// Make an empty volume
+    /// Create an empty volume
     #[command(
         after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20"
     )]
@@ -36,7 +36,7 @@ pub enum Verb {
         #[command(flatten)]
         space: Space,
     },
-    /// Make a volume that shares the content of another volume or of a snapshot; takes no time and no space
+    /// Create a volume that shares the content of a volume or snapshot; takes no time and no space
     #[command(
         after_help = "Examples:\n  windlass volume clone tmpl-win win-dc2\n  windlass volume clone win-dc1@monday restored"
     )]
@@ -69,7 +69,7 @@ pub enum Verb {
         after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75% --critical 90%\n  windlass volume set win-dc1 --critical none"
     )]
     Set(Set),
-    /// Give a volume the content and size that one of its snapshots has
+    /// Return a volume to the content and size of one of its snapshots
     #[command(
         after_help = "Examples:\n  windlass volume rollback win-dc1 monday\n  windlass volume rollback win-dc1 monday --keep before-rollback\n\nRefused while sessions see the volume: hosts would go on with what they have cached."
     )]
@@ -78,14 +78,14 @@ pub enum Verb {
         name: String,
         /// Name of one of its snapshots
         snapshot: String,
-        /// Take a snapshot of this name of what the volume has now
+        /// First take a snapshot of the present content, with this name
         #[arg(long, value_name = "NAME")]
         keep: Option<String>,
-        /// Also while sessions see the volume; they are told that its capacity may have changed
+        /// Also while sessions see the volume; hosts are notified that its capacity may have changed
         #[arg(long)]
         force: bool,
     },
-    /// Give back blocks of zeros that are stored, in the background; tells where unmapped bytes went
+    /// Free stored blocks of zeros, in the background; shows where unmapped bytes went
     #[command(
         group = clap::ArgGroup::new("which").required(true).args(["name", "all"]),
         after_help = "Examples:\n  windlass volume reclaim win-dc1\n  windlass volume reclaim --all --share 50 --no-wait\n  windlass volume reclaim win-dc1 --report\n\nCtrl-C leaves the job running."
@@ -96,14 +96,14 @@ pub enum Verb {
         /// All volumes
         #[arg(long)]
         all: bool,
-        /// Only tell where unmapped bytes went
+        /// Only show where unmapped bytes went
         #[arg(long, conflicts_with = "all")]
         report: bool,
         /// How
         #[command(flatten)]
         start: job::Start,
     },
-    /// Delete volumes that nobody uses
+    /// Delete volumes that are not in use
     #[command(
         after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes"
     )]
@@ -142,10 +142,10 @@ pub struct Set {
 /// How a volume takes space.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Space {
-    /// thick: writes never fail for want of space; thin: they take what there is
+    /// thick: space is kept free, so that writes never fail for lack of it; thin: nothing is kept free
     #[arg(long, value_name = "thick|thin", value_enum, hide_possible_values = true)]
     reserve: Option<ReserveKind>,
-    /// Of what snapshots and clones share with a thick volume, keep this share free, so that it can be overwritten [default: 100]
+    /// Share of what snapshots and clones share with a thick volume, kept free so that it can be overwritten [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse_reserve)]
     overwrite_reserve: Option<u8>,
     /// Do not store blocks of zeros that hosts write [default: on]

@@ -27,7 +27,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Make a datastore of a whole logical unit
+    /// Create a datastore on a whole logical unit
     #[command(
         after_help = "Examples:\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --name lab1\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --block-size 2M --destroy-data lab1\n\nA unit that holds data has to be named with --destroy-data: by its NAA identifier, or by the name of the datastore on it. Nobody may have it mounted."
     )]
@@ -50,7 +50,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
-    /// Show the datastores of some logical units
+    /// List the datastores on logical units
     #[command(
         after_help = "Example:\n  windlass datastore list iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1"
     )]
@@ -64,7 +64,7 @@ enum Verb {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
     },
-    /// Read everything of a datastore and say what is wrong
+    /// Verify a datastore and report what is damaged
     #[command(
         after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 nothing is wrong, 1 something is. What dead hosts have left is listed and not wrong: whoever needs its place tidies it up, and --tidy does at once.\nMeant for a datastore that nobody changes meanwhile."
     )]
@@ -81,7 +81,7 @@ enum Verb {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
     },
-    /// Tell the array that the free blocks of a datastore hold nothing of worth
+    /// Tell the array that the free blocks of a datastore need no space
     #[command(after_help = "Example:\n  windlass datastore unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
     Unmap {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]

@@ -150,7 +150,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
-    /// Move a disk while a guest uses it: writes go to both sides until the guest is moved over
+    /// Move a disk while a guest uses it: writes go to both copies until the guest is switched over
     #[command(
         after_help = "Examples:\n  windlass disk migrate iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1#vm1 -d thin\n  windlass disk migrate --load iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#scratch iscsi://192.0.2.7/iqn.2026-01.org.example:t/1#scratch\n\nA guest is a part of the process that has the disk open: here it is a load that overwrites the disk and knows what it wrote (--load), or nobody.\nA disk that another process has open cannot be migrated from outside. After a failure or Ctrl-C the disk is where it was."
     )]
@@ -181,7 +181,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
-    /// Make a disk, or a whole logical unit, read as zeros
+    /// Zero a disk or a whole logical unit
     #[command(
         after_help = "Examples:\n  windlass disk zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#scratch\n  windlass disk zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --destroy-data naa.61234…"
     )]
@@ -192,7 +192,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
-    /// Tell the array that a disk, a part of it, or a whole logical unit holds nothing of worth
+    /// Tell the array that the data of a disk, a part of it, or a whole logical unit is no longer needed
     #[command(
         after_help = "Examples:\n  windlass disk unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#scratch\n  windlass disk unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 --offset 1G --length 256M\n  windlass disk unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 --zeros"
     )]
@@ -212,7 +212,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
-    /// Make a disk larger
+    /// Enlarge a disk
     #[command(after_help = "Example:\n  windlass disk grow iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 -c 20G")]
     Grow {
         /// URL#NAME
@@ -221,7 +221,7 @@ enum Verb {
         #[arg(short = 'c', long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
     },
-    /// Give a disk every block that it may have, zeroed: it is eagerzeroedthick from then on
+    /// Allocate and zero every block of a disk: it becomes eagerzeroedthick
     #[command(after_help = "Example:\n  windlass disk inflate iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1")]
     Inflate {
         /// URL#NAME
@@ -249,7 +249,7 @@ enum Verb {
         /// URL#NAME, or URL for the whole logical unit
         disk: Location,
     },
-    /// Keep a disk as it is; a new disk on top of it goes on from there
+    /// Take a snapshot of a disk: the disk stays as it is, and a new disk on top of it takes the writes
     #[command(
         after_help = "Example:\n  windlass disk snapshot iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1 vm1-000001"
     )]
@@ -259,13 +259,13 @@ enum Verb {
         /// Name of the disk on top
         name: String,
     },
-    /// End a snapshot: what a disk holds goes into the one below it, and it is gone
+    /// End a snapshot: the content of a disk moves into the one below it, and the disk is deleted
     #[command(after_help = "Example:\n  windlass disk commit iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1-000001")]
     Commit {
         /// URL#NAME
         disk: Location,
     },
-    /// Make a disk that holds only what will differ from another one
+    /// Create a disk that holds only the differences from another one
     #[command(
         after_help = "Example:\n  windlass disk linked-clone iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#template desktop-17"
     )]
@@ -275,7 +275,7 @@ enum Verb {
         /// Name of the new disk
         name: String,
     },
-    /// The switches of this host, as ESXi names them: who does the work
+    /// This host's settings, as ESXi names them: which work is offloaded
     #[command(
         subcommand,
         after_help = "Examples:\n  windlass disk settings list\n  windlass disk settings set /DataMover/HardwareAcceleratedMove 0"

@@ -23,7 +23,7 @@ const CANCELLED: u8 = 130;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show the cases, and what the papers found
+    /// List the cases, with the papers' figures
     #[command(after_help = "Examples:\n  windlass lab list\n  windlass lab list -o json")]
     List,
     /// Run cases, each with the primitive off and on
@@ -34,12 +34,12 @@ pub(crate) enum Verb {
     /// Run a selection that takes three minutes
     #[command(after_help = "Example:\n  windlass lab quick iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
     Quick(QuickArguments),
-    /// Make a page that a browser shows, or Markdown, of results
+    /// Write results as an HTML page or as Markdown
     #[command(
         after_help = "Examples:\n  windlass lab report windlass-lab.json --to report.html\n  windlass lab report windlass.json lio.json --to compared.html\n  windlass lab report windlass-lab.json --markdown"
     )]
     Report(crate::lab_report::Arguments),
-    /// Show what differs between the results of two runs
+    /// Compare the results of two runs
     #[command(after_help = "Example:\n  windlass lab compare before.json after.json")]
     Compare {
         /// Results of the first run

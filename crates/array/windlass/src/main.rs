@@ -36,7 +36,7 @@ enum Command {
         after_help = "Examples:\n  windlass serve --state-dir /var/lib/windlass\n  windlass serve --state-dir /tmp/w --iscsi 127.0.0.1:3260 --pool-size 8G"
     )]
     Serve(daemon::ServeOptions),
-    /// Start a temporary array and show the host's way beside the array's, with clients of others
+    /// Start a temporary array and compare the host's way with the array's, with QEMU's and libiscsi's tools
     #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
     Demo(DemoArguments),
     /// Ask any iSCSI target what VMware's hosts rely on, and compare the answers with the standards
@@ -44,7 +44,7 @@ enum Command {
         after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list"
     )]
     Conformance(conformance::Arguments),
-    /// Say what a VMware host would conclude about a logical unit of any array
+    /// Report what a VMware host would conclude about a logical unit of any array
     #[command(
         after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nWithout --write-test nothing is written: Supported then is what the logical unit announces, which was not tried. With it, nobody else may use the logical unit meanwhile: what another one writes to the 192 KiB could be lost. One whose datastore a living host has mounted is refused; when the test finds what it did not write, it ends and leaves that as it is.\n\nExit status: 0 when ATS, XCOPY, ZERO and UNMAP are there, 9 when one is missing, 130 when interrupted, with what was written put back; when nothing could be found out, or the write test ended early: 3 no such LUN, 4 somebody uses the logical unit, 5 denied, 6 no space to put back what was there, 7 unreachable, 8 timed out, 1 otherwise"
     )]

@@ -14,7 +14,7 @@ pub struct ServeOptions {
     #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
     pub iscsi: Vec<SocketAddr>,
-    /// Serve REST over TLS here too; makes DIR/admin.token at its first use
+    /// Serve REST over TLS at this address too; creates DIR/admin.token at the first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
     pub http: Option<SocketAddr>,
     /// Name or address of the array that its generated certificate is for as well; may be given several times
@@ -23,7 +23,7 @@ pub struct ServeOptions {
     /// The administrative Unix socket [default: DIR/windlass.sock]
     #[arg(long, value_name = "PATH", env = "WINDLASS_SOCKET", hide_env_values = true)]
     pub socket: Option<PathBuf>,
-    /// Size of the pool if it is made now [default: 64G, a sparse file]
+    /// Size of a new pool [default: 64G, a sparse file]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_POOL_SIZE", hide_env_values = true, value_parser = parse_size)]
     pub pool_size: Option<u64>,
     /// Memory for caches and data in flight; each connection adds up to 2 MiB while its window is full [default: 512M]
