@@ -11,7 +11,7 @@
 mod excerpt;
 
 use crate::tally::Tally;
-use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, workspace};
+use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, waits, workspace};
 use anyhow::{Context, Result};
 use array_process::text;
 use clap::Args;
@@ -82,6 +82,7 @@ const STEPS: &[Step] = &[
         beside: Beside::Next,
     },
     Step { name: "deps", what: "crates depend only on what they may", run: dependencies::run, beside: Beside::Next },
+    Step { name: "waits", what: "tests wait for conditions, not for time", run: waits::run, beside: Beside::Next },
     Step {
         name: "clippy",
         what: "no warning of rustc or clippy",

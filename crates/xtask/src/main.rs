@@ -19,6 +19,7 @@ mod storm;
 mod suite;
 mod targets;
 mod vm;
+mod waits;
 mod workspace;
 
 use anyhow::Result;
@@ -79,6 +80,8 @@ enum Command {
     Sim(simulate::Options),
     /// The allowed edges between our crates, and the licences of all dependencies.
     Deps,
+    /// No test sleeps a fixed time for something to happen, or asserts that something was quick.
+    Waits,
 }
 
 fn main() -> ExitCode {
@@ -119,5 +122,6 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Fuzz(options) => fuzz::run(options),
         Command::Sim(options) => simulate::run(options),
         Command::Deps => dependencies::run(),
+        Command::Waits => waits::run(),
     }
 }
