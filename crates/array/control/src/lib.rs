@@ -54,8 +54,8 @@ pub use jobs::{
     ReclaimReport, SanitizeJob, SanitizeReport, VolumeReclaim,
 };
 pub use live::{
-    Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Primitive, Refusal, RefusalCount,
-    Registration, ReservationType, Reservations, SessionInfo, VolumeCounters,
+    Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Refusal, RefusalCount,
+    Registration, Reservations, SessionInfo, VolumeCounters,
 };
 pub use naa::Naa;
 pub use names::iscsi_name_fault;
@@ -80,7 +80,7 @@ pub use snapshots::{
     SnapshotCreate, SnapshotDelete, SnapshotGroup, SnapshotList, SnapshotShow, SnapshotTree, SnapshotView, TreeView,
 };
 pub use system::{Health, HostMetrics, MetricsShow, MetricsView, Ping, StatusShow, StatusView, VolumeMetrics};
-pub use unit::{AccessState, StateOrigin};
+pub use unit::{AccessState, Primitive, ReservationType, StateOrigin};
 pub use volumes::{
     KeptBy, LunView, MAX_VOLUME_BYTES, Reserve, SourceView, SpaceView, UnmapReport, VolumeCreate, VolumeDelete,
     VolumeList, VolumeRollback, VolumeSet, VolumeShow, VolumeSpace, VolumeView,

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use unit::{Primitive, ReservationType};
 use uuid::Uuid;
 
 /// The running target. All calls come from the thread that owns the pool, and must not call back into `Control`.
@@ -217,23 +218,6 @@ pub struct Registration {
     pub holder: bool,
 }
 
-/// Types of persistent reservation, SPC-4 §6.15.3.4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReservationType {
-    /// Only the holder writes.
-    WriteExclusive,
-    /// Only the holder reads or writes.
-    ExclusiveAccess,
-    /// Only who is registered writes.
-    WriteExclusiveRegistrantsOnly,
-    /// Only who is registered reads or writes.
-    ExclusiveAccessRegistrantsOnly,
-    /// Only who is registered writes, and all of them hold it.
-    WriteExclusiveAllRegistrants,
-    /// Only who is registered reads or writes, and all of them hold it.
-    ExclusiveAccessAllRegistrants,
-}
-
 /// A network portal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portal {
@@ -241,34 +225,6 @@ pub struct Portal {
     pub listen: SocketAddr,
     /// `ADDRESS:PORT` for hosts: never an unspecified address.
     pub advertised: String,
-}
-
-/// The offload primitives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Primitive {
-    /// COMPARE AND WRITE.
-    Ats,
-    /// EXTENDED COPY.
-    Xcopy,
-    /// WRITE SAME.
-    Zero,
-    /// UNMAP.
-    Unmap,
-}
-
-impl Primitive {
-    /// All of them, in the order of every list.
-    pub const ALL: [Self; 4] = [Self::Ats, Self::Xcopy, Self::Zero, Self::Unmap];
-
-    /// The word for it on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ats => "ats",
-            Self::Xcopy => "xcopy",
-            Self::Zero => "zero",
-            Self::Unmap => "unmap",
-        }
-    }
 }
 
 /// One primitive on one volume. `commands = ok + refused + miscompares + errors + those in flight`.

@@ -16,7 +16,7 @@ use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts, ReservationType};
+use unit::{LatencyHistogram, Reason, ReasonCounts};
 
 /// The reactor's side of [`Live`].
 pub(crate) struct LiveArray {
@@ -205,7 +205,7 @@ impl Live for LiveArray {
             .filter(|row| row.statistics.commands > 0)
             .map(|row| OffloadRow {
                 volume: ObjectId(row.volume.0),
-                primitive: primitive(row.primitive),
+                primitive: row.primitive,
                 commands: row.statistics.commands,
                 ok: row.statistics.ok,
                 refused: row.statistics.refused,
@@ -238,7 +238,7 @@ impl Live for LiveArray {
                     .unwrap_or(Timestamp::UNIX_EPOCH),
                 volume: ObjectId(entry.volume.0),
                 initiator: entry.initiator,
-                primitive: primitive(entry.primitive),
+                primitive: entry.primitive,
                 reason_code: entry.reason.code(),
                 reason: entry.reason.words(),
                 detail: entry.detail,
@@ -301,7 +301,7 @@ impl Live for LiveArray {
         };
         Reservations {
             registrations: report.registrations.into_iter().map(registration).collect(),
-            reservation_type: report.reservation_type.map(reservation_type),
+            reservation_type: report.reservation_type,
             persistent: report.persists,
             generation: report.generation,
             reserved_by: report.reserved_by.map(registration),
@@ -316,26 +316,6 @@ impl Live for LiveArray {
 
     fn pool_stopped(&self) -> Option<String> {
         self.reactor.pool.with_core(|core| core.stopped().map(str::to_owned))
-    }
-}
-
-fn reservation_type(kind: ReservationType) -> control::ReservationType {
-    match kind {
-        ReservationType::WriteExclusive => control::ReservationType::WriteExclusive,
-        ReservationType::ExclusiveAccess => control::ReservationType::ExclusiveAccess,
-        ReservationType::WriteExclusiveRegistrantsOnly => control::ReservationType::WriteExclusiveRegistrantsOnly,
-        ReservationType::ExclusiveAccessRegistrantsOnly => control::ReservationType::ExclusiveAccessRegistrantsOnly,
-        ReservationType::WriteExclusiveAllRegistrants => control::ReservationType::WriteExclusiveAllRegistrants,
-        ReservationType::ExclusiveAccessAllRegistrants => control::ReservationType::ExclusiveAccessAllRegistrants,
-    }
-}
-
-fn primitive(primitive: Primitive) -> control::Primitive {
-    match primitive {
-        Primitive::Ats => control::Primitive::Ats,
-        Primitive::Xcopy => control::Primitive::Xcopy,
-        Primitive::Zero => control::Primitive::Zero,
-        Primitive::Unmap => control::Primitive::Unmap,
     }
 }
 
