@@ -1,6 +1,6 @@
 //! Operations that go on after their command was answered: IMMED of EXTENDED COPY (LID4), POPULATE TOKEN and WRITE USING TOKEN.
 //!
-//! The target has no runtime: whoever owns it polls [`ScsiTarget::run_background`] beside the commands.
+//! The target has no runtime: its owner polls [`ScsiTarget::run_background`] beside the commands.
 
 use crate::command::Command;
 use crate::commands::{extended_copy, populate_token, write_using_token};

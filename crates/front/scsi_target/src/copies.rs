@@ -71,7 +71,8 @@ impl CopyRecord {
             State::Failed | State::Terminated => CopyStatus::Failed,
         };
         let blocks = self.operation.units == TransferCountUnits::LogicalBlocks;
-        let bytes = self.transferred.get().saturating_mul(if blocks { crate::invocation::BLOCK } else { 1 });
+        let bytes =
+            self.transferred.get().saturating_mul(if blocks { u64::from(block::LOGICAL_BLOCK_BYTES) } else { 1 });
         scsi::third_party_copy::copy_status(status, self.held.borrow().discarded, self.segments.get(), bytes)
     }
 
@@ -155,7 +156,7 @@ impl Records {
 #[derive(Debug, Default)]
 pub(crate) struct Copies(Rc<RefCell<Records>>);
 
-/// An operation under way. Dropped without [`Running::finish`], it leaves no record.
+/// An operation in progress. Dropped without [`Running::finish`], it leaves no record.
 #[derive(Debug)]
 pub(crate) struct Running {
     records: Rc<RefCell<Records>>,
@@ -233,7 +234,7 @@ impl Copies {
     }
 }
 
-/// Operations that were told to end.
+/// Operations that were aborted and have not ended yet.
 pub(crate) struct Ending(Vec<Rc<CopyRecord>>);
 
 impl Ending {

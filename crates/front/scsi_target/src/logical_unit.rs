@@ -201,7 +201,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.software_write_protect.set(protect);
     }
 
-    /// SITUA: one I_T nexus hears of a soft threshold, not every one.
+    /// SITUA: a soft threshold is reported to one I_T nexus instead of all.
     pub fn single_initiator_threshold(&self) -> bool {
         self.single_initiator_threshold.get()
     }

@@ -3,7 +3,6 @@
 
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
-use crate::persistent_reservations;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -182,7 +181,14 @@ impl<D> Default for NexusTable<D> {
 }
 
 impl<D> NexusTable<D> {
-    pub fn insert(&mut self, initiator_port: String, initiator: &str, relative_target_port: u16) -> Rc<Nexus<D>> {
+    /// Adds a nexus. `registrant`: owner of its registrations.
+    pub fn insert(
+        &mut self,
+        initiator_port: String,
+        initiator: &str,
+        relative_target_port: u16,
+        registrant: Option<Registrant>,
+    ) -> Rc<Nexus<D>> {
         let free = self.slots.iter().position(|(generation, nexus)| nexus.is_none() && *generation < u32::MAX);
         let index = free.unwrap_or_else(|| {
             self.slots.push((0, None));
@@ -190,7 +196,6 @@ impl<D> NexusTable<D> {
         });
         let slot = u32::try_from(index).unwrap_or(u32::MAX);
         let mut id = NexusId { slot, generation: 0 };
-        let registrant = persistent_reservations::registrant(&initiator_port, relative_target_port);
         let make = |id| {
             Rc::new(Nexus {
                 id,
@@ -237,9 +242,9 @@ mod tests {
     #[test]
     fn a_detached_nexus_is_not_found_by_its_successor_in_the_slot() {
         let mut table = NexusTable::<()>::default();
-        let first = table.insert("a,i,1".into(), "a", 1).id;
+        let first = table.insert("a,i,1".into(), "a", 1, None).id;
         assert!(table.remove(first).is_some());
-        let second = table.insert("b,i,1".into(), "b", 1).id;
+        let second = table.insert("b,i,1".into(), "b", 1, None).id;
         assert_ne!(first, second);
         assert!(table.get(first).is_none());
         assert!(table.remove(first).is_none());

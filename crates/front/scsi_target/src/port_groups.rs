@@ -1,6 +1,6 @@
 //! Asymmetric logical unit access (SPC-4 §5.15.2): target ports in groups, each group in a state that every logical unit has there.
 //!
-//! What there is comes from above, whole, with [`ScsiTarget::set_port_groups`]; who must hear of a change is found out here. A state
+//! Ports and groups come from above, whole, with [`ScsiTarget::set_port_groups`]; unit attentions for a change are raised here. A state
 //! limits what a port lets through, and nothing else: the copy manager and the logical units themselves know no states.
 
 use crate::command::{Command, Exists};
@@ -16,7 +16,7 @@ use unit::{AccessState, StateOrigin};
 /// A target port, as initiators reach it through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetPort {
-    /// Relative target port identifier, from 1. The same port keeps it for ever: registrations and hosts name ports by it.
+    /// Relative target port identifier, from 1. A port keeps it: registrations and hosts name ports by it.
     pub relative_identifier: u16,
     /// Target portal group tag, part of the port's SCSI name.
     pub portal_group_tag: u16,
@@ -89,7 +89,7 @@ pub(crate) fn settable(code: u8) -> Option<AccessState> {
     }
 }
 
-/// An explicit change under way: who asked for what.
+/// An explicit change in progress: the nexus that asked, and the states that it asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct ExplicitChange {
     pub nexus: NexusId,
@@ -142,8 +142,8 @@ impl<D> ScsiTarget<D> {
         }
     }
 
-    /// Ports of these groups answer TRANSITION until [`Self::set_port_groups`] or [`Self::port_group_transition_failed`]. Nobody is told:
-    /// what comes of it will be.
+    /// Ports of these groups answer TRANSITION until [`Self::set_port_groups`] or [`Self::port_group_transition_failed`]. No unit
+    /// attention is raised before the result is known.
     pub fn begin_port_group_transition(&self, groups: &[u16]) {
         for group in self.identity.borrow_mut().groups.iter_mut().filter(|group| groups.contains(&group.identifier)) {
             group.state = AccessState::Transitioning;
@@ -194,7 +194,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     /// What [`Self::begin_port_group_transition`] began did not happen: the states are what they were, and every nexus gets IMPLICIT
-    /// ASYMMETRIC ACCESS STATE TRANSITION FAILED, unless an initiator asked, who is told with its command.
+    /// ASYMMETRIC ACCESS STATE TRANSITION FAILED, unless an initiator asked, whose command fails.
     pub fn port_group_transition_failed(&self) {
         let settled = self.settled_groups();
         {
@@ -216,7 +216,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The groups as they were when nothing was under way.
+    /// The groups as they were before a transition that is in progress.
     fn settled_groups(&self) -> Vec<PortGroup> {
         let settled = self.settled.borrow().clone();
         if settled.is_empty() { self.port_groups() } else { settled }

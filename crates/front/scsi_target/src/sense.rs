@@ -99,7 +99,7 @@ pub(crate) enum TokenFault {
     UnsupportedType,
     /// ROD TOKEN LENGTH is wrong.
     InvalidLength,
-    /// Nobody has such a token, or another initiator, or it was made by an earlier run of the copy manager.
+    /// No such token exists, or it is another initiator's, or an earlier run of the copy manager created it.
     Unknown,
     /// It was not made as it is.
     Corrupt,

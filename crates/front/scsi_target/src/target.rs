@@ -5,6 +5,7 @@ use crate::background::Background;
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{NexusId, NexusInfo, NexusTable};
+use crate::persistent_reservations;
 use crate::port_groups::{ExplicitChange, PortGroup, TargetPort, TargetPortGroup};
 use crate::tokens::Tokens;
 use block::{BlockDevice, VolumeId};
@@ -18,7 +19,7 @@ use unit::{
 
 /// Time, for latencies and the refusal log.
 pub trait Clock {
-    /// Nanoseconds since some fixed moment; never goes back.
+    /// Nanoseconds since a fixed instant; never goes back.
     fn monotonic_ns(&self) -> u64;
     /// Milliseconds since 1970-01-01 00:00 UTC.
     fn unix_ms(&self) -> u64;
@@ -105,7 +106,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     // Logical units.
 
-    /// Adds a logical unit, visible to nobody. One that has the same volume already is replaced together with its access.
+    /// Adds a logical unit, visible to no initiator. One that has the same volume already is replaced together with its access.
     pub fn add_logical_unit(&self, config: LogicalUnitConfig<D>) {
         let unit = LogicalUnit::new(config);
         self.remove_logical_unit(unit.volume());
@@ -222,7 +223,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Attaches an I_T nexus: an initiator port (`initiator_port` includes the ISID) through a target port. Its first command on each
     /// logical unit meets POWER ON, RESET, OR BUS DEVICE RESET OCCURRED. Session reinstatement detaches the old nexus first.
     pub fn attach_nexus(&self, initiator_port: &str, initiator: &str, relative_target_port: u16) -> NexusId {
-        let nexus = self.nexuses.borrow_mut().insert(initiator_port.to_owned(), initiator, relative_target_port);
+        let registrant = persistent_reservations::registrant(initiator_port, relative_target_port);
+        let nexus =
+            self.nexuses.borrow_mut().insert(initiator_port.to_owned(), initiator, relative_target_port, registrant);
         nexus.access_state.set(self.port_state(relative_target_port).1);
         self.refresh_view(&nexus, false);
         for path in nexus.view() {

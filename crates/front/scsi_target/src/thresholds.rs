@@ -1,7 +1,7 @@
-//! Soft thresholds (SBC-3 §4.7.3.7): what the logical block provisioning mode page shows of them, and who hears of one that was reached.
+//! Soft thresholds (SBC-3 §4.7.3.7): the logical block provisioning mode page, and the unit attentions.
 //!
 //! The thresholds are the administrator's, set for the pool and for volumes in percent; here they are counts of threshold sets, in the unit and about
-//! the resources of the logical block provisioning log page. A host changes one thing: whether one I_T nexus hears of a threshold, or every one.
+//! the resources of the logical block provisioning log page. A host changes one thing: whether a threshold is reported to one I_T nexus or to all.
 
 use crate::invocation::BLOCK;
 use crate::target::ScsiTarget;
@@ -18,13 +18,13 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.store.soft_thresholds(volume).into_iter().map(descriptor).collect()
     }
 
-    /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it hears so once (SBC-3 §4.7.3.8), with
+    /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it gets one unit attention (SBC-3 §4.7.3.8), with
     /// SITUA only one of them.
     pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
         let units: Vec<_> = self.units.borrow().values().cloned().collect();
         for unit in units.iter().filter(|unit| volume.is_none_or(|volume| unit.volume() == volume)) {
             let single = unit.single_initiator_threshold();
-            let told = Cell::new(false);
+            let reported = Cell::new(false);
             let sees = |nexus| {
                 self.nexuses
                     .borrow()
@@ -32,7 +32,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                     .is_some_and(|nexus| nexus.find(|other| other.volume() == unit.volume()).is_some())
             };
             self.raise_where(unit.volume(), AdditionalSense::THIN_PROVISIONING_SOFT_THRESHOLD_REACHED, |nexus| {
-                !single || (!told.get() && sees(nexus) && !told.replace(true))
+                !single || (!reported.get() && sees(nexus) && !reported.replace(true))
             });
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A token names data as it was when POPULATE TOKEN was executed: its ranges are captured in a device of their own, by sharing blocks.
 //!
-//! * Nobody can make one up: a token carries an HMAC-SHA-256 over its other bytes, by a key that no other run of the array has, and is looked
+//! * A token cannot be forged: it carries an HMAC-SHA-256 over its other bytes, by a key that no other run of the array has, and is looked
 //!   up besides. So tokens end with the run that made them.
 //! * It belongs to the initiator (by its iSCSI name) that made it: with multipath the commands of a host come through several I_T nexuses,
 //!   so a nexus would be too narrow. For any other initiator it does not exist.
@@ -193,7 +193,7 @@ impl<D> Tokens<D> {
         self.end(token.serial, TokenFault::Deleted);
     }
 
-    /// Ends a token that nobody has got yet.
+    /// Ends a token that was not handed out yet.
     pub fn cancel(&self, token: &Token<D>) {
         self.end(token.serial, TokenFault::Cancelled);
     }
@@ -251,7 +251,8 @@ impl<D: BlockDevice> Tokens<D> {
         // After 2³² tokens of one run there are no more.
         self.next.set(serial.checked_add(1).ok_or(Fault::NoResourcesForToken)?);
         let blocks: u64 = new.ranges.iter().map(|range| range.count).sum();
-        let mut token = RodToken::point_in_time(self.run, serial, &new.naa, blocks * crate::invocation::BLOCK);
+        let mut token =
+            RodToken::point_in_time(self.run, serial, &new.naa, blocks * u64::from(block::LOGICAL_BLOCK_BYTES));
         token.authenticator = self.mac(token.authenticated()).finalize().into_bytes().into();
         let token = Rc::new(Token {
             serial,

@@ -114,7 +114,7 @@ impl ExtentLocks {
     }
 
     fn poll(&self, number: u64, context: &Context<'_>) -> Poll<()> {
-        // Where every command is one call, nobody looks at anybody.
+        // No command conflicts while all of them are one call.
         if self.long.get() == 0 {
             return Poll::Ready(());
         }
@@ -197,8 +197,8 @@ mod tests {
     #[test]
     fn updates_exclude_what_overlaps() {
         let locks = ExtentLocks::default();
-        let update =
-            is_ready(pin!(locks.lock(AccessClass::Update, const { &[Extent::new(10, 10)] }))).expect("nobody is there");
+        let update = is_ready(pin!(locks.lock(AccessClass::Update, const { &[Extent::new(10, 10)] })))
+            .expect("no other lock is there");
         let mut read = pin!(locks.lock(AccessClass::Read, const { &[Extent::new(19, 1)] }));
         assert!(is_ready(read.as_mut()).is_none());
         let beside =
@@ -215,7 +215,7 @@ mod tests {
         drop(beside);
         assert!(is_ready(next.as_mut()).is_none(), "the reader is not");
         drop(read);
-        let next = is_ready(next.as_mut()).expect("nobody is before it");
+        let next = is_ready(next.as_mut()).expect("none is before it");
         drop(next);
         assert!(is_ready(late.as_mut()).is_some());
     }
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn who_gives_up_is_not_waited_for() {
         let locks = ExtentLocks::default();
-        let write =
-            is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] }))).expect("nobody is there");
+        let write = is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] })))
+            .expect("no other lock is there");
         {
             let mut update = pin!(locks.lock(AccessClass::Update, const { &[Extent::new(0, 8)] }));
             assert!(is_ready(update.as_mut()).is_none());

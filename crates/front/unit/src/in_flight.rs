@@ -1,8 +1,8 @@
-//! Counts commands in flight on a logical unit and lets a command wait until those before it are done.
+//! Commands in flight on a volume, and the wait until those before are done.
 //!
-//! RESERVE and PERSISTENT RESERVE OUT use it: once one of them has completed with GOOD status, no write or COMPARE AND WRITE of another
-//! I_T nexus that passed the reservation check before may still take effect. VMware wants the two to be atomic to each other. Commands
-//! that are admitted later are not waited for, so writes that never cease do not hold up a reservation.
+//! Reservations use it: once a change of them has completed, no write of another client that passed the reservation check before may
+//! still take effect (VMware wants the two to be atomic to each other). Commands that are admitted later are not waited for, so writes
+//! that never cease do not hold up a reservation.
 
 use crate::wait::WaitQueue;
 use std::cell::{Cell, RefCell};
@@ -10,10 +10,10 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// The counter. One per logical unit.
+/// The counter, one for each volume.
 #[derive(Debug, Default)]
 pub struct InFlight {
-    /// Commands since somebody last began to wait.
+    /// Commands that entered since the last wait began.
     now: RefCell<Rc<Batch>>,
     /// Those before that are not all done.
     earlier: RefCell<Vec<Rc<Batch>>>,
@@ -60,7 +60,7 @@ impl InFlight {
     }
 }
 
-/// Commands that were in flight at some moment.
+/// Commands that were in flight when the wait began.
 #[derive(Debug)]
 pub struct Earlier(Vec<Rc<Batch>>);
 

@@ -57,7 +57,7 @@ mod tests {
         drop(first);
         assert!(third.as_mut().poll(context).is_pending(), "the second came before");
         drop(second);
-        let Poll::Ready(third) = third.as_mut().poll(context) else { panic!("nobody is before it") };
+        let Poll::Ready(third) = third.as_mut().poll(context) else { panic!("none is before it") };
         drop(third);
         assert!(pin!(turn.take()).poll(context).is_ready());
     }

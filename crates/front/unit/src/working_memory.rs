@@ -75,7 +75,7 @@ impl WorkingMemory {
         Self { limit_bytes: limit_bytes.max(STEP_BYTES), books: RefCell::default() }
     }
 
-    /// Waits for room for so many blocks; more than there is altogether is given when nobody else has any.
+    /// Waits for room for so many blocks; more than there is altogether is given when no other command holds any.
     pub async fn room(&self, client: ClientId, blocks: u64) -> Room<'_> {
         let bytes = blocks.saturating_mul(u64::from(LOGICAL_BLOCK_BYTES)).min(self.limit_bytes);
         let number = {

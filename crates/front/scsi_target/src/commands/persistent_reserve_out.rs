@@ -84,7 +84,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     if length <= u64::from(query.limits.persistent_reserve_out_bytes) { length } else { 0 }
 }
 
-/// Changes registrations or reservation. With GOOD status the change is durable when it has to be, everybody who must hear of it will,
+/// Changes registrations or reservation. With GOOD status the change is durable when it has to be, its unit attentions are raised,
 /// and nothing that the reservation forbids can take effect any more.
 ///
 /// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE; TransportIDs that do not fill their length.

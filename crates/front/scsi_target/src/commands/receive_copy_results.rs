@@ -102,7 +102,7 @@ fn is_returned<D>(call: &Invocation<'_, D>, data: &[u8]) -> bool {
     data.len() as u64 <= u64::from(room)
 }
 
-/// What segments of the ended copy were told to hold; once returned it is gone.
+/// Held data of the ended copy; discarded once it was returned.
 pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (_, record) = record(call)?;
     let held = record.held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;

@@ -39,7 +39,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 
 /// RESERVE and RELEASE beside persistent reservations (SPC-4 §5.9, CRH = 1): true when they are a success without effect, because
 /// the nexus holds the persistent reservation, or is registered and that is of a registrants only or all registrants type. False when
-/// nobody is registered. Otherwise they conflict, as SPC-2 §5.5.1 says.
+/// there is no registrant. Otherwise they conflict, as SPC-2 §5.5.1 says.
 pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<bool, Fault> {
     if call.unit.reservations.state().keys.is_empty() {
         return Ok(false);

@@ -49,7 +49,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     call.unit.writes.drained().await;
     taken.give_back = false;
-    // A reset while waiting has taken the reservation back, and somebody else may have it; the command is then one that the reset aborted.
+    // A reset while waiting has taken the reservation back, and another nexus may have it; the command is then one that the reset aborted.
     call.unit.check_access(call.nexus, call.command.access)?;
     Ok(Reply::good())
 }

@@ -90,7 +90,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     Ok(Reply::took(length))
 }
 
-/// A pattern or count that is not allowed is told as a field of the CDB: conformance suites take nothing else.
+/// A pattern or count that is not allowed is reported as a field of the CDB: conformance suites take nothing else.
 fn overwrite(list: &[u8]) -> Result<SanitizeMethod, Fault> {
     match Overwrite::parse(list, BLOCK) {
         Ok(Overwrite { count, invert, pattern }) => Ok(SanitizeMethod::Overwrite { count, invert, pattern }),

@@ -45,7 +45,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     query.block_bytes(lba, count, query.limits.atomic_blocks())
 }
 
-/// Stores Data-Out at one instant: a reader sees none of it or all, and so does whoever reads after a crash. The transport has to announce
+/// Stores Data-Out at one instant: a reader sees none of it or all, also after a crash. The transport has to announce
 /// exactly what the CDB names.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (lba, count) = range(&call.cdb);

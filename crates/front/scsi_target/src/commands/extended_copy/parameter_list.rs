@@ -110,7 +110,7 @@ impl ParameterList {
             inline_bytes: u32::from(raw.inline_data_length.get()),
             flags: raw.flags,
         };
-        // Nobody could ask how an operation without list identifier ended.
+        // The end of an operation without list identifier cannot be asked for.
         if raw.flags & Raw::IMMED != 0 && header.list_id_usage == LIST_ID_NONE {
             return invalid(1);
         }

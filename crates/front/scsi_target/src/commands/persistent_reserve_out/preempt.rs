@@ -26,10 +26,10 @@ pub(in crate::commands) const PREEMPT_AND_ABORT: Command = Command {
 };
 
 /// Takes away every registration with the SERVICE ACTION RESERVATION KEY. When that is the holder's key, or 0 while all registrants hold
-/// the reservation (then it stands for everybody else), the sender takes the reservation over with the scope and type of the CDB and
+/// the reservation (then it stands for all others), the sender takes the reservation over with the scope and type of the CDB and
 /// stays registered; otherwise scope and type are not looked at.
 ///
-/// * `ReservationConflict`: not registered with this key, or nobody has the other key.
+/// * `ReservationConflict`: not registered with this key, or no registrant has the other key.
 /// * `InvalidFieldInParameterList`: key 0 without such a reservation.
 /// * `InvalidFieldInCdb`: no such scope or type for the reservation that is taken over.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
