@@ -10,10 +10,9 @@ mod tests;
 
 use crate::core::{Core, Counters};
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
-use crate::interface::{ObjectId, PoolError};
+
 use crate::mutations::{Mutation, leaves_out};
 use crate::request::Request;
-use crate::volume::Volume;
 use block::BlockError;
 use futures_channel::oneshot;
 use media::Media;
@@ -86,11 +85,6 @@ impl<M: Media> Pool<M> {
         let mut core = self.0.core.borrow_mut();
         core.background(pages);
         self.collect(&mut core);
-    }
-
-    /// A volume or snapshot as a block device.
-    pub fn volume(&self, id: ObjectId) -> Volume<M> {
-        Volume::new(self.clone(), id)
     }
 
     /// Calls `f` with the core: for tools and statistics.
@@ -173,13 +167,4 @@ impl<M: Media> Pool<M> {
 /// The failure of an operation whose pool was dropped.
 fn closed() -> Failure {
     Failure::Block(BlockError::PoolStopped { reason: "the pool was closed".into() })
-}
-
-pub(crate) fn pool_error(failure: Failure) -> PoolError {
-    match failure {
-        Failure::Pool(error) => error,
-        Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
-        Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
-        Failure::Block(error) => PoolError::Stopped(error.to_string()),
-    }
 }

@@ -19,6 +19,13 @@ const CLONE_BYTES: u64 = 64 << 20;
 const ALIGNED_CLONE_BYTES: u64 = 64 << 30;
 const LEAF_BYTES: u64 = 1 << 20;
 
+impl<M: Media> Pool<M> {
+    /// A volume or snapshot as a block device.
+    pub fn volume(&self, id: ObjectId) -> Volume<M> {
+        Volume::new(self.clone(), id)
+    }
+}
+
 fn block_error(failure: Failure) -> BlockError {
     match failure {
         Failure::Block(error) => error,

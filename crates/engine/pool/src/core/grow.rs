@@ -41,7 +41,7 @@ impl<M: Media> Core<M> {
             self.pump(0);
             match self.schedule.take_finished(wanted) {
                 Some(Ok(_)) => return Ok(()),
-                Some(Err(failure)) => return Err(crate::handle::pool_error(failure)),
+                Some(Err(failure)) => return Err(crate::interface::operation::pool_error(failure)),
                 None => self.medium.wait(),
             }
         }

@@ -9,7 +9,7 @@
 //! state and each other from left to right only:
 //!
 //! ```text
-//! io, progress, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, grow, discard ← completion ← pump ← recovery ← offline
+//! io, progress, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
 //! ```
 
 mod admission;

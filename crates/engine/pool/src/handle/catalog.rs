@@ -1,6 +1,7 @@
 //! The catalog as `control` uses it, through the handle.
 
-use super::{Pool, pool_error};
+use super::Pool;
+use crate::interface::operation::pool_error;
 use crate::interface::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
     ScanStep,

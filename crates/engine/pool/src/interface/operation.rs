@@ -272,3 +272,12 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
     };
     offset / 512
 }
+
+pub(crate) fn pool_error(failure: Failure) -> PoolError {
+    match failure {
+        Failure::Pool(error) => error,
+        Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
+        Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
+        Failure::Block(error) => PoolError::Stopped(error.to_string()),
+    }
+}

@@ -23,6 +23,21 @@ const NEW: u64 = 1 << 63;
 /// In place of the percentage of a reservation.
 const NO_RESERVATION: u8 = 0xff;
 
+/// The kinds of change in a catalog record.
+mod tag {
+    pub const CREATE_VOLUME: u8 = 1;
+    pub const CLONE_OBJECT: u8 = 2;
+    pub const DELETE_OBJECT: u8 = 3;
+    pub const RESIZE: u8 = 4;
+    pub const SET_WRITE_CACHE: u8 = 5;
+    pub const PUT_DOCUMENT: u8 = 6;
+    pub const DELETE_DOCUMENT: u8 = 7;
+    pub const SET_RESERVATION: u8 = 8;
+    pub const SET_ZERO_DETECTION: u8 = 9;
+    pub const ROLL_BACK: u8 = 10;
+    pub const CREATE_CAPTURE: u8 = 11;
+}
+
 /// One block of a write record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockWrite {
@@ -171,67 +186,8 @@ pub fn shared_bytes(objects: usize) -> usize {
 pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
     let at = begin(out, CATALOG, 0, 0);
     out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
-    let text = |out: &mut FrameBuffer, bytes: &[u8]| {
-        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        out.extend_from_slice(bytes);
-    };
     for change in changes {
-        match change {
-            CatalogChange::CreateVolume { id, size_bytes } => {
-                out.push(1);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.extend_from_slice(&size_bytes.to_le_bytes());
-            }
-            CatalogChange::CreateCapture { id, size_bytes } => {
-                out.push(11);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.extend_from_slice(&size_bytes.to_le_bytes());
-            }
-            CatalogChange::CloneObject { source, id, kind } => {
-                out.push(2);
-                out.extend_from_slice(&source.0.to_le_bytes());
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.push(kind_code(*kind));
-            }
-            CatalogChange::DeleteObject { id } => {
-                out.push(3);
-                out.extend_from_slice(&id.0.to_le_bytes());
-            }
-            CatalogChange::Resize { id, size_bytes } => {
-                out.push(4);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.extend_from_slice(&size_bytes.to_le_bytes());
-            }
-            CatalogChange::SetWriteCache { id, enabled } => {
-                out.push(5);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.push((*enabled).into());
-            }
-            CatalogChange::PutDocument { key, value } => {
-                out.push(6);
-                text(out, key.as_bytes());
-                text(out, value);
-            }
-            CatalogChange::DeleteDocument { key } => {
-                out.push(7);
-                text(out, key.as_bytes());
-            }
-            CatalogChange::SetReservation { id, reservation } => {
-                out.push(8);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.push(reservation.map_or(NO_RESERVATION, |reservation| reservation.overwrite_percent));
-            }
-            CatalogChange::SetZeroDetection { id, enabled } => {
-                out.push(9);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.push((*enabled).into());
-            }
-            CatalogChange::Rollback { id, source } => {
-                out.push(10);
-                out.extend_from_slice(&id.0.to_le_bytes());
-                out.extend_from_slice(&source.0.to_le_bytes());
-            }
-        }
+        encode_change(out, change);
     }
     out.extend_from_slice(&(shared.len() as u32).to_le_bytes());
     for (object, blocks, pages) in shared {
@@ -240,6 +196,55 @@ pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: 
         }
     }
     end(out, at);
+}
+
+fn encode_change(out: &mut FrameBuffer, change: &CatalogChange) {
+    match change {
+        CatalogChange::CreateVolume { id, size_bytes } => numbers(out, tag::CREATE_VOLUME, &[id.0, *size_bytes]),
+        CatalogChange::CreateCapture { id, size_bytes } => numbers(out, tag::CREATE_CAPTURE, &[id.0, *size_bytes]),
+        CatalogChange::CloneObject { source, id, kind } => {
+            numbers(out, tag::CLONE_OBJECT, &[source.0, id.0]);
+            out.push(kind_code(*kind));
+        }
+        CatalogChange::DeleteObject { id } => numbers(out, tag::DELETE_OBJECT, &[id.0]),
+        CatalogChange::Resize { id, size_bytes } => numbers(out, tag::RESIZE, &[id.0, *size_bytes]),
+        CatalogChange::SetWriteCache { id, enabled } => {
+            numbers(out, tag::SET_WRITE_CACHE, &[id.0]);
+            out.push((*enabled).into());
+        }
+        CatalogChange::PutDocument { key, value } => {
+            out.push(tag::PUT_DOCUMENT);
+            text(out, key.as_bytes());
+            text(out, value);
+        }
+        CatalogChange::DeleteDocument { key } => {
+            out.push(tag::DELETE_DOCUMENT);
+            text(out, key.as_bytes());
+        }
+        CatalogChange::SetReservation { id, reservation } => {
+            numbers(out, tag::SET_RESERVATION, &[id.0]);
+            out.push(reservation.map_or(NO_RESERVATION, |reservation| reservation.overwrite_percent));
+        }
+        CatalogChange::SetZeroDetection { id, enabled } => {
+            numbers(out, tag::SET_ZERO_DETECTION, &[id.0]);
+            out.push((*enabled).into());
+        }
+        CatalogChange::Rollback { id, source } => numbers(out, tag::ROLL_BACK, &[id.0, source.0]),
+    }
+}
+
+/// Appends the tag of a change and its numbers.
+fn numbers(out: &mut FrameBuffer, tag: u8, numbers: &[u64]) {
+    out.push(tag);
+    for number in numbers {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+/// Appends bytes with their length before them.
+fn text(out: &mut FrameBuffer, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
 }
 
 /// A bounded cursor over bytes from the disk.
@@ -344,18 +349,22 @@ const fn kind_of(code: u8) -> Option<ObjectKind> {
 fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
     let text = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
     Some(match cursor.u8()? {
-        1 => CatalogChange::CreateVolume { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
-        2 => CatalogChange::CloneObject {
+        tag::CREATE_VOLUME => CatalogChange::CreateVolume { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        tag::CLONE_OBJECT => CatalogChange::CloneObject {
             source: ObjectId(cursor.u64()?),
             id: ObjectId(cursor.u64()?),
             kind: kind_of(cursor.u8()?)?,
         },
-        3 => CatalogChange::DeleteObject { id: ObjectId(cursor.u64()?) },
-        4 => CatalogChange::Resize { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
-        5 => CatalogChange::SetWriteCache { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
-        6 => CatalogChange::PutDocument { key: text(cursor.bytes()?)?, value: Bytes::copy_from_slice(cursor.bytes()?) },
-        7 => CatalogChange::DeleteDocument { key: text(cursor.bytes()?)? },
-        8 => CatalogChange::SetReservation {
+        tag::DELETE_OBJECT => CatalogChange::DeleteObject { id: ObjectId(cursor.u64()?) },
+        tag::RESIZE => CatalogChange::Resize { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        tag::SET_WRITE_CACHE => {
+            CatalogChange::SetWriteCache { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 }
+        }
+        tag::PUT_DOCUMENT => {
+            CatalogChange::PutDocument { key: text(cursor.bytes()?)?, value: Bytes::copy_from_slice(cursor.bytes()?) }
+        }
+        tag::DELETE_DOCUMENT => CatalogChange::DeleteDocument { key: text(cursor.bytes()?)? },
+        tag::SET_RESERVATION => CatalogChange::SetReservation {
             id: ObjectId(cursor.u64()?),
             reservation: match cursor.u8()? {
                 overwrite_percent @ 0..=100 => Some(Reservation { overwrite_percent }),
@@ -363,9 +372,11 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
                 _ => return None,
             },
         },
-        9 => CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
-        10 => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
-        11 => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
+        tag::SET_ZERO_DETECTION => {
+            CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 }
+        }
+        tag::ROLL_BACK => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
+        tag::CREATE_CAPTURE => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
         _ => return None,
     })
 }

@@ -6,8 +6,8 @@ use crate::catalog::stream;
 use crate::geometry::blocks_for;
 use crate::geometry::level_for;
 use crate::geometry::page_span;
-use crate::interface::CatalogChange;
 use crate::interface::ObjectKind;
+use crate::interface::{CatalogChange, Reservation};
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
@@ -109,38 +109,43 @@ impl Map {
                 CatalogChange::SetZeroDetection { id, enabled } => {
                     self.objects.adjust(id.0, |object| object.zero_detection = *enabled)?;
                 }
-                CatalogChange::SetReservation { id, reservation } => {
-                    // What is shared has not been counted while nothing was promised.
-                    self.objects.adjust(id.0, |object| {
-                        match (reservation, object.tracked) {
-                            (Some(_), true) => {}
-                            (Some(_), false) => object.share(u64::MAX, u64::MAX),
-                            (None, _) => (object.shared, object.pages_due) = (0, 0),
-                        }
-                        object.reservation = *reservation;
-                        object.tracked = reservation.is_some();
-                        object.deficit = 0;
-                    })?;
-                }
-                CatalogChange::Rollback { id, source } => {
-                    let source = self.share_tree(source.0)?;
-                    let old = self.objects.get(id.0)?.clone();
-                    self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
-                    self.objects.adjust(id.0, |object| {
-                        (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
-                        (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
-                        if object.tracked {
-                            object.share(u64::MAX, u64::MAX);
-                        }
-                    })?;
-                    self.objects.note_more_shared(id.0, u64::MAX, u64::MAX);
-                }
+                CatalogChange::SetReservation { id, reservation } => self.reserve(id.0, *reservation)?,
+                CatalogChange::Rollback { id, source } => self.roll_back(id.0, source.0)?,
                 CatalogChange::PutDocument { key, value } => {
                     self.documents.put(key, value.clone());
                 }
                 CatalogChange::DeleteDocument { key } => self.documents.delete(key),
             }
         }
+        Some(())
+    }
+
+    fn reserve(&mut self, id: u64, reservation: Option<Reservation>) -> Option<()> {
+        // What is shared has not been counted while nothing was promised.
+        self.objects.adjust(id, |object| {
+            match (reservation, object.tracked) {
+                (Some(_), true) => {}
+                (Some(_), false) => object.share(u64::MAX, u64::MAX),
+                (None, _) => (object.shared, object.pages_due) = (0, 0),
+            }
+            object.reservation = reservation;
+            object.tracked = reservation.is_some();
+            object.deficit = 0;
+        })
+    }
+
+    fn roll_back(&mut self, id: u64, source: u64) -> Option<()> {
+        let source = self.share_tree(source)?;
+        let old = self.objects.get(id)?.clone();
+        self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
+        self.objects.adjust(id, |object| {
+            (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
+            (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
+            if object.tracked {
+                object.share(u64::MAX, u64::MAX);
+            }
+        })?;
+        self.objects.note_more_shared(id, u64::MAX, u64::MAX);
         Some(())
     }
 

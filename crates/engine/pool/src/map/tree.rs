@@ -144,22 +144,28 @@ impl Map {
                 }
             }
             if at == level {
-                let mut new = entries.len();
-                if level == 0 {
-                    for entry in &page.entries[entries] {
-                        if !entry.is_empty() {
-                            self.need_counts(entry.address());
-                            new -= usize::from(!shared && self.space.count(entry.address()) == Some(1));
-                        } else {
-                            self.need.fresh += 1;
-                        }
-                    }
-                }
-                return Some(new);
+                let leaf = level == 0;
+                return Some(if leaf { self.plan_leaf(&page.entries[entries], shared) } else { entries.len() });
             }
             let entry = page.entries[index_in(block, at)];
             pointer = (entry.address(), at - 1, entry.crc());
         }
+    }
+
+    /// Notes which counts of a leaf's entries are missing; returns how many of them would need a new block for new content. `shared`: the
+    /// leaf is, or may be, shared.
+    #[inline]
+    fn plan_leaf(&mut self, entries: &[Entry], shared: bool) -> usize {
+        let mut new = entries.len();
+        for entry in entries {
+            if entry.is_empty() {
+                self.need.fresh += 1;
+            } else {
+                self.need_counts(entry.address());
+                new -= usize::from(!shared && self.space.count(entry.address()) == Some(1));
+            }
+        }
+        new
     }
 
     /// The leaf that maps `block` of the object, if its whole path is owned by this epoch.

@@ -31,7 +31,7 @@ impl SpaceMap {
             for (raw, count) in buffer.as_chunks_mut::<2>().0.iter_mut().zip(s.counts.iter()) {
                 *raw = count.to_le_bytes();
             }
-            let entry = &mut self.index[segment as usize];
+            let entry = &mut self.index.segments[segment as usize];
             let slot = entry.next_slot();
             *entry = SlotEntry::new(slot, crc32c(&buffer), s.zero_counts as u16);
             writes.push((self.layout.counts_block(segment, slot), buffer));
@@ -46,19 +46,19 @@ impl SpaceMap {
         let mut groups = BTreeSet::new();
         for zone in zones {
             let from = zone as usize * ZONE_SEGMENTS as usize;
-            let to = self.index.len().min(from + ZONE_SEGMENTS as usize);
-            let slot = self.zones[zone as usize].next_slot();
-            let (buffer, crc) = index_page(&self.index[from..to]);
-            self.zones[zone as usize] = SlotEntry::new(slot, crc, 0);
+            let to = self.index.segments.len().min(from + ZONE_SEGMENTS as usize);
+            let slot = self.index.zones[zone as usize].next_slot();
+            let (buffer, crc) = index_page(&self.index.segments[from..to]);
+            self.index.zones[zone as usize] = SlotEntry::new(slot, crc, 0);
             writes.push((self.layout.zone_index_block(zone, slot), buffer));
             groups.insert(zone / GROUP_ZONES as u32);
         }
         for group in groups {
             let from = group as usize * GROUP_ZONES as usize;
-            let to = self.zones.len().min(from + GROUP_ZONES as usize);
-            let slot = self.groups[group as usize].next_slot();
-            let (buffer, crc) = index_page(&self.zones[from..to]);
-            self.groups[group as usize] = SlotEntry::new(slot, crc, 0);
+            let to = self.index.zones.len().min(from + GROUP_ZONES as usize);
+            let slot = self.index.groups[group as usize].next_slot();
+            let (buffer, crc) = index_page(&self.index.zones[from..to]);
+            self.index.groups[group as usize] = SlotEntry::new(slot, crc, 0);
             writes.push((self.layout.group_index_block(group, slot), buffer));
         }
         self.frozen = segments;
@@ -144,9 +144,9 @@ impl SpaceMap {
         self.growing = Some(self.layout.segments());
         self.layout = grown;
         self.resident.places.resize(grown.segments() as usize, 0);
-        self.index.resize(grown.segments() as usize, SlotEntry::default());
-        self.zones.resize(grown.zones() as usize, SlotEntry::default());
-        self.groups.resize(grown.groups() as usize, SlotEntry::default());
+        self.index.segments.resize(grown.segments() as usize, SlotEntry::default());
+        self.index.zones.resize(grown.zones() as usize, SlotEntry::default());
+        self.index.groups.resize(grown.groups() as usize, SlotEntry::default());
         Some(())
     }
 

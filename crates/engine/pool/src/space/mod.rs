@@ -29,13 +29,18 @@ use std::collections::{BTreeSet, VecDeque};
 /// A count that reached this stays there: the block is never freed again by counting.
 pub const STICKY: u16 = u16::MAX;
 
+/// Where the counts of each segment, the index of each zone, and the index of each group of zones were written last.
+struct Index {
+    segments: Vec<SlotEntry>,
+    zones: Vec<SlotEntry>,
+    groups: Vec<SlotEntry>,
+}
+
 /// Reference counts and allocation.
 pub struct SpaceMap {
     layout: Layout,
     resident: Resident,
-    index: Vec<SlotEntry>,
-    zones: Vec<SlotEntry>,
-    groups: Vec<SlotEntry>,
+    index: Index,
     /// Resident segments with allocatable blocks.
     with_space: BTreeSet<u32>,
     open: [Option<(u32, usize)>; 3],
@@ -69,9 +74,11 @@ impl SpaceMap {
         let mut map = Self {
             layout,
             resident: Resident::new(layout.segments()),
-            index: unwritten(layout.segments()),
-            zones: vec![SlotEntry::default(); layout.zones() as usize],
-            groups: vec![SlotEntry::default(); layout.groups() as usize],
+            index: Index {
+                segments: unwritten(layout.segments()),
+                zones: vec![SlotEntry::default(); layout.zones() as usize],
+                groups: vec![SlotEntry::default(); layout.groups() as usize],
+            },
             with_space: BTreeSet::new(),
             open: [None; 3],
             cursor: 0,
@@ -103,7 +110,7 @@ impl SpaceMap {
         if self.layout.is_metadata(segment) || self.lost.contains_key(&segment) {
             return 0;
         }
-        match self.index.get(segment as usize) {
+        match self.index.segments.get(segment as usize) {
             Some(e) if e.slot().is_some() => u64::from(e.free()),
             _ => self.layout.segment_blocks(segment),
         }
@@ -111,16 +118,14 @@ impl SpaceMap {
 
     /// Takes over the index read from disk: `zone_pages` in order, empty where the zone was never written.
     pub fn load_index(&mut self, groups: Vec<SlotEntry>, zones: Vec<SlotEntry>, index: Vec<SlotEntry>, allocated: u64) {
-        self.groups = groups;
-        self.zones = zones;
-        self.index = index;
+        self.index = Index { segments: index, zones, groups };
         self.allocated = allocated;
         self.recount();
     }
 
     /// The upper index, for the root.
     pub fn groups(&self) -> &[SlotEntry] {
-        &self.groups
+        &self.index.groups
     }
 
     /// Blocks whose count is not zero.
@@ -164,7 +169,9 @@ impl SpaceMap {
 
     /// Makes a never-written segment resident. False when it has to be read.
     fn materialise(&mut self, segment: u32) -> bool {
-        if self.index.get(segment as usize).is_none_or(|e| e.slot().is_some()) || self.layout.is_metadata(segment) {
+        if self.index.segments.get(segment as usize).is_none_or(|e| e.slot().is_some())
+            || self.layout.is_metadata(segment)
+        {
             return false;
         }
         self.insert(segment, Box::new([0; N]));
@@ -203,12 +210,12 @@ impl SpaceMap {
 
     /// What the index says of a segment: where its counts were written last.
     pub fn entry(&self, segment: u32) -> SlotEntry {
-        self.index.get(segment as usize).copied().unwrap_or_default()
+        self.index.segments.get(segment as usize).copied().unwrap_or_default()
     }
 
     /// Block to read for `segment`, and the CRC it must have.
     pub fn source(&self, segment: u32) -> Option<(u64, u32)> {
-        let entry = self.index.get(segment as usize)?;
+        let entry = self.index.segments.get(segment as usize)?;
         Some((self.layout.counts_block(segment, entry.slot()?), entry.crc()))
     }
 
@@ -281,7 +288,7 @@ impl SpaceMap {
 
     /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
     pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
-        if let Some(known) = self.index.get_mut(segment as usize) {
+        if let Some(known) = self.index.segments.get_mut(segment as usize) {
             *known = entry;
             self.stale.insert(segment / ZONE_SEGMENTS as u32);
         }
@@ -330,7 +337,7 @@ impl SpaceMap {
             let Some(s) = self.resident.get_mut(segment) else { continue };
             let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
-            let unknown = self.index[segment as usize].slot().is_none() || self.future.contains_key(&segment);
+            let unknown = self.index.segments[segment as usize].slot().is_none() || self.future.contains_key(&segment);
             if busy || s.referenced || unknown {
                 s.referenced = false;
                 self.clock.push_back(segment);

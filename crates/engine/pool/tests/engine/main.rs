@@ -6,5 +6,6 @@ mod clones;
 mod common;
 mod integrity;
 mod reservations;
+mod structure;
 mod unique;
 mod working_reserve;

@@ -51,7 +51,21 @@ impl<M: Media> Core<M> {
                 return Step::Fail(self.bad_block(object, first + at as u64, address));
             }
         }
-        // (address, CRC) of each block; address 0 for zeros.
+        let Some(entries) = self.entries_of(object, first, count) else { return Step::Wait };
+        self.took_effect(id);
+        let (mut out, outstanding) = self.gather(id, &entries, tries > 0);
+        if outstanding == 0 {
+            let from = (offset % B) as usize;
+            out.parts(count);
+            return Step::Done(Output::Data(out.into_bytes(self.medium.stock()).slice(from..from + length)));
+        }
+        progress.read = Some(ReadState { out, outstanding, bad: None, tries });
+        Step::Io
+    }
+
+    /// Address and CRC of each block, address 0 for zeros; `None` when map pages have to be read first.
+    #[inline]
+    fn entries_of(&mut self, object: u64, first: u64, count: usize) -> Option<Vec<(u64, u32)>> {
         let mut entries = Vec::with_capacity(count);
         let mut at = 0;
         while at < count {
@@ -75,15 +89,18 @@ impl<M: Media> Core<M> {
             }
             at += n;
         }
-        if entries.len() < count {
-            return Step::Wait;
-        }
-        self.took_effect(id);
+        (entries.len() == count).then_some(entries)
+    }
+
+    /// Takes what is in memory and requests the rest; returns how many requests that is. `alone`: each block by itself, which finds the
+    /// bad one after a failure.
+    #[inline]
+    fn gather(&mut self, id: OperationId, entries: &[(u64, u32)], alone: bool) -> (Gathered, u32) {
+        let count = entries.len();
         let mut out = Gathered::Nothing;
         let mut outstanding = 0;
         let mut i = 0;
-        // After a failure each block is read alone, which tells the bad one.
-        let limit = if tries > 0 { 1 } else { self.medium.request_blocks(FANOUT) };
+        let limit = if alone { 1 } else { self.medium.request_blocks(FANOUT) };
         while i < count {
             let (address, crc) = entries[i];
             if address == 0 {
@@ -111,13 +128,7 @@ impl<M: Media> Core<M> {
             outstanding += 1;
             i += n;
         }
-        if outstanding == 0 {
-            let from = (offset % B) as usize;
-            out.parts(count);
-            return Step::Done(Output::Data(out.into_bytes(self.medium.stock()).slice(from..from + length)));
-        }
-        progress.read = Some(ReadState { out, outstanding, bad: None, tries });
-        Step::Io
+        (out, outstanding)
     }
 
     pub(in crate::core) fn read_arrived(

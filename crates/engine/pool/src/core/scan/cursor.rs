@@ -11,6 +11,7 @@ use crate::interface::Place;
 use crate::interface::ScanStep;
 use crate::map::Map;
 use crate::map::page::Page;
+use crate::space::{STICKY, SpaceMap};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 /// State of a scan between its turns.
@@ -69,6 +70,23 @@ impl Scan {
     pub(super) fn begin(&mut self, object: usize, block: u64) {
         (self.object, self.block) = (object, block);
         self.entered = Default::default();
+    }
+
+    /// Counts the blocks of a leaf that nothing else refers to, as far as references were met.
+    pub(super) fn count_leaf(&mut self, page: &Page, space: &SpaceMap) {
+        for entry in page.entries.iter().filter(|entry| !entry.is_empty()) {
+            let address = entry.address();
+            match space.count(address) {
+                Some(1) => self.blocks += u64::from(self.first_pass),
+                Some(STICKY) | None => {}
+                Some(_) if !self.window.contains(&address) => {}
+                Some(count) => {
+                    let seen = self.blocks_seen.entry(address).or_default();
+                    *seen += 1;
+                    self.blocks += u64::from(*seen == u32::from(count));
+                }
+            }
+        }
     }
 
     /// A page cannot be read: the scan goes around it.

@@ -16,8 +16,11 @@ use crate::core::scan::cursor::{Enter, Scan, Verify, Visit, narrow};
 use crate::core::state::place;
 use crate::core::{B, Core};
 use crate::geometry::FANOUT;
+use crate::geometry::Pointer;
 use crate::interface::operation::{OperationId, Output};
 use crate::interface::{PoolError, ScanStep};
+use crate::map::Map;
+use crate::map::page::Page;
 use crate::medium::read_result;
 
 use crate::core::progress::Progress;
@@ -64,24 +67,7 @@ impl<M: Media> Core<M> {
                 scan.begin(0, 0);
                 continue;
             };
-            let visit = scan.visit(&mut self.map, object, |map, scan, (address, _, _)| {
-                map.need_counts(address);
-                if !map.need().is_empty() {
-                    return Enter::Wait;
-                }
-                match map.space().count(address) {
-                    Some(1) => Enter::Yes,
-                    Some(STICKY) | None => Enter::No,
-                    Some(count) => {
-                        if scan.pages_seen.len() >= TRACKED_PAGES && !scan.pages_seen.contains_key(&address) {
-                            return Enter::No;
-                        }
-                        let seen = scan.pages_seen.entry(address).or_default();
-                        *seen += 1;
-                        if *seen == u32::from(count) { Enter::Yes } else { Enter::No }
-                    }
-                }
-            });
+            let visit = scan.visit(&mut self.map, object, enter_unique);
             match visit {
                 Visit::End => {
                     let next = scan.object + 1;
@@ -97,19 +83,7 @@ impl<M: Media> Core<M> {
                         progress.scan = Some(scan);
                         return Step::Wait;
                     }
-                    for entry in page.entries.iter().filter(|entry| !entry.is_empty()) {
-                        let address = entry.address();
-                        match self.map.space().count(address) {
-                            Some(1) => scan.blocks += u64::from(scan.first_pass),
-                            Some(STICKY) | None => {}
-                            Some(_) if !scan.window.contains(&address) => {}
-                            Some(count) => {
-                                let seen = scan.blocks_seen.entry(address).or_default();
-                                *seen += 1;
-                                scan.blocks += u64::from(*seen == u32::from(count));
-                            }
-                        }
-                    }
+                    scan.count_leaf(&page, self.map.space());
                     if scan.blocks_seen.len() > TRACKED_BLOCKS {
                         narrow(&mut scan, |address| self.map.space().count(address));
                     }
@@ -249,7 +223,33 @@ impl<M: Media> Core<M> {
             }
             Visit::Leaf(first, page) => (first, page),
         };
-        let from = scan.block.max(first);
+        let Some((mut step, mut ranges)) = self.zeros_of_leaf(&page, first, scan.block.max(first)) else {
+            progress.scan = Some(scan);
+            return Step::Wait;
+        };
+        let size = self.map.objects().get(object).map_or(0, |o| o.size_bytes);
+        // The last block of a volume may be short.
+        for range in &mut ranges {
+            range.1 = range.1.min(size.saturating_sub(range.0));
+        }
+        if step.next.is_some_and(|next| next >= size) {
+            step.next = None;
+        }
+        if ranges.is_empty() {
+            return Step::Done(Output::Scanned(Box::new(step)));
+        }
+        match self.zero_step(object, &ranges, true, progress) {
+            Step::Done(_) | Step::Durable(_) => Step::Durable(Output::Scanned(Box::new(step))),
+            other => {
+                progress.scan = Some(scan);
+                other
+            }
+        }
+    }
+
+    /// Finds the blocks of zeros in a leaf whose first block is `first`, from block `from` on: what the step did, and their ranges.
+    /// `None` when content has to be read first.
+    fn zeros_of_leaf(&mut self, page: &Page, first: u64, from: u64) -> Option<(ScanStep, Vec<(u64, u64)>)> {
         let mut step = ScanStep { next: Some((first + FANOUT as u64) * B), ..ScanStep::default() };
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let mut complete = true;
@@ -284,28 +284,7 @@ impl<M: Media> Core<M> {
                 Some(_) => {}
             }
         }
-        if !complete {
-            progress.scan = Some(scan);
-            return Step::Wait;
-        }
-        let size = self.map.objects().get(object).map_or(0, |o| o.size_bytes);
-        // The last block of a volume may be short.
-        for range in &mut ranges {
-            range.1 = range.1.min(size.saturating_sub(range.0));
-        }
-        if step.next.is_some_and(|next| next >= size) {
-            step.next = None;
-        }
-        if ranges.is_empty() {
-            return Step::Done(Output::Scanned(Box::new(step)));
-        }
-        match self.zero_step(object, &ranges, true, progress) {
-            Step::Done(_) | Step::Durable(_) => Step::Durable(Output::Scanned(Box::new(step))),
-            other => {
-                progress.scan = Some(scan);
-                other
-            }
-        }
+        complete.then_some((step, ranges))
     }
 
     /// Reads a leaf's blocks from the medium and verifies them.
@@ -464,6 +443,26 @@ impl<M: Media> Core<M> {
         }
         if verify.outstanding == 0 {
             self.schedule.make_ready(id);
+        }
+    }
+}
+
+/// A count looks below a page when it has met all of its references, so that nothing else refers to it.
+fn enter_unique(map: &mut Map, scan: &mut Scan, (address, _, _): Pointer) -> Enter {
+    map.need_counts(address);
+    if !map.need().is_empty() {
+        return Enter::Wait;
+    }
+    match map.space().count(address) {
+        Some(1) => Enter::Yes,
+        Some(STICKY) | None => Enter::No,
+        Some(count) => {
+            if scan.pages_seen.len() >= TRACKED_PAGES && !scan.pages_seen.contains_key(&address) {
+                return Enter::No;
+            }
+            let seen = scan.pages_seen.entry(address).or_default();
+            *seen += 1;
+            if *seen == u32::from(count) { Enter::Yes } else { Enter::No }
         }
     }
 }
