@@ -1,0 +1,107 @@
+//! Verifies a tree: order and bounds of the keys, levels, that each page is named once, and the number of entries.
+
+use super::page::{Node, PAGES, PageNumber, Target, Value};
+use bytes::Bytes;
+
+/// What a walk over a tree has found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// Entries of leaves.
+    pub entries: u64,
+    /// Pages named, those of long values among them.
+    pub named: Numbers,
+    /// What is wrong, a sentence each.
+    pub findings: Vec<String>,
+}
+
+/// A set of pages, a bit each.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    words: Vec<u64>,
+    count: u64,
+}
+
+impl Numbers {
+    /// Adds a page; true when it was not there.
+    pub fn insert(&mut self, number: PageNumber) -> bool {
+        let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let Some(word) = self.words.get_mut(word) else { return false };
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.count += u64::from(new);
+        new
+    }
+
+    /// True when the page is there.
+    #[cfg(test)]
+    pub fn contains(&self, number: PageNumber) -> bool {
+        self.words.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    /// Number of pages.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+/// A node to visit: its page, its level, and the keys that it may hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub number: PageNumber,
+    pub level: u8,
+    pub from: Bytes,
+    pub to: Option<Bytes>,
+}
+
+/// Verifies one node; returns the nodes below it, and the long values with their pages.
+pub(crate) fn check_node(
+    checked: &mut Checked,
+    expected: &Expected,
+    node: &Node,
+) -> (Vec<Expected>, Vec<(PageNumber, u32)>) {
+    let number = expected.number;
+    let (mut below, mut long) = (Vec::new(), Vec::new());
+    if node.level != expected.level {
+        checked.findings.push(format!("index page {number}: it is at level {}, not {}", node.level, expected.level));
+        return (below, long);
+    }
+    for (at, entry) in node.entries.iter().enumerate() {
+        let inner = node.level > 0 && at == 0;
+        let inside = inner || (entry.key >= expected.from && expected.to.as_ref().is_none_or(|to| entry.key < *to));
+        if !inside {
+            checked.findings.push(format!("index page {number}: a key does not belong there"));
+        }
+        let mut name = |page: PageNumber| {
+            if page == 0 || page >= PAGES || !checked.named.insert(page) {
+                checked
+                    .findings
+                    .push(format!("index page {number}: it names page {page}, which is none or named twice"));
+                return false;
+            }
+            true
+        };
+        match &entry.target {
+            Target::Child(child) => {
+                if name(*child) {
+                    let from = if inner { expected.from.clone() } else { entry.key.clone() };
+                    let to = node.entries.get(at + 1).map(|next| next.key.clone()).or_else(|| expected.to.clone());
+                    below.push(Expected { number: *child, level: node.level - 1, from, to });
+                }
+            }
+            Target::Value(value) => {
+                checked.entries += 1;
+                if let Value::Long { pages, .. } = value {
+                    for (position, page) in pages.iter().enumerate() {
+                        if name(*page) {
+                            long.push((*page, position as u32));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    (below, long)
+}

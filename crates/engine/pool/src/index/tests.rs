@@ -1,0 +1,396 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+//! Random changes against an ordered map, with pages that are missing at first; damage; sizes.
+
+use super::page::{CAPACITY, MAX_KEY_BYTES, decode_value, pages_of_value};
+use super::*;
+use crate::checksum::crc32c;
+use media::BLOCK_BYTES;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A stream in memory: its pages with their checksums, and which of them have been read.
+#[derive(Default)]
+struct Stream {
+    pages: BTreeMap<PageNumber, (Vec<u8>, u32)>,
+    present: BTreeSet<PageNumber>,
+    wanted: BTreeSet<PageNumber>,
+    damaged: Option<String>,
+    root: IndexRoot,
+}
+
+impl Stream {
+    fn page(&mut self, number: PageNumber) -> Option<Vec<u8>> {
+        if !self.present.contains(&number) {
+            self.wanted.insert(number);
+            return None;
+        }
+        let Some((block, crc)) = self.pages.get(&number) else {
+            self.broken(format!("page {number} is not mapped"));
+            return None;
+        };
+        if crc32c(block) != *crc {
+            self.damaged = Some(format!("page {number} fails its checksum"));
+            return None;
+        }
+        Some(block.clone())
+    }
+
+    fn keep<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|reason| self.damaged = Some(reason)).ok()
+    }
+
+    /// Calls `f` until nothing is missing. Returns how often that was.
+    fn until<T>(&mut self, mut f: impl FnMut(&mut Self) -> Option<T>) -> Result<T, String> {
+        for _ in 0..100_000 {
+            if let Some(done) = f(self) {
+                return Ok(done);
+            }
+            if let Some(reason) = self.damaged.take() {
+                return Err(reason);
+            }
+            assert!(!self.wanted.is_empty(), "nothing is missing, and it does not end");
+            self.present.append(&mut self.wanted);
+        }
+        panic!("it never ends");
+    }
+
+    fn apply(&mut self, changes: &Changes) -> Result<Batch, String> {
+        let root = self.root;
+        let batch = self.until(|stream| apply(stream, root, changes, 1))?.map_err(|error| format!("{error:?}"))?;
+        for (number, block) in &batch.writes {
+            self.pages.insert(*number, (block.to_vec(), crc32c(&block[..])));
+            self.present.insert(*number);
+        }
+        for number in &batch.freed {
+            assert!(self.pages.remove(number).is_some(), "page {number} was not in use");
+        }
+        self.root = batch.root;
+        Ok(batch)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, String> {
+        let root = self.root;
+        match self.until(|stream| find(stream, root, key))? {
+            Some(value) => self.until(|stream| bytes_of(stream, &value)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn all(&mut self) -> Result<BTreeMap<Bytes, Bytes>, String> {
+        let root = self.root;
+        let mut found = BTreeMap::new();
+        let mut from = Some(Bytes::new());
+        while let Some(key) = from {
+            let Range { entries, next } = self.until(|stream| range(stream, root, &key))?;
+            for (key, value) in entries {
+                let value = self.until(|stream| bytes_of(stream, &value))?;
+                assert!(found.last_key_value().is_none_or(|(last, _)| *last < key), "the keys ascend");
+                found.insert(key, value);
+            }
+            from = next;
+        }
+        Ok(found)
+    }
+
+    fn check(&mut self) -> Vec<String> {
+        let mut checked = Checked::default();
+        let root = self.root;
+        let mut stack = Vec::new();
+        if root.page != 0 {
+            checked.named.insert(root.page);
+            stack.push(Expected { number: root.page, level: root.level, from: Bytes::new(), to: None });
+        }
+        while let Some(expected) = stack.pop() {
+            match self.until(|stream| stream.node(expected.number, expected.level)) {
+                Ok(node) => {
+                    let (below, long) = check_node(&mut checked, &expected, &node);
+                    stack.extend(below);
+                    for (number, position) in long {
+                        if let Err(reason) = self.until(|stream| stream.long_value(number, position)) {
+                            checked.findings.push(reason);
+                        }
+                    }
+                }
+                Err(reason) => checked.findings.push(reason),
+            }
+        }
+        if checked.entries != root.entries {
+            checked.findings.push(format!("{} entries, the root says {}", checked.entries, root.entries));
+        }
+        if checked.findings.is_empty() && !self.pages.keys().all(|page| checked.named.contains(*page)) {
+            checked.findings.push("pages are mapped that the tree does not name".to_owned());
+        }
+        checked.findings
+    }
+}
+
+impl Source for Stream {
+    fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>> {
+        let block = self.page(number)?;
+        let node = self.keep(Node::decode(&block, number))?;
+        if node.level != level {
+            self.damaged = Some(format!("page {number} is at another level"));
+            return None;
+        }
+        Some(Rc::new(node))
+    }
+
+    fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes> {
+        let block = self.page(number)?;
+        self.keep(decode_value(&block, number, position).map(Bytes::copy_from_slice))
+    }
+
+    fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>> {
+        (from..).find(|number| !self.pages.contains_key(number)).map(Ok)
+    }
+
+    fn broken(&mut self, reason: String) {
+        self.damaged = Some(reason);
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn value(&mut self) -> Bytes {
+        let longest = match self.below(20) {
+            0 => 70_000,
+            1..4 => 3000,
+            _ => 300,
+        };
+        let length = self.below(longest) as usize;
+        let byte = self.below(256) as u8;
+        vec![byte; length].into()
+    }
+
+    fn key(&mut self, keys: u64) -> Bytes {
+        let number = self.below(keys);
+        let padding = "k".repeat((number % 7 * 9) as usize);
+        format!("volume/{padding}{number}").into()
+    }
+}
+
+#[test]
+fn it_holds_what_an_ordered_map_holds() {
+    for seed in 0..12 {
+        let mut random = Random(seed);
+        let (mut stream, mut model) = (Stream::default(), BTreeMap::new());
+        let keys = [40, 400, 2500][seed as usize % 3];
+        for round in 0..120 {
+            // Rounds that mostly add, and rounds that mostly remove.
+            let removes = if round / 20 % 2 == 0 { 1 } else { 8 };
+            let mut changes = Changes::new();
+            let size = 1 << random.below(9);
+            for _ in 0..=random.below(size) {
+                let value = (random.below(10) >= removes).then(|| random.value());
+                changes.insert(random.key(keys), value);
+            }
+            for (key, value) in &changes {
+                match value {
+                    Some(value) => model.insert(key.clone(), value.clone()),
+                    None => model.remove(key),
+                };
+            }
+            if random.below(2) == 0 {
+                stream.present.clear();
+            }
+            stream.apply(&changes).unwrap();
+            assert_eq!(stream.root.entries, model.len() as u64);
+            assert_eq!(stream.check(), Vec::<String>::new(), "seed {seed}, round {round}");
+            let key = random.key(keys);
+            assert_eq!(stream.get(&key).unwrap(), model.get(&key).cloned());
+        }
+        assert_eq!(stream.all().unwrap(), model);
+        let everything = model.keys().map(|key| (key.clone(), None)).collect();
+        stream.apply(&everything).unwrap();
+        assert_eq!((stream.root, stream.pages.len()), (IndexRoot::default(), 0));
+    }
+}
+
+#[test]
+fn a_range_begins_at_any_key() {
+    let mut stream = Stream::default();
+    let keys: Vec<Bytes> = (0..2000u32).map(|n| format!("{:05}", n * 2).into()).collect();
+    stream.apply(&keys.iter().map(|key| (key.clone(), Some(key.clone()))).collect()).unwrap();
+    assert!(stream.root.level > 0);
+    for n in 0..4001u32 {
+        let (from, root) = (Bytes::from(format!("{n:05}")), stream.root);
+        let first = keys.iter().find(|key| **key >= from);
+        let mut at = Some(from);
+        let mut found = None;
+        while let (None, Some(key)) = (&found, &at) {
+            let Range { entries, next } = stream.until(|stream| range(stream, root, key)).unwrap();
+            found = entries.into_iter().next().map(|(key, _)| key);
+            at = next;
+        }
+        assert_eq!(found.as_ref(), first, "from {n}");
+    }
+}
+
+#[test]
+fn a_change_writes_its_leaf_and_nothing_else() {
+    let mut stream = Stream::default();
+    let value = Bytes::from(vec![b'v'; 250]);
+    let key = |n: u32| Bytes::from(format!("volume/{n}"));
+    stream.apply(&(0..100_000).map(|n| (key(n), Some(value.clone()))).collect()).unwrap();
+    assert!(stream.root.level >= 2, "{:?}", stream.root);
+    let batch = stream.apply(&[(key(77), Some(vec![b'w'; 250].into()))].into()).unwrap();
+    assert_eq!((batch.writes.len(), batch.freed.len()), (1, 0));
+    // A full load leaves leaves full: the tree takes little more than its content.
+    let content: usize = (0..100_000).map(|n| key(n).len() + 256).sum();
+    assert!(stream.pages.len() * BLOCK_BYTES < content * 11 / 10, "{} pages for {content} bytes", stream.pages.len());
+}
+
+#[test]
+fn pages_come_back_when_most_of_a_tree_is_removed() {
+    let mut stream = Stream::default();
+    let key = |n: u32| Bytes::from(format!("volume/{n}"));
+    stream.apply(&(0..20_000).map(|n| (key(n), Some(vec![1; 100].into()))).collect()).unwrap();
+    let full = stream.pages.len();
+    // One in twenty stays, and they are removed in small batches in no order.
+    let mut random = Random(7);
+    let mut gone: Vec<u32> = (0..20_000).filter(|n| n % 20 != 0).collect();
+    while !gone.is_empty() {
+        let batch =
+            (0..50.min(gone.len())).map(|_| (key(gone.swap_remove(random.below(gone.len() as u64) as usize)), None));
+        let batch = batch.collect();
+        stream.apply(&batch).unwrap();
+    }
+    assert_eq!(stream.root.entries, 1000);
+    assert!(stream.pages.len() * 6 < full, "{} of {full} pages are left", stream.pages.len());
+    assert_eq!(stream.check(), Vec::<String>::new());
+}
+
+#[test]
+fn a_change_touches_no_more_pages_than_it_says() {
+    let mut random = Random(3);
+    let mut stream = Stream::default();
+    for _ in 0..6000 {
+        let (key, value) = (random.key(3000), (random.below(3) > 0).then(|| random.value()));
+        let before = stream.get(&key).unwrap().map_or(0, |value| value.len());
+        let after = value.as_ref().map_or(0, Bytes::len);
+        let most = pages_of_change(stream.root.level, before, after);
+        let batch = stream.apply(&[(key, value)].into()).unwrap();
+        let touched = (batch.writes.len() + batch.freed.len()) as u64;
+        assert!(touched <= most, "{touched} pages, at most {most} were expected");
+    }
+}
+
+#[test]
+fn every_flipped_byte_is_noticed() {
+    let mut stream = Stream::default();
+    let changes: Changes = (0..300u32)
+        .map(|n| (Bytes::from(format!("{n}")), Some(vec![(n % 200) as u8 + 1; if n == 7 { 9000 } else { 90 }].into())))
+        .collect();
+    stream.apply(&changes).unwrap();
+    assert!(stream.root.level == 1 && stream.pages.len() > 8);
+    for number in stream.pages.keys().copied().collect::<Vec<_>>() {
+        for at in 0..BLOCK_BYTES {
+            stream.pages.get_mut(&number).unwrap().0[at] ^= 1 << (at % 8);
+            assert!(!stream.check().is_empty(), "byte {at} of page {number}");
+            stream.pages.get_mut(&number).unwrap().0[at] ^= 1 << (at % 8);
+        }
+    }
+    assert_eq!(stream.check(), Vec::<String>::new());
+}
+
+#[test]
+fn pages_with_a_good_checksum_and_bad_content_are_refused_or_found() {
+    let mut stream = Stream::default();
+    let changes: Changes = (0..300u32)
+        .map(|n| (Bytes::from(format!("{n}")), Some(vec![(n % 200) as u8 + 1; if n == 7 { 9000 } else { 90 }].into())))
+        .collect();
+    stream.apply(&changes).unwrap();
+    let numbers: Vec<PageNumber> = stream.pages.keys().copied().collect();
+    let mut random = Random(11);
+    for _ in 0..20_000 {
+        let number = numbers[random.below(numbers.len() as u64) as usize];
+        let (good, crc) = stream.pages[&number].clone();
+        let mut bad = good.clone();
+        for _ in 0..=random.below(3) {
+            let within = if random.below(2) == 0 { 64 } else { 4096 };
+            bad[random.below(within) as usize] = random.below(256) as u8;
+        }
+        let bad_crc = crc32c(&bad);
+        stream.pages.insert(number, (bad, bad_crc));
+        // Whatever the answer is: no panic, no endless walk.
+        let root = stream.root;
+        let _ = stream.check();
+        let _ = stream.get(b"7");
+        let removed = changes.keys().step_by(3).map(|key| (key.clone(), None)).collect();
+        let _ = stream.until(|stream| apply(stream, root, &removed, 1));
+        stream.pages.insert(number, (good, crc));
+    }
+    assert_eq!(stream.check(), Vec::<String>::new());
+    // Pages that changed places.
+    for pair in numbers.windows(2) {
+        let (a, b) = (stream.pages[&pair[0]].clone(), stream.pages[&pair[1]].clone());
+        stream.pages.insert(pair[0], b.clone());
+        stream.pages.insert(pair[1], a.clone());
+        assert!(!stream.check().is_empty());
+        stream.pages.insert(pair[0], a);
+        stream.pages.insert(pair[1], b);
+    }
+}
+
+#[test]
+fn the_longest_keys_and_values_fit() {
+    let mut stream = Stream::default();
+    let key = |n: u8| Bytes::from(vec![n; MAX_KEY_BYTES]);
+    let lengths = [0, 1, 1521, 1522, 1523, CAPACITY, CAPACITY + 1, 64 << 10];
+    for (n, length) in lengths.into_iter().enumerate() {
+        stream.apply(&[(key(n as u8 + 1), Some(vec![9; length].into()))].into()).unwrap();
+    }
+    for (n, length) in lengths.into_iter().enumerate() {
+        assert_eq!(stream.get(&key(n as u8 + 1)).unwrap().unwrap().len(), length);
+    }
+    assert_eq!(pages_of_value(64 << 10), 17);
+    assert_eq!(stream.check(), Vec::<String>::new());
+}
+
+#[test]
+fn a_batch_asks_for_everything_that_it_needs_at_once() {
+    let mut stream = Stream::default();
+    let key = |n: u32| Bytes::from(format!("volume/{n}"));
+    stream.apply(&(0..100_000).map(|n| (key(n), Some(vec![1; 250].into()))).collect()).unwrap();
+    stream.present.clear();
+    let changes: Changes = (0..1000).map(|n| (key(n * 97), Some(vec![2; 250].into()))).collect();
+    let (root, mut rounds) = (stream.root, 0);
+    while apply(&mut stream, root, &changes, 1).is_none() {
+        rounds += 1;
+        let mut wanted = std::mem::take(&mut stream.wanted);
+        stream.present.append(&mut wanted);
+    }
+    assert_eq!(rounds, u32::from(root.level) + 1);
+}
+
+#[test]
+fn a_stream_without_room_changes_nothing() {
+    struct Tight(Stream);
+    impl Source for Tight {
+        fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>> {
+            self.0.node(number, level)
+        }
+        fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes> {
+            self.0.long_value(number, position)
+        }
+        fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>> {
+            Some(if from > 3 { Err(Full) } else { Ok(from) })
+        }
+        fn broken(&mut self, reason: String) {
+            self.0.broken(reason);
+        }
+    }
+    let mut tight = Tight(Stream::default());
+    let changes = (0..200u32).map(|n| (Bytes::from(format!("{n}")), Some(vec![1; 200].into()))).collect();
+    assert!(matches!(apply(&mut tight, IndexRoot::default(), &changes, 1), Some(Err(ApplyError::Full))));
+    let few = changes.into_iter().take(20).collect();
+    assert!(matches!(apply(&mut tight, IndexRoot::default(), &few, 1), Some(Ok(_))));
+}
