@@ -100,7 +100,22 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
 
 /// The kit again, for the checks of CHAP and as a host that has to authenticate.
 fn with_chap(windlass: &Path, array: &Array) -> Result<Command> {
-    const NAME: &str = "iqn.2026-01.org.example:conformance-chap";
+    let url = chap_unit(array)?;
+    let mut command = Command::new(windlass);
+    command.args(["conformance", &url, "--initiator", CHAP_INITIATOR, "-o", "json"]);
+    for number in CHAP_CHECKS {
+        command.args(["--check", number]);
+    }
+    Ok(command)
+}
+
+/// Checks of a host that has to authenticate, and its name.
+const CHAP_CHECKS: [&str; 4] = ["158", "159", "160", "161"];
+const CHAP_INITIATOR: &str = "iqn.2026-01.org.example:conformance-chap";
+
+/// Makes a unit and a host for CHAP; returns the URL with its user and secret.
+fn chap_unit(array: &Array) -> Result<String> {
+    const NAME: &str = CHAP_INITIATOR;
     const USER: &str = "conformance";
     array.command(&["volume", "create", "kit2", "--size", "16M"])?;
     // The secret is made by the array, which shows it once.
@@ -108,13 +123,7 @@ fn with_chap(windlass: &Path, array: &Array) -> Result<Command> {
     let secret = host.pointer("/generated/chap_secret").and_then(Value::as_str);
     let secret = secret.context("no generated.chap_secret in `host create`")?;
     array.command(&["access", "grant", "kit2", "--host", "kit"])?;
-    let url = array.volume("kit2")?.url().replace("iscsi://", &format!("iscsi://{USER}%{secret}@"));
-    let mut command = Command::new(windlass);
-    command.args(["conformance", &url, "--initiator", NAME, "-o", "json"]);
-    for number in ["158", "159", "160", "161"] {
-        command.args(["--check", number]);
-    }
-    Ok(command)
+    Ok(array.volume("kit2")?.url().replace("iscsi://", &format!("iscsi://{USER}%{secret}@")))
 }
 
 /// Runs the kit, does what its hook wants done to the array, and reads its document.

@@ -1,7 +1,8 @@
 //! A portal that lies in one point: it forwards iSCSI PDUs (RFC 7143 §11) between an initiator and an honest target, and
 //! changes one kind of answer, or one kind of request, of one SCSI command.
 //!
-//! A connection that negotiates digests is forwarded as it is: what is changed would not have its digest any more.
+//! A connection that negotiates digests is forwarded as it is: what is changed would not have its digest any more. The
+//! portal's own address stands in answers to SendTargets instead of the array's, where both are of one length.
 
 use anyhow::{Context, Result};
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use std::thread;
 const HEADER: usize = 48;
 /// PDU opcodes, RFC 7143 §11.2.1.2.
 const SCSI_COMMAND: u8 = 0x01;
+const LOGIN: u8 = 0x03;
 const DATA_OUT: u8 = 0x05;
 const NOP_IN: u8 = 0x20;
 const SCSI_RESPONSE: u8 = 0x21;
@@ -52,6 +54,12 @@ pub(super) enum Point {
     Text,
     /// Data of NOP-In.
     Ping,
+    /// MaxRecvDataSegmentLength of the initiator is made larger on its way: its limit is not kept.
+    Limit,
+    /// A command beyond the window is made an immediate one: it is carried out instead of ignored.
+    Window,
+    /// What comes with digests is not looked at: a connection with a wrong one stays.
+    Digest,
     /// Reason of Reject, event of an asynchronous message, response to a logout, offset of R2T.
     Other,
 }
@@ -61,7 +69,16 @@ impl Point {
     pub(super) const OF_COMMAND: [Self; 7] =
         [Self::Accepted, Self::Sense, Self::DataIn, Self::DataOut, Self::Elsewhere, Self::Stale, Self::Residual];
     /// Those that are about iSCSI.
-    pub(super) const OF_SESSION: [Self; 5] = [Self::TaskManagement, Self::Login, Self::Text, Self::Ping, Self::Other];
+    pub(super) const OF_SESSION: [Self; 8] = [
+        Self::TaskManagement,
+        Self::Login,
+        Self::Text,
+        Self::Ping,
+        Self::Limit,
+        Self::Window,
+        Self::Digest,
+        Self::Other,
+    ];
 }
 
 /// One lie: the point, and the operation code where it is about a command.
@@ -95,6 +112,7 @@ impl Liar {
     pub(super) fn start(portal: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let address = listener.local_addr()?;
+        locked(&NAMES).push((portal.to_string(), address.to_string()));
         let state = Arc::new(Mutex::new(State::default()));
         let of_connections = state.clone();
         thread::spawn(move || {
@@ -124,14 +142,24 @@ struct Wire {
     /// Operation codes by Initiator Task Tag.
     commands: Mutex<HashMap<[u8; 4], u8>>,
     digests: AtomicBool,
+    /// ExpCmdSN and MaxCmdSN of the last answer.
+    window: Mutex<(u32, u32)>,
 }
+
+/// Addresses of the array's portals, and of those before them.
+static NAMES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 fn forward_both(client: TcpStream, server: TcpStream, state: &Arc<Mutex<State>>) {
     let (Ok(client_reader), Ok(server_reader)) = (client.try_clone(), server.try_clone()) else { return };
     for stream in [&client, &server] {
         let _slower_only = stream.set_nodelay(true);
     }
-    let wire = Arc::new(Wire { state: state.clone(), commands: Mutex::default(), digests: AtomicBool::new(false) });
+    let wire = Arc::new(Wire {
+        state: state.clone(),
+        commands: Mutex::default(),
+        digests: AtomicBool::new(false),
+        window: Mutex::default(),
+    });
     for (from, to, requests) in [(client_reader, server, true), (server_reader, client, false)] {
         let wire = wire.clone();
         thread::spawn(move || {
@@ -147,7 +175,11 @@ fn forward_both(client: TcpStream, server: TcpStream, state: &Arc<Mutex<State>>)
 fn forward(from: &mut TcpStream, to: &mut TcpStream, wire: &Wire, requests: bool) -> io::Result<()> {
     loop {
         if wire.digests.load(Ordering::SeqCst) {
-            return io::copy(from, to).map(drop);
+            let deaf = locked(&wire.state).lie.is_some_and(|lie| lie.point == Point::Digest);
+            return match requests && deaf {
+                true => io::copy(from, &mut io::sink()).map(drop),
+                false => io::copy(from, to).map(drop),
+            };
         }
         let mut header = [0; HEADER];
         from.read_exact(&mut header)?;
@@ -187,7 +219,11 @@ impl Pdu {
     }
 
     fn tag(&self) -> [u8; 4] {
-        [self.byte(16), self.byte(17), self.byte(18), self.byte(19)]
+        self.word(16)
+    }
+
+    fn word(&self, at: usize) -> [u8; 4] {
+        [self.byte(at), self.byte(at + 1), self.byte(at + 2), self.byte(at + 3)]
     }
 
     fn data(&mut self) -> &mut [u8] {
@@ -217,8 +253,23 @@ fn request(pdu: &mut Pdu, wire: &Wire) {
             (opcode, true)
         }
         DATA_OUT => (locked(&wire.commands).get(&tag).copied().unwrap_or(0), false),
+        LOGIN => {
+            if state.lie.is_some_and(|lie| lie.point == Point::Limit) {
+                larger_limit(pdu.data());
+            }
+            return;
+        }
         _ => return,
     };
+    if first && state.lie.is_some_and(|lie| lie.point == Point::Window) {
+        let (expected, most) = *locked(&wire.window);
+        if u32::from_be_bytes(pdu.word(24)).wrapping_sub(most).cast_signed() > 0 {
+            pdu.change(0, |byte| byte | 0x40);
+            for (at, byte) in (24..).zip(expected.to_be_bytes()) {
+                pdu.change(at, |_| byte);
+            }
+        }
+    }
     match state.lie.filter(|lie| lie.opcode == Some(opcode)).map(|lie| lie.point) {
         // The last byte of an LBA of sixteen-byte and of ten-byte commands.
         Some(Point::Elsewhere) if first && opcode >= 0x80 => pdu.change(32 + 9, |byte| byte ^ 1),
@@ -241,6 +292,15 @@ fn answer(pdu: &mut Pdu, wire: &Wire) {
         if text.contains("DIGEST=CRC32C") {
             // Of both directions: the other one has nothing more to read before it sees this.
             wire.digests.store(true, Ordering::SeqCst);
+        }
+    }
+    *locked(&wire.window) = (u32::from_be_bytes(pdu.word(28)), u32::from_be_bytes(pdu.word(32)));
+    if kind == TEXT_RESPONSE {
+        for (theirs, own) in locked(&NAMES).iter().filter(|(theirs, own)| theirs.len() == own.len()) {
+            let found = pdu.data().windows(theirs.len()).position(|window| window == theirs.as_bytes());
+            if let Some(place) = found.and_then(|at| pdu.data().get_mut(at..at + own.len())) {
+                place.copy_from_slice(own.as_bytes());
+            }
         }
     }
     let mut state = locked(&wire.state);
@@ -290,6 +350,15 @@ fn of_command(pdu: &mut Pdu, kind: u8, point: Point, last: &mut Vec<u8>) {
             }
         }
         _ => {}
+    }
+}
+
+/// As many digits, and all of them 9.
+fn larger_limit(text: &mut [u8]) {
+    const KEY: &[u8] = b"MaxRecvDataSegmentLength=";
+    if let Some(at) = text.windows(KEY.len()).position(|window| window == KEY) {
+        let value = text.iter_mut().skip(at + KEY.len());
+        value.take_while(|byte| byte.is_ascii_digit()).for_each(|byte| *byte = b'9');
     }
 }
 

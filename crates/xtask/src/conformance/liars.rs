@@ -6,7 +6,7 @@
 //! every check notices that.
 
 use super::liar::{Liar, Lie, Point};
-use super::{control_program, do_wanted};
+use super::{CHAP_CHECKS, CHAP_INITIATOR, chap_unit, control_program, do_wanted};
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -48,6 +48,9 @@ pub(super) fn run(
     let liars = [Liar::start(*first)?, Liar::start(*second)?];
     let url = array.volume("kit0")?.url().to_owned();
     let (_, path) = url.strip_prefix("iscsi://").and_then(|rest| rest.split_once('/')).context("no URL")?;
+    let with_chap = chap_unit(&array)?.replace(&first.to_string(), &liars[0].address.to_string());
+    let chap =
+        Options { initiators: vec![CHAP_INITIATOR.into()], timeout: TIMEOUT, ..Options::new(with_chap.parse()?) };
     let options = Options {
         second_portal: Some((liars[1].address.ip().to_string(), liars[1].address.port())),
         second_lun: Some(1),
@@ -65,7 +68,8 @@ pub(super) fn run(
         let mut points: BTreeMap<Point, usize> = BTreeMap::new();
         let mut not_judged = 0;
         for check in &checks {
-            match judge(&options, check, &liars) {
+            let of_chap = CHAP_CHECKS.contains(&check.number.to_string().as_str());
+            match judge(if of_chap { &chap } else { &options }, check, &liars) {
                 Told::Noticed(lie) => {
                     *points.entry(lie.point).or_default() += 1;
                     tally += Tally::one(true);
