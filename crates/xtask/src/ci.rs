@@ -145,7 +145,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "clients",
-        what: "clients of others, and one that misbehaves",
+        what: "third-party clients, and one that misbehaves",
         run: || clients::run(&workspace::checked()?, &clients::Options::short()),
         beside: Beside::Next,
     },

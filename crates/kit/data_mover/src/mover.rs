@@ -262,7 +262,7 @@ impl DataMover {
         Ok(moved)
     }
 
-    /// Tells the array that blocks hold nothing of worth. Returns the bytes it was told of; 0 when it does not support UNMAP.
+    /// Frees blocks on the array. Returns the bytes that UNMAP was sent for; 0 when it does not support UNMAP.
     pub async fn unmap<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
         self.unmap_by(device, extents, false).await
     }

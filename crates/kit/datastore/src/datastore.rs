@@ -333,7 +333,7 @@ impl<D: Device> Datastore<D> {
         Ok(slots.iter().filter(|slot| slot.value.live != 0).map(|slot| text(&slot.value.host)).collect())
     }
 
-    /// Tells the array that free blocks hold nothing of worth, as `esxcli storage vmfs unmap` does: a few blocks at a time are claimed, unmapped and
+    /// Frees unused blocks on the array, as `esxcli storage vmfs unmap` does: a few blocks at a time are claimed, unmapped and
     /// given back, so that no host writes to them meanwhile. Returns the bytes.
     pub async fn unmap_free(&self) -> Result<u64, DatastoreError> {
         let scratch = self.make_scratch().await?;

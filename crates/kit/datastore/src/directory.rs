@@ -397,7 +397,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Deletes a file, and tells the array that its blocks hold nothing of worth.
+    /// Deletes a file, and frees its blocks on the array.
     ///
     /// Errors: [`DatastoreError::HasChildren`], [`DatastoreError::Locked`].
     pub async fn delete(&self, name: &str) -> Result<(), DatastoreError> {

@@ -102,7 +102,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(freed)
     }
 
-    /// Takes blocks away from the disk, or leaves them to be zeroed; the array is told that they hold nothing of worth.
+    /// Takes blocks away from the disk, or leaves them to be zeroed; they are freed on the array.
     pub(crate) async fn give_back(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
         if blocks.is_empty() {
             return Ok(0);

@@ -144,7 +144,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(moved)
     }
 
-    /// Zeroes blocks that hold nothing of worth. Whoever calls it has them locked.
+    /// Zeroes blocks whose data may be lost. The caller has them locked.
     async fn zero_new(&self, blocks: &[(u32, u32)]) -> Result<Moved, DatastoreError> {
         let store = &self.on.store;
         let mut moved = Moved::default();

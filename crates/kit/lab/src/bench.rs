@@ -298,7 +298,7 @@ impl Bench {
         Ok(stores)
     }
 
-    /// Tells the array that a place holds nothing of worth.
+    /// Frees a place on the array.
     pub(crate) async fn unmap(&self, place: Place) -> Result<(), LabError> {
         let host = self.host(1, Way::On).await?;
         host.mover.unmap(&*host.slice(place)?, &[Extent { lba: 0, blocks: place.blocks }]).await?;

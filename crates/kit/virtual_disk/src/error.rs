@@ -190,7 +190,7 @@ impl DiskError {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
             Self::OldDiskLeft(_) => "the disk itself is whole, at its new place: remove the old one with  windlass disk delete  when its array answers".into(),
             Self::HoldsData { name, .. } => {
-                format!("if nothing of it is of worth, say so with  --destroy-data {}", text::terminal::word(name))
+                format!("to overwrite the data, pass  --destroy-data {}", text::terminal::word(name))
             }
             Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", text::terminal::word(name)),
             Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),

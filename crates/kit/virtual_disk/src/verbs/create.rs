@@ -30,7 +30,7 @@ pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, met
     Ok(Done::new(words, json!({ "disk": at.to_string(), "format": format_name(format), "capacity_bytes": size })))
 }
 
-/// Deletes a disk, and tells the array that its blocks hold nothing of worth.
+/// Deletes a disk, and frees its blocks on the array.
 pub async fn delete(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let deleted = match store.delete(name).await {

@@ -312,7 +312,7 @@ pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskErro
     }
 }
 
-/// Tells the array that free blocks hold nothing of worth, as `esxcli storage vmfs unmap` does.
+/// Frees the unused blocks of a datastore on the array, as `esxcli storage vmfs unmap` does.
 pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
     let store = kit.datastore(url).await?;
     let told = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;

@@ -46,7 +46,7 @@ pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter
     ))
 }
 
-/// Tells the array that a range of a disk, or of a whole logical unit, holds nothing of worth: it reads as zeros then where the unit says so.
+/// Frees a range of a disk, or of a whole logical unit, on the array (UNMAP): it reads as zeros then if LBPRZ says so.
 /// `range` is an offset and a length in bytes; all of it when it is not given.
 ///
 /// Errors: [`DiskError::Usage`] when a whole unit has no UNMAP.

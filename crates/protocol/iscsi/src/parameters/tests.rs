@@ -188,7 +188,7 @@ fn both_sides_words_are_combined() {
     }
 }
 
-/// K.6 check 150: the key set of ESXi.
+/// Conformance check 150: the key set of ESXi.
 #[test]
 fn key_set_of_esxi() {
     let offers = [

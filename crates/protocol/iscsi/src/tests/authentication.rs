@@ -1,4 +1,4 @@
-//! CHAP, one-way and mutual (K.6 checks 158 to 161).
+//! CHAP, one-way and mutual (conformance checks 158 to 161).
 
 use super::login::Raw;
 use super::pair::{INITIATOR, Pair, TARGET, TestDirectory};
@@ -90,7 +90,7 @@ fn challenged(raw: &mut Raw, algorithms: &str) -> (String, u8, Vec<u8>) {
     (value("CHAP_A="), identifier, text::binary(&value("CHAP_C="), 1024).unwrap())
 }
 
-/// K.6 checks 159 and 160.
+/// Conformance checks 159 and 160.
 #[test]
 fn first_common_algorithm_and_base64() {
     let mut raw = Raw::new(TestDirectory::chap(&[USER], None));
@@ -116,7 +116,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// K.6 check 161.
+/// Conformance check 161.
 #[test]
 fn reflected_challenge() {
     let mut raw = Raw::new(TestDirectory::chap(&[USER], Some(ARRAY)));

@@ -55,7 +55,7 @@ fn every_negotiated_shape_carries_data() {
     }
 }
 
-/// K.6 check 167: 34 blocks as 8 KiB immediate and 9216 bytes unsolicited.
+/// Conformance check 167: 34 blocks as 8 KiB immediate and 9216 bytes unsolicited.
 #[test]
 fn immediate_and_unsolicited_without_r2t() {
     let mut target = connection::Config::default();
@@ -69,7 +69,7 @@ fn immediate_and_unsolicited_without_r2t() {
     assert_eq!(pair.medium[..34 * 512], data);
 }
 
-/// K.6 check 168: what exceeds FirstBurstLength is asked for in pieces of at most MaxBurstLength.
+/// Conformance check 168: what exceeds FirstBurstLength is asked for in pieces of at most MaxBurstLength.
 #[test]
 fn beyond_first_burst_r2ts_ask_for_the_rest() {
     let mut pair = Pair::logged_in();
@@ -120,7 +120,7 @@ fn immediate_data_is_not_copied() {
     assert!(range.contains(&command.data_out.as_ptr()));
 }
 
-/// K.6 check 170, with MaxRecvDataSegmentLength and MaxBurstLength in the way.
+/// Conformance check 170, with MaxRecvDataSegmentLength and MaxBurstLength in the way.
 #[test]
 fn data_in_is_cut_to_the_initiators_limits() {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -145,7 +145,7 @@ fn data_in_is_cut_to_the_initiators_limits() {
     );
 }
 
-/// Residuals for reads and writes, K.6 checks 171 and 172 and the tables of libiscsi's residual tests.
+/// Residuals for reads and writes, conformance checks 171 and 172 and the tables of libiscsi's residual tests.
 #[test]
 fn residuals_are_exact() {
     let mut pair = Pair::logged_in();
@@ -233,7 +233,7 @@ fn scsi_responses(pair: &Pair) -> Vec<(u8, u32, [u8; 3])> {
     facts.collect()
 }
 
-/// K.6 check 169 and libiscsi's iSCSIdatasn, which reconnects with other keys when the connection goes and then no longer sends
+/// Conformance check 169 and libiscsi's iSCSIdatasn, which reconnects with other keys when the connection goes and then no longer sends
 /// Data-Out at all: a sequence out of order ends its task, stores nothing, and leaves the connection alone.
 #[test]
 fn data_out_of_order_ends_the_task() {

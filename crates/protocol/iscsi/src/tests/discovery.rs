@@ -1,4 +1,4 @@
-//! SendTargets (K.6 check 163).
+//! SendTargets (conformance check 163).
 
 use super::pair::{INITIATOR, Pair, TARGET, TestDirectory};
 use crate::connection::{self, CloseReason, SessionType, TargetRecord};

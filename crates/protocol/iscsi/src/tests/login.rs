@@ -1,4 +1,4 @@
-//! The login phase: stages, keys, status codes, text over several PDUs (K.6 checks 150 to 157, 174).
+//! The login phase: stages, keys, status codes, text over several PDUs (conformance checks 150 to 157, 174).
 
 use std::time::{Duration, Instant};
 
@@ -153,7 +153,7 @@ fn failures_have_the_right_status() {
         assert_eq!(raw.login(*flags, text).1, *expected, "{flags:#x} {text}");
         assert!(raw.target.is_closed());
     }
-    // K.6 check 155: the same key in two requests.
+    // conformance check 155: the same key in two requests.
     let mut raw = Raw::new(TestDirectory::default());
     assert_eq!(raw.login(0x04, &format!("{NAMES}InitialR2T=No ")).1, LoginStatus::SUCCESS);
     assert_eq!(raw.login(DIRECT, "InitialR2T=No ").1, LoginStatus::INITIATOR_ERROR);
@@ -177,7 +177,7 @@ fn fixed_fields_may_not_change() {
     assert_eq!(raw.login_with(DIRECT, NAMES, |header| header.version_min = 1).1, LoginStatus::UNSUPPORTED_VERSION);
 }
 
-/// K.6 check 174.
+/// Conformance check 174.
 #[test]
 fn redirection_names_the_address() {
     let mut raw = Raw::new(TestDirectory::default());

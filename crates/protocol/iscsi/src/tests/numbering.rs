@@ -1,4 +1,4 @@
-//! CmdSN, StatSN and the window (K.6 checks 165 and 166), ordering, immediate commands.
+//! CmdSN, StatSN and the window (conformance checks 165 and 166), ordering, immediate commands.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! NOP, logout, shutdown, timeouts (K.6 checks 164, 175, 176).
+//! NOP, logout, shutdown, timeouts (conformance checks 164, 175, 176).
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ fn logout() {
     assert_eq!(pair.closed, None);
 }
 
-/// K.6 check 175.
+/// Conformance check 175.
 #[test]
 fn shutdown_asks_for_a_logout() {
     let mut pair = Pair::logged_in();
