@@ -12,10 +12,12 @@ pub struct Access {
     pub volume: String,
     /// The volume's identity.
     pub volume_id: Uuid,
-    /// The host's name, or `any`.
+    /// The host's name, `any`, or `group:NAME`.
     pub host: String,
-    /// The host's identity; absent for `any`.
+    /// The host's identity; absent for `any` and for a group.
     pub host_id: Option<Uuid>,
+    /// The host group's identity; absent for anything else.
+    pub group_id: Option<Uuid>,
     /// Logical unit number.
     pub lun: u16,
     /// `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.
@@ -31,13 +33,16 @@ pub struct Access {
 pub struct AccessGrant {
     /// Volume, by name or id.
     pub volume: String,
-    /// Host, by name or id. Either this or `any`.
+    /// Host, by name or id. Exactly one of this, `group` and `any`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Host group, by name or id: every member sees the volume as the same number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Every host, known or not, without authentication of those that are not known.
     #[serde(default)]
     pub any: bool,
-    /// 0 to 255; the lowest free number when left out.
+    /// 0 to 16383; the lowest free number when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun: Option<u16>,
 }
@@ -50,7 +55,7 @@ pub struct AccessList {
     /// Only those of this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// Only those of this host, or `any`.
+    /// Only those of this host, `any`, or `group:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }

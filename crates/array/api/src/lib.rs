@@ -8,6 +8,7 @@
 mod access;
 mod event;
 mod host;
+mod host_group;
 mod job;
 mod list;
 mod offload;
@@ -25,6 +26,7 @@ pub use text::size;
 pub use access::{Access, AccessGrant, AccessList};
 pub use event::{Alert, Event, EventQuery, Severity};
 pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
+pub use host_group::{HostGroup, HostGroupCreate, HostGroupSet};
 pub use job::{Job, JobSet, JobStart, JobState, ReclaimReport, SanitizeMethod, SanitizeReport};
 pub use list::List;
 pub use offload::{

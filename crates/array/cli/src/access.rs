@@ -15,15 +15,18 @@ pub enum Verb {
         #[arg(long)]
         volume: Option<String>,
         /// Only this host
-        #[arg(long, conflicts_with = "any")]
+        #[arg(long, conflicts_with_all = ["any", "group"])]
         host: Option<String>,
+        /// Only this host group
+        #[arg(long, conflicts_with = "any")]
+        group: Option<String>,
         /// Only grants to every initiator
         #[arg(long)]
         any: bool,
     },
     /// Let a host see a volume
     #[command(
-        after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant scratch --any --lun 5"
+        after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant datastore1 --group cluster1\n  windlass access grant scratch --any --lun 5"
     )]
     Grant {
         /// Volume, by name or id
@@ -53,6 +56,9 @@ pub struct Grantee {
     /// This host
     #[arg(long)]
     host: Option<String>,
+    /// This host group: every member, as the same LUN
+    #[arg(long)]
+    group: Option<String>,
     /// Every initiator that reaches a portal, without authentication
     #[arg(long)]
     any: bool,
@@ -65,6 +71,9 @@ pub struct From {
     /// This host
     #[arg(long)]
     host: Option<String>,
+    /// This host group: every member, as the same LUN
+    #[arg(long)]
+    group: Option<String>,
     /// The grant to every initiator
     #[arg(long)]
     any: bool,
@@ -91,22 +100,24 @@ impl Resource for Access {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List { volume, host, any } => {
-            let host = if *any { Some(ANY_HOST) } else { host.as_deref() };
-            let query = query(&[("volume", volume.as_deref()), ("host", host)]);
+        Verb::List { volume, host, group, any } => {
+            let any = any.then(|| ANY_HOST.to_owned());
+            let grantee = host.clone().or(group.as_deref().map(of_group)).or(any);
+            let query = query(&[("volume", volume.as_deref()), ("host", grantee.as_deref())]);
             output.list(&client.get::<List<Access>>(&format!("/api/v1/access{query}")).await?.items)
         }
         Verb::Grant { volume, grantee, lun } => {
-            let Grantee { host, any } = grantee.clone();
-            let grant = AccessGrant { volume: volume.clone(), host, any, lun: *lun };
+            let Grantee { host, group, any } = grantee.clone();
+            let grant = AccessGrant { volume: volume.clone(), host, group, any, lun: *lun };
             let answer = client.post::<Access>("/api/v1/access", &grant).await?;
             output.made("access", &answer.body, answer.created)
         }
         Verb::Revoke { volume, from } => {
-            let (whose, path) = match (&from.host, from.any) {
-                (Some(host), _) => (format!("host {host}"), format!("/{}", segment(host))),
-                (None, true) => ("any host".to_owned(), format!("/{ANY_HOST}")),
-                (None, false) => ("everybody".to_owned(), String::new()),
+            let (whose, path) = match (&from.host, &from.group, from.any) {
+                (Some(host), _, _) => (format!("host {host}"), format!("/{}", segment(host))),
+                (None, Some(group), _) => (format!("host group {group}"), format!("/{}", segment(&of_group(group)))),
+                (None, None, true) => ("any host".to_owned(), format!("/{ANY_HOST}")),
+                (None, None, false) => ("everybody".to_owned(), String::new()),
             };
             output.confirm(&format!("revoke access of {whose} to volume {volume}?"))?;
             client.delete(&format!("/api/v1/access/{}{path}", segment(volume))).await?;
@@ -114,4 +125,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             Ok(())
         }
     }
+}
+
+/// A host group in the place of a host's name.
+fn of_group(group: &str) -> String {
+    format!("group:{group}")
 }

@@ -11,6 +11,7 @@ mod console;
 mod error;
 mod event;
 mod host;
+mod host_group;
 mod job;
 mod offload;
 mod output;
@@ -104,6 +105,9 @@ pub enum Noun {
     /// Hosts: machines, their initiator names and how they authenticate
     #[command(alias = "hosts", subcommand)]
     Host(host::Verb),
+    /// Host groups: hosts that see the same volumes as the same LUNs
+    #[command(alias = "host-groups", subcommand)]
+    HostGroup(host_group::Verb),
     /// Access: which host sees which volume, as which LUN
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
@@ -162,6 +166,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
+        Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,

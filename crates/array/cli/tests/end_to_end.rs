@@ -240,6 +240,32 @@ fn what_cannot_be_undone_needs_a_confirmation() {
 }
 
 #[test]
+fn a_host_group_is_granted_as_one() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    for host in ["esx01", "esx02"] {
+        array.ok(&["host", "create", host, "--iqn", &format!("iqn.1998-01.com.vmware:{host}-g")]);
+    }
+    array.ok(&["host-group", "create", "c1", "esx01", "esx02"]);
+    array.ok(&["access", "grant", "v1", "--group", "c1", "--lun", "3"]);
+    assert_eq!(array.ok(&["host-group", "list"]), "NAME  HOSTS        LUNS\nc1    esx01 esx02  3:v1\n");
+    assert_eq!(
+        array.ok(&["access", "list", "--group", "c1", "--columns", "volume,host,lun"]),
+        "VOLUME  HOST      LUN\nv1      group:c1    3\n"
+    );
+    let refused = array.run(&["host-group", "delete", "c1", "--yes"]);
+    assert_eq!(refused.status, 4);
+    assert!(refused.err.contains("windlass access revoke VOLUME --group c1"), "{}", refused.err);
+    let refused = array.run(&["host", "delete", "esx01", "--yes"]);
+    assert!(refused.err.contains("windlass host-group set GROUP --remove esx01"), "{}", refused.err);
+    assert_eq!(array.run(&["host-group", "set", "c1"]).status, 2);
+    array.ok(&["host-group", "set", "c1", "--remove", "esx02", "--name", "c2", "--yes"]);
+    array.ok(&["access", "revoke", "v1", "--group", "c2", "--yes"]);
+    array.ok(&["host-group", "delete", "c2", "--yes"]);
+    assert_eq!(array.run(&["host-group", "show", "c2"]).status, 3);
+}
+
+#[test]
 fn hosts_and_their_secrets() {
     let array = Array::start();
     let made =

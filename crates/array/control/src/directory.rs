@@ -4,8 +4,8 @@
 use crate::catalog::DynCatalog;
 use crate::record::load;
 use crate::{
-    AccessRecord, ArrayRecord, Chap, ControlError, HostRecord, Noun, PortGroupRecord, PortalRecord, SnapshotRecord,
-    SourceRecord, VolumeRecord,
+    AccessRecord, ArrayRecord, Chap, ControlError, Grantee, HostGroupRecord, HostRecord, Noun, PortGroupRecord,
+    PortalRecord, SnapshotRecord, SourceRecord, To, VolumeRecord,
 };
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ pub struct Directory {
     pub(crate) volumes: BTreeMap<Uuid, VolumeRecord>,
     pub(crate) snapshots: BTreeMap<Uuid, SnapshotRecord>,
     pub(crate) hosts: BTreeMap<Uuid, HostRecord>,
-    pub(crate) access: BTreeMap<(Uuid, Option<Uuid>), AccessRecord>,
+    pub(crate) host_groups: BTreeMap<Uuid, HostGroupRecord>,
+    pub(crate) access: BTreeMap<(Uuid, To), AccessRecord>,
     pub(crate) portals: BTreeMap<u16, PortalRecord>,
     pub(crate) port_groups: BTreeMap<u16, PortGroupRecord>,
     /// Of the configured portals, in the order of the configuration.
@@ -58,9 +59,10 @@ impl Directory {
             volumes: load(catalog)?.into_iter().map(|record: VolumeRecord| (record.id, record)).collect(),
             snapshots: load(catalog)?.into_iter().map(|record: SnapshotRecord| (record.id, record)).collect(),
             hosts: load(catalog)?.into_iter().map(|record: HostRecord| (record.id, record)).collect(),
+            host_groups: load(catalog)?.into_iter().map(|record: HostGroupRecord| (record.id, record)).collect(),
             access: load(catalog)?
                 .into_iter()
-                .map(|record: AccessRecord| ((record.volume, record.host), record))
+                .map(|record: AccessRecord| ((record.volume, record.to()), record))
                 .collect(),
             portals: load(catalog)?.into_iter().map(|record: PortalRecord| (record.identifier, record)).collect(),
             port_groups: load(catalog)?
@@ -88,9 +90,18 @@ impl Directory {
                 return damaged(format!("snapshot {} has no object or no volume", snapshot.name));
             }
         }
+        for group in self.host_groups.values() {
+            if !group.members.iter().all(|host| self.hosts.contains_key(host)) {
+                return damaged(format!("host group {} has a member that does not exist", group.name));
+            }
+        }
         for access in self.access.values() {
-            let host_missing = access.host.is_some_and(|host| !self.hosts.contains_key(&host));
-            if host_missing || !self.volumes.contains_key(&access.volume) {
+            let missing = match access.to() {
+                To::Any => false,
+                To::Host(host) => !self.hosts.contains_key(&host),
+                To::Group(group) => !self.host_groups.contains_key(&group),
+            };
+            if missing || !self.volumes.contains_key(&access.volume) {
                 return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
             }
         }
@@ -123,7 +134,7 @@ impl Directory {
         let mut logical_units: Vec<LogicalUnit> = self
             .access
             .values()
-            .filter(|access| access.host.is_none() || access.host == host.map(|host| host.id))
+            .filter(|access| access.to() == To::Any || host.is_some_and(|host| self.reaches(access.to(), host.id)))
             .filter_map(|access| {
                 let volume = self.volumes.get(&access.volume)?;
                 Some(LogicalUnit { lun: access.lun, object: volume.object })
@@ -137,12 +148,17 @@ impl Directory {
         }
     }
 
-    /// Every grant: the volume's object, the host (absent: every initiator) and the logical unit number.
+    /// Every grant, one to a group as one to each member: the volume's object, the host (absent: every initiator) and the
+    /// logical unit number.
     pub fn grants(&self) -> impl Iterator<Item = (ObjectId, Option<&HostRecord>, u16)> {
-        self.access.values().filter_map(|access| {
-            let volume = self.volumes.get(&access.volume)?;
-            let host = access.host.and_then(|host| self.hosts.get(&host));
-            (access.host.is_none() || host.is_some()).then_some((volume.object, host, access.lun))
+        self.access.values().flat_map(|access| {
+            let hosts: Vec<Option<&HostRecord>> = match access.to() {
+                To::Any => vec![None],
+                To::Host(host) => self.hosts.get(&host).map(Some).into_iter().collect(),
+                To::Group(group) => self.members(group).filter_map(|host| self.hosts.get(&host)).map(Some).collect(),
+            };
+            let object = self.volumes.get(&access.volume).map(|volume| volume.object);
+            hosts.into_iter().filter_map(move |host| Some((object?, host, access.lun)))
         })
     }
 
@@ -217,24 +233,64 @@ impl Directory {
         }
     }
 
-    /// Name of a host; absent for `None`, which is any host.
-    pub(crate) fn host_name(&self, host: Option<Uuid>) -> Option<String> {
-        host.and_then(|host| self.hosts.get(&host)).map(|host| host.name.clone())
+    /// Whom a grant is to, by name.
+    pub(crate) fn grantee(&self, to: To) -> Grantee {
+        match to {
+            To::Any => Grantee::Any,
+            To::Host(id) => Grantee::Host(self.hosts.get(&id).map(|host| host.name.clone()).unwrap_or_default()),
+            To::Group(id) => {
+                Grantee::Group(self.host_groups.get(&id).map(|group| group.name.clone()).unwrap_or_default())
+            }
+        }
     }
 
-    /// `host NAME` or `any host`.
-    pub(crate) fn grantee(&self, host: Option<Uuid>) -> String {
-        crate::error::grantee(self.host_name(host).as_deref())
+    /// A host group by name or id.
+    pub(crate) fn host_group(&self, name: &str) -> Result<&HostGroupRecord, ControlError> {
+        find(self.host_groups.values(), name, |group| (&group.name, group.id))
+            .ok_or_else(|| ControlError::NotFound { noun: Noun::HostGroup, name: name.to_owned() })
+    }
+
+    /// The hosts of a group.
+    pub(crate) fn members(&self, group: Uuid) -> impl Iterator<Item = Uuid> {
+        self.host_groups.get(&group).into_iter().flat_map(|group| group.members.iter().copied())
+    }
+
+    /// The groups that a host is in.
+    pub(crate) fn groups_of(&self, host: Uuid) -> impl Iterator<Item = &HostGroupRecord> {
+        self.host_groups.values().filter(move |group| group.members.contains(&host))
+    }
+
+    /// A grant to `to` is one to this host, by itself or by its group.
+    pub(crate) fn reaches(&self, to: To, host: Uuid) -> bool {
+        match to {
+            To::Any => false,
+            To::Host(id) => id == host,
+            To::Group(group) => self.host_groups.get(&group).is_some_and(|group| group.members.contains(&host)),
+        }
+    }
+
+    /// Some initiator sees what is granted to either: the two need different logical unit numbers and volumes.
+    pub(crate) fn overlap(&self, one: To, other: To) -> bool {
+        match (one, other) {
+            (To::Any, _) | (_, To::Any) => true,
+            (To::Host(host), to) | (to, To::Host(host)) => self.reaches(to, host),
+            (To::Group(one), To::Group(other)) => {
+                one == other || self.members(one).any(|host| self.reaches(To::Group(other), host))
+            }
+        }
     }
 
     /// The grants of a volume, `any` first, then by host.
     pub(crate) fn access_of(&self, volume: Uuid) -> impl Iterator<Item = &AccessRecord> {
-        self.access.range((volume, None)..).map(|(_, access)| access).take_while(move |access| access.volume == volume)
+        self.access
+            .range((volume, To::Any)..)
+            .map(|(_, access)| access)
+            .take_while(move |access| access.volume == volume)
     }
 
-    /// The grants to one host.
+    /// The grants to one host, by itself or by its groups.
     pub(crate) fn access_to(&self, host: Uuid) -> impl Iterator<Item = &AccessRecord> {
-        self.access.values().filter(move |access| access.host == Some(host))
+        self.access.values().filter(move |access| self.reaches(access.to(), host))
     }
 }
 

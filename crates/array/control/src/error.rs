@@ -1,5 +1,6 @@
 //! Why an action was refused or failed. Each condition has a stable code and, where there is one, the command that helps.
 
+use crate::Grantee;
 use pool::PoolError;
 use std::fmt;
 use thiserror::Error;
@@ -15,6 +16,8 @@ pub enum Noun {
     Snapshot,
     /// A host.
     Host,
+    /// A host group.
+    HostGroup,
     /// A grant.
     Access,
     /// A session.
@@ -34,6 +37,7 @@ impl fmt::Display for Noun {
             Self::Volume => "volume",
             Self::Snapshot => "snapshot",
             Self::Host => "host",
+            Self::HostGroup => "host-group",
             Self::Access => "access",
             Self::Session => "session",
             Self::Job => "job",
@@ -52,6 +56,8 @@ pub enum UserKind {
     Session,
     /// A snapshot.
     Snapshot,
+    /// A host group that a host is in.
+    HostGroup,
 }
 
 impl UserKind {
@@ -61,6 +67,7 @@ impl UserKind {
             Self::Access => "access",
             Self::Session => "session",
             Self::Snapshot => "snapshot",
+            Self::HostGroup => "host-group",
         }
     }
 }
@@ -148,30 +155,30 @@ pub enum ControlError {
         users: Vec<User>,
     },
     /// Another grant has the logical unit number.
-    #[error("LUN {lun} is taken by volume {volume} for {}", grantee(host.as_deref()))]
+    #[error("LUN {lun} is taken by volume {volume} for {grantee}")]
     LunTaken {
         /// The number asked for.
         lun: u16,
         /// The volume that has it.
         volume: String,
-        /// The host; absent: any.
-        host: Option<String>,
+        /// Who has it.
+        grantee: Grantee,
     },
     /// The volume is granted already in a way that excludes this one.
-    #[error("volume {volume} is granted to {} already, as LUN {lun}", grantee(host.as_deref()))]
+    #[error("volume {volume} is granted to {grantee} already, as LUN {lun}")]
     AlreadyGranted {
         /// The volume.
         volume: String,
-        /// The host; absent: any.
-        host: Option<String>,
+        /// Who has it.
+        grantee: Grantee,
         /// As which number.
         lun: u16,
     },
     /// All logical unit numbers are in use.
-    #[error("no LUN is free for {}: 0 to 16383 are all in use", grantee(host.as_deref()))]
+    #[error("no LUN is free for {grantee}: 0 to 16383 are all in use")]
     NoFreeLun {
-        /// The host; absent: any.
-        host: Option<String>,
+        /// Who has it.
+        grantee: Grantee,
     },
     /// Not a name.
     #[error("{name:?} cannot be the name of a {noun}: {reason}")]
@@ -416,6 +423,12 @@ impl ControlError {
             Self::InUse { noun: Noun::Volume, name, .. } => {
                 Some(format!("revoke access first:  windlass access revoke {name} --all"))
             }
+            Self::InUse { noun: Noun::HostGroup, name, .. } => {
+                Some(format!("revoke its access first:  windlass access revoke VOLUME --group {name}"))
+            }
+            Self::InUse { noun: Noun::Host, name, users } if users.iter().any(|user| user.kind == UserKind::HostGroup) => {
+                Some(format!("remove it from its groups first:  windlass host-group set GROUP --remove {name}"))
+            }
             Self::InUse { noun: Noun::Host, name, users } => {
                 Some(if users.iter().any(|user| user.kind == UserKind::Access) {
                     format!("revoke its access first:  windlass access revoke VOLUME --host {name}")
@@ -434,8 +447,12 @@ impl ControlError {
                 Some(format!("give them another path first, or:  windlass {noun} set {rest} --force"))
             }
             Self::LunTaken { .. } => Some("leave --lun out to get the lowest free one".to_owned()),
-            Self::AlreadyGranted { volume, host, .. } => {
-                let grantee = host.as_ref().map_or("--any".to_owned(), |host| format!("--host {host}"));
+            Self::AlreadyGranted { volume, grantee, .. } => {
+                let grantee = match grantee {
+                    Grantee::Any => "--any".to_owned(),
+                    Grantee::Host(host) => format!("--host {host}"),
+                    Grantee::Group(group) => format!("--group {group}"),
+                };
                 Some(format!("revoke that first:  windlass access revoke {volume} {grantee}"))
             }
             Self::SizeMissing { name } => Some(format!("windlass volume create {name} --size 100G")),
@@ -502,9 +519,4 @@ impl ControlError {
             }
         }
     }
-}
-
-/// `host NAME` or `any host`.
-pub(crate) fn grantee(host: Option<&str>) -> String {
-    host.map_or_else(|| "any host".to_owned(), |host| format!("host {host}"))
 }

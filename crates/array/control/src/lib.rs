@@ -18,6 +18,7 @@ mod directory;
 mod environment;
 mod error;
 mod events;
+mod host_groups;
 mod hosts;
 mod jobs;
 mod live;
@@ -46,6 +47,7 @@ pub use directory::{Directory, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
 pub use error::{ControlError, Noun, User, UserKind};
 pub use events::{AlertList, AlertView, Draft, Event, EventList, Severity};
+pub use host_groups::{HostGroupCreate, HostGroupDelete, HostGroupList, HostGroupSet, HostGroupShow, HostGroupView};
 pub use hosts::{
     ChapSet, GeneratedSecrets, HostCreate, HostDelete, HostList, HostSet, HostShow, HostView, MutualChapSet,
 };
@@ -69,9 +71,9 @@ pub use ports::{
     PortalView,
 };
 pub use record::{
-    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostRecord, MutualChap, OverwriteRecord,
-    PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord, SanitizeRecord,
-    ScrubRecord, SnapshotRecord, SourceRecord, VolumeRecord,
+    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostGroupRecord, HostRecord, MutualChap,
+    OverwriteRecord, PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord,
+    SanitizeRecord, ScrubRecord, SnapshotRecord, SourceRecord, To, VolumeRecord,
 };
 pub use request::{Outcome, Request};
 pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};

@@ -107,6 +107,11 @@ pub enum Change {
         /// Logical unit number.
         lun: u16,
     },
+    /// Members of a host group, or grants to it, changed: what sessions of its hosts see may differ.
+    HostGroupChanged {
+        /// The group.
+        group: Uuid,
+    },
     /// A host was made or its initiator names or credentials changed: what its sessions see may differ. Ask [`Directory::nexus`].
     HostChanged {
         /// The host.

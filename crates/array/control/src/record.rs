@@ -6,7 +6,8 @@
 //! | `volume/ID` | [`VolumeRecord`] |
 //! | `snapshot/ID` | [`SnapshotRecord`] |
 //! | `host/ID` | [`HostRecord`] |
-//! | `access/VOLUME-ID/HOST-ID`, `access/VOLUME-ID/any` | [`AccessRecord`] |
+//! | `host-group/ID` | [`HostGroupRecord`] |
+//! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`] |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`] |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`] |
 //! | `portal/IDENTIFIER` | [`PortalRecord`] |
@@ -25,6 +26,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use pool::{CatalogChange, ObjectId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use unit::{AccessState, StateOrigin};
 use uuid::Uuid;
@@ -218,12 +220,67 @@ pub struct MutualChap {
 pub struct AccessRecord {
     /// The volume.
     pub volume: Uuid,
-    /// The host; absent: every initiator.
+    /// The host; absent with `group` absent too: every initiator.
     pub host: Option<Uuid>,
+    /// The host group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Uuid>,
     /// Logical unit number.
     pub lun: u16,
     /// When it was granted.
     pub created: Timestamp,
+}
+
+/// Whom a grant is to, by identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum To {
+    /// Every initiator.
+    Any,
+    /// A host.
+    Host(Uuid),
+    /// Every member of a host group.
+    Group(Uuid),
+}
+
+impl AccessRecord {
+    pub(crate) const fn new(volume: Uuid, to: To, lun: u16, created: Timestamp) -> Self {
+        let (host, group) = match to {
+            To::Any => (None, None),
+            To::Host(host) => (Some(host), None),
+            To::Group(group) => (None, Some(group)),
+        };
+        Self { volume, host, group, lun, created }
+    }
+
+    /// Whom it is to.
+    pub const fn to(&self) -> To {
+        match (self.host, self.group) {
+            (Some(host), _) => To::Host(host),
+            (None, Some(group)) => To::Group(group),
+            (None, None) => To::Any,
+        }
+    }
+}
+
+/// A host group: what is granted to it is granted to every member, as the same logical unit number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroupRecord {
+    /// Identity.
+    pub id: Uuid,
+    /// Unique among host groups.
+    pub name: String,
+    /// Its hosts.
+    pub members: BTreeSet<Uuid>,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+impl Document for HostGroupRecord {
+    const PREFIX: &'static str = "host-group/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
 }
 
 /// Persistent reservations of a volume that outlive a loss of power (APTPL, SPC-4 §5.9).
@@ -440,9 +497,10 @@ impl Document for HostRecord {
 impl Document for AccessRecord {
     const PREFIX: &'static str = "access/";
     fn key(&self) -> String {
-        match self.host {
-            Some(host) => format!("{}{}/{host}", Self::PREFIX, self.volume),
-            None => format!("{}{}/any", Self::PREFIX, self.volume),
+        match self.to() {
+            To::Host(host) => format!("{}{}/{host}", Self::PREFIX, self.volume),
+            To::Group(group) => format!("{}{}/group/{group}", Self::PREFIX, self.volume),
+            To::Any => format!("{}{}/any", Self::PREFIX, self.volume),
         }
     }
 }

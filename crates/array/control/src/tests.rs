@@ -3,6 +3,7 @@
 
 mod access;
 mod events;
+mod host_groups;
 mod hosts;
 mod jobs;
 mod offload;

@@ -8,6 +8,7 @@ pub(crate) mod connections;
 mod convert;
 mod events;
 mod extract;
+mod host_groups;
 mod hosts;
 mod jobs;
 mod listener;
@@ -62,6 +63,8 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(snapshots::show, snapshots::delete))
         .routes(routes!(hosts::list, hosts::create))
         .routes(routes!(hosts::show, hosts::set, hosts::delete))
+        .routes(routes!(host_groups::list, host_groups::create))
+        .routes(routes!(host_groups::show, host_groups::set, host_groups::delete))
         .routes(routes!(access::list, access::grant))
         .routes(routes!(access::revoke_all))
         .routes(routes!(access::revoke))

@@ -2,12 +2,14 @@
 //!
 //! An initiator sees what is granted to its host and what is granted to any host. So a number granted to any host must be
 //! free for every host, a number granted to one host must be free among its own and the general ones, and no volume is
-//! granted both ways.
+//! granted both ways. What is granted to a host group, every member sees as the same number; the same rules hold for
+//! what a host sees by itself and by its groups together.
 
 use crate::events::Draft;
 use crate::names::{MAX_LUN, check_lun};
 use crate::record::Document;
-use crate::{AccessRecord, Change, Control, ControlError, Directory, Noun, Outcome, Request, VolumeRecord};
+use crate::{AccessRecord, Change, Control, ControlError, Directory, Noun, Outcome, Request, To, VolumeRecord};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Grants, by volume and host.
@@ -41,12 +43,14 @@ pub struct AccessRevoke {
 }
 
 /// Who is granted access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grantee {
-    /// A host, by name or id.
-    Host(String),
     /// Every initiator.
     Any,
+    /// A host, by name or id.
+    Host(String),
+    /// Every member of a host group, by name or id.
+    Group(String),
 }
 
 /// Which grants to take back.
@@ -65,8 +69,8 @@ pub struct AccessView {
     pub record: AccessRecord,
     /// The volume's name.
     pub volume: String,
-    /// The host's name; absent: any.
-    pub host: Option<String>,
+    /// Whom it is to, by name.
+    pub grantee: Grantee,
     /// URL at the first portal.
     pub iscsi_url: String,
 }
@@ -78,15 +82,15 @@ impl Request for AccessList {
     async fn run(&self, control: &Control) -> Result<Vec<AccessView>, ControlError> {
         let directory = control.directory();
         let volume = self.volume.as_deref().map(|name| directory.volume(name).map(|volume| volume.id)).transpose()?;
-        let host = self.grantee.as_ref().map(|grantee| find_grantee(&directory, grantee)).transpose()?;
+        let to = self.grantee.as_ref().map(|grantee| find_grantee(&directory, grantee)).transpose()?;
         let mut views: Vec<AccessView> = directory
             .access
             .values()
             .filter(|access| volume.is_none_or(|volume| access.volume == volume))
-            .filter(|access| host.is_none_or(|host| access.host == host))
+            .filter(|access| to.is_none_or(|to| access.to() == to))
             .map(|access| control.access_view(&directory, access))
             .collect();
-        views.sort_by(|one, other| (&one.volume, &one.host).cmp(&(&other.volume, &other.host)));
+        views.sort_by(|one, other| (&one.volume, &one.grantee).cmp(&(&other.volume, &other.grantee)));
         Ok(views)
     }
 }
@@ -99,21 +103,26 @@ impl Request for AccessGrant {
         self.lun.map(check_lun).transpose()?;
         let _changes = control.lock_changes().await;
         let volume = control.directory().volume(&self.volume)?.clone();
-        let host = find_grantee(&control.directory(), &self.grantee)?;
-        let existing = control.directory().access.get(&(volume.id, host)).cloned();
+        let to = find_grantee(&control.directory(), &self.grantee)?;
+        let existing = control.directory().access.get(&(volume.id, to)).cloned();
         if let Some(existing) = existing {
             if self.lun.is_some_and(|lun| lun != existing.lun) {
                 return Err(already_granted(&control.directory(), &volume, &existing));
             }
             return Ok(Outcome::unchanged(control.access_view(&control.directory(), &existing)));
         }
-        let lun = choose_lun(&control.directory(), &volume, host, self.lun)?;
-        let record = AccessRecord { volume: volume.id, host, lun, created: control.environment.now() };
+        let lun = choose_lun(&control.directory(), &volume, to, self.lun)?;
+        let record = AccessRecord::new(volume.id, to, lun, control.environment.now());
         let stored = record.clone();
         let apply = |directory: &mut Directory| {
-            directory.access.insert((stored.volume, stored.host), stored);
+            directory.access.insert((stored.volume, stored.to()), stored);
         };
-        let change = Change::AccessGranted { object: volume.object, host, lun };
+        let object = volume.object;
+        let change = match to {
+            To::Any => Change::AccessGranted { object, host: None, lun },
+            To::Host(host) => Change::AccessGranted { object, host: Some(host), lun },
+            To::Group(group) => Change::HostGroupChanged { group },
+        };
         control.commit(vec![record.put()?], apply, &[change]).await?;
         Ok(Outcome::changed(control.access_view(&control.directory(), &record)))
     }
@@ -136,9 +145,9 @@ impl Request for AccessRevoke {
             Revoke::All => control.directory().access_of(volume.id).cloned().collect(),
             Revoke::From(grantee) => {
                 let directory = control.directory();
-                let host = find_grantee(&directory, grantee)?;
-                let access = directory.access.get(&(volume.id, host)).cloned();
-                let name = || format!("of {} to volume {}", directory.grantee(host), volume.name);
+                let to = find_grantee(&directory, grantee)?;
+                let access = directory.access.get(&(volume.id, to)).cloned();
+                let name = || format!("of {} to volume {}", directory.grantee(to), volume.name);
                 vec![access.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
             }
         };
@@ -148,11 +157,15 @@ impl Request for AccessRevoke {
         let changes = revoked.iter().map(Document::delete).collect();
         let published: Vec<Change> = revoked
             .iter()
-            .map(|access| Change::AccessRevoked { object: volume.object, host: access.host, lun: access.lun })
+            .map(|access| match access.to() {
+                To::Any => Change::AccessRevoked { object: volume.object, host: None, lun: access.lun },
+                To::Host(host) => Change::AccessRevoked { object: volume.object, host: Some(host), lun: access.lun },
+                To::Group(group) => Change::HostGroupChanged { group },
+            })
             .collect();
         let apply = |directory: &mut Directory| {
             for access in &revoked {
-                directory.access.remove(&(access.volume, access.host));
+                directory.access.remove(&(access.volume, access.to()));
             }
         };
         control.commit(changes, apply, &published).await?;
@@ -172,7 +185,19 @@ impl std::fmt::Display for Grantee {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Host(host) => write!(formatter, "host {host}"),
-            Self::Any => formatter.write_str("every initiator"),
+            Self::Group(group) => write!(formatter, "host group {group}"),
+            Self::Any => formatter.write_str("any host"),
+        }
+    }
+}
+
+impl Grantee {
+    /// One word: `any`, the host's name, or `group:NAME`. No name has a colon.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Any => "any".to_owned(),
+            Self::Host(host) => host.clone(),
+            Self::Group(group) => format!("group:{group}"),
         }
     }
 }
@@ -182,46 +207,69 @@ impl Control {
     fn access_view(&self, directory: &Directory, record: &AccessRecord) -> AccessView {
         AccessView {
             volume: directory.volumes.get(&record.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
-            host: directory.host_name(record.host),
+            grantee: directory.grantee(record.to()),
             iscsi_url: self.iscsi_url(&directory.target, record.lun),
             record: record.clone(),
         }
     }
 }
 
-/// The host of a grantee; `None` for any.
-fn find_grantee(directory: &Directory, grantee: &Grantee) -> Result<Option<Uuid>, ControlError> {
+/// Finds a grantee by name.
+fn find_grantee(directory: &Directory, grantee: &Grantee) -> Result<To, ControlError> {
     match grantee {
-        Grantee::Any => Ok(None),
-        Grantee::Host(name) => directory.host(name).map(|host| Some(host.id)),
+        Grantee::Any => Ok(To::Any),
+        Grantee::Host(name) => directory.host(name).map(|host| To::Host(host.id)),
+        Grantee::Group(name) => directory.host_group(name).map(|group| To::Group(group.id)),
     }
 }
 
 /// The number asked for when it is free, or the lowest free one.
-fn choose_lun(
-    directory: &Directory,
-    volume: &VolumeRecord,
-    host: Option<Uuid>,
-    wanted: Option<u16>,
-) -> Result<u16, ControlError> {
-    let excluding = directory.access_of(volume.id).find(|access| host.is_none() || access.host.is_none());
+fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Option<u16>) -> Result<u16, ControlError> {
+    let excluding = directory.access_of(volume.id).find(|access| directory.overlap(access.to(), to));
     if let Some(access) = excluding {
         return Err(already_granted(directory, volume, access));
     }
-    let visible = |access: &&AccessRecord| host.is_none() || access.host.is_none() || access.host == host;
-    let holder = |lun: u16| directory.access.values().filter(visible).find(|access| access.lun == lun);
+    let visible = |access: &&AccessRecord| directory.overlap(access.to(), to);
+    let taken: BTreeMap<u16, &AccessRecord> =
+        directory.access.values().filter(visible).map(|access| (access.lun, access)).collect();
     match wanted {
         None => (0..=MAX_LUN)
-            .find(|lun| holder(*lun).is_none())
-            .ok_or_else(|| ControlError::NoFreeLun { host: directory.host_name(host) }),
-        Some(lun) => match holder(lun) {
+            .find(|lun| !taken.contains_key(lun))
+            .ok_or_else(|| ControlError::NoFreeLun { grantee: directory.grantee(to) }),
+        Some(lun) => match taken.get(&lun) {
             None => Ok(lun),
-            Some(access) => Err(ControlError::LunTaken {
-                lun,
-                volume: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
-                host: directory.host_name(access.host),
-            }),
+            Some(access) => Err(lun_taken(directory, access)),
         },
+    }
+}
+
+/// What a host sees by joining a group does not clash with what it sees already.
+pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Result<(), ControlError> {
+    let gained = directory.access.values().filter(|access| access.to() == To::Group(group));
+    let present = |access: &&AccessRecord| directory.reaches(access.to(), host) && access.to() != To::Group(group);
+    for new in gained {
+        for access in directory.access.values().filter(present) {
+            if access.volume == new.volume {
+                let volume = directory.volumes.get(&access.volume);
+                return Err(volume.map_or_else(
+                    || ControlError::Damaged { reason: format!("LUN {} has no volume", access.lun) },
+                    |volume| already_granted(directory, volume, access),
+                ));
+            }
+            if access.lun == new.lun {
+                return Err(lun_taken(directory, access));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error that names a grant with the same number.
+fn lun_taken(directory: &Directory, access: &AccessRecord) -> ControlError {
+    ControlError::LunTaken {
+        lun: access.lun,
+        volume: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
+        grantee: directory.grantee(access.to()),
     }
 }
 
@@ -229,7 +277,7 @@ fn choose_lun(
 fn already_granted(directory: &Directory, volume: &VolumeRecord, access: &AccessRecord) -> ControlError {
     ControlError::AlreadyGranted {
         volume: volume.name.clone(),
-        host: directory.host_name(access.host),
+        grantee: directory.grantee(access.to()),
         lun: access.lun,
     }
 }

@@ -6,7 +6,7 @@ pub use edit::{ChapSet, HostCreate, HostSet, MutualChapSet};
 
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Directory, HostRecord, LunView, Noun, Request, Secret, User, UserKind};
+use crate::{Change, Control, ControlError, Directory, HostRecord, LunView, Noun, Request, Secret, To, User, UserKind};
 use uuid::Uuid;
 
 /// Every host, by name.
@@ -96,13 +96,15 @@ impl Control {
     fn host_users(&self, record: &HostRecord) -> Vec<User> {
         let directory = self.directory();
         let volume = |id: Uuid| directory.volumes.get(&id).map_or("", |volume| volume.name.as_str());
-        let mut users: Vec<User> = directory
-            .access_to(record.id)
-            .map(|access| User {
+        let groups = directory.groups_of(record.id);
+        let mut users: Vec<User> =
+            groups.map(|group| User { kind: UserKind::HostGroup, description: group.name.clone() }).collect();
+        users.extend(directory.access_to(record.id).filter(|access| access.to() == To::Host(record.id)).map(
+            |access| User {
                 kind: UserKind::Access,
                 description: format!("volume {}, LUN {}", volume(access.volume), access.lun),
-            })
-            .collect();
+            },
+        ));
         let sessions = self.live.sessions();
         let own = sessions.iter().filter(|session| record.iqns.contains(&session.initiator.to_ascii_lowercase()));
         users.extend(own.map(|session| self.session_user(session)));

@@ -61,7 +61,8 @@ pub struct SourceView {
     pub name: Option<String>,
 }
 
-/// A place where a volume is found. Depending on where it stands, `name` is the host's (absent: any host) or the volume's.
+/// A place where a volume is found. Depending on where it stands, `name` is the grantee's ([`Grantee::word`](crate::Grantee::word)) or
+/// the volume's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LunView {
     /// Host or volume.
@@ -122,12 +123,12 @@ impl Control {
         let mut luns: Vec<LunView> = directory
             .access_of(record.id)
             .map(|access| LunView {
-                name: directory.host_name(access.host),
+                name: Some(directory.grantee(access.to()).word()),
                 lun: access.lun,
                 iscsi_url: self.iscsi_url(&directory.target, access.lun),
             })
             .collect();
-        luns.sort_by(|one, other| one.name.cmp(&other.name));
+        luns.sort_by(|one, other| one.name.cmp(&other.name).then(one.lun.cmp(&other.lun)));
         let snapshots = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id).count();
         drop(directory);
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
@@ -141,7 +142,7 @@ impl Control {
             .access_of(record.id)
             .map(|access| User {
                 kind: UserKind::Access,
-                description: format!("{}, LUN {}", directory.grantee(access.host), access.lun),
+                description: format!("{}, LUN {}", directory.grantee(access.to()), access.lun),
             })
             .collect();
         let sees =

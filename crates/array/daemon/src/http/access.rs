@@ -28,7 +28,7 @@ pub(super) async fn list(
     Ok(Json(List { items: accesses.into_iter().map(convert::access).collect() }))
 }
 
-/// Lets a host, or any host, see a volume. The same request twice grants once.
+/// Lets a host, the hosts of a group, or any host see a volume. The same request twice grants once.
 #[utoipa::path(
     post,
     path = "/api/v1/access",
@@ -40,11 +40,12 @@ pub(super) async fn list(
     )
 )]
 pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<AccessGrant>) -> Result<Response, Fault> {
-    let grantee = match (body.host, body.any) {
-        (Some(host), false) => Grantee::Host(host),
-        (None, true) => Grantee::Any,
-        (Some(_), true) | (None, false) => {
-            let detail = "exactly one of host and any is needed".to_owned();
+    let grantee = match (body.host, body.group, body.any) {
+        (Some(host), None, false) => Grantee::Host(host),
+        (None, Some(group), false) => Grantee::Group(group),
+        (None, None, true) => Grantee::Any,
+        _ => {
+            let detail = "exactly one of host, group and any is needed".to_owned();
             return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
         }
     };
@@ -76,7 +77,7 @@ pub(super) async fn revoke_all(
     tag = "access",
     params(
         ("volume" = String, Path, description = "Name or id"),
-        ("host" = String, Path, description = "Name or id, or `any`")
+        ("host" = String, Path, description = "Name or id, `any`, or `group:NAME`")
     ),
     responses((status = 204, description = "Revoked"))
 )]
@@ -88,7 +89,11 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A host's name, or the word for any host.
-fn grantee(host: String) -> Grantee {
-    if host == ANY_HOST { Grantee::Any } else { Grantee::Host(host) }
+/// A host's name, the word for any host, or `group:NAME`.
+fn grantee(word: String) -> Grantee {
+    match word.strip_prefix("group:") {
+        Some(group) => Grantee::Group(group.to_owned()),
+        None if word == ANY_HOST => Grantee::Any,
+        None => Grantee::Host(word),
+    }
 }

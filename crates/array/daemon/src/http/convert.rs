@@ -1,8 +1,8 @@
 //! Views of `control` as types of `api`.
 
 use api::{
-    ANY_HOST, Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun,
-    Job, JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
+    Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
+    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
     OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType, Reservations,
     Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source, SourceKind, StateOrigin,
     Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace,
@@ -44,7 +44,7 @@ pub(super) fn volume(view: VolumeView) -> Volume {
         luns: view
             .luns
             .into_iter()
-            .map(|unit| VolumeLun { host: host_name(unit.name), lun: unit.lun, iscsi_url: unit.iscsi_url })
+            .map(|unit| VolumeLun { host: unit.name.unwrap_or_default(), lun: unit.lun, iscsi_url: unit.iscsi_url })
             .collect(),
     }
 }
@@ -241,8 +241,9 @@ pub(super) fn access(view: AccessView) -> Access {
     Access {
         volume: view.volume,
         volume_id: view.record.volume,
-        host: host_name(view.host),
+        host: view.grantee.word(),
         host_id: view.record.host,
+        group_id: view.record.group,
         lun: view.record.lun,
         iscsi_url: view.iscsi_url,
         created: view.record.created,
@@ -488,8 +489,4 @@ pub(super) fn status(view: StatusView) -> Status {
 fn percent(part: u64, whole: u64) -> u64 {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0);
     u64::try_from(percent).unwrap_or(u64::MAX)
-}
-
-fn host_name(name: Option<String>) -> String {
-    name.unwrap_or_else(|| ANY_HOST.to_owned())
 }

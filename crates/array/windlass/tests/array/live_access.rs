@@ -92,3 +92,33 @@ fn who_did_not_prove_it_is_not_the_host() {
     again.qualifier = 2;
     assert!(Session::connect(&proving, &again).is_err(), "the old secret");
 }
+
+/// Members of a host group see its volumes as the same LUN, as soon as they join and until they leave, and after a crash.
+#[test]
+fn a_host_group_s_members_see_the_same_lun_at_once() {
+    let mut fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("open", "16M").unwrap();
+    fixture.ok(&["volume", "create", "shared", "--size", "16M"]);
+    for host in ["one", "two"] {
+        fixture.ok(&["host", "create", host, "--iqn", &format!("iqn.2026-01.org.example:{host}")]);
+    }
+    fixture.ok(&["host-group", "create", "cluster", "one"]);
+    fixture.ok(&["access", "grant", "shared", "--group", "cluster", "--lun", "9"]);
+    let mut sessions = ["one", "two"].map(|host| fixture.log_in_as(host, "open"));
+    let sees = |session: &mut Session| {
+        session.clear_unit_attentions().unwrap();
+        session.report_luns().unwrap().len()
+    };
+    assert_eq!(sessions.each_mut().map(sees), [2, 1]);
+    fixture.ok(&["host-group", "set", "cluster", "--add", "two"]);
+    assert_eq!(sessions.each_mut().map(sees), [2, 2]);
+    fixture.ok(&["volume", "create", "own", "--size", "16M"]);
+    let taken = fixture.try_run(&["access", "grant", "own", "--host", "two", "--lun", "9"]);
+    assert_eq!(taken.status.code(), Some(4));
+    fixture.ok(&["host-group", "set", "cluster", "--remove", "one", "--yes"]);
+    assert_eq!(sessions.each_mut().map(sees), [1, 2]);
+    drop(sessions);
+    fixture.kill_and_restart();
+    let mut sessions = ["one", "two"].map(|host| fixture.log_in_as(host, "open"));
+    assert_eq!(sessions.each_mut().map(sees), [1, 2]);
+}

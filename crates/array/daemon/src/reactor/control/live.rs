@@ -139,6 +139,7 @@ impl Live for LiveArray {
             Change::AccessGranted { .. }
             | Change::AccessRevoked { .. }
             | Change::HostChanged { .. }
+            | Change::HostGroupChanged { .. }
             | Change::HostRemoved { .. } => self.grant(directory),
         }
         *self.reactor.directory.borrow_mut() = Some(directory.clone());

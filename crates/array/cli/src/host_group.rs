@@ -1,0 +1,109 @@
+//! `windlass host-group`: several hosts that see the same volumes as the same logical unit numbers.
+
+use crate::client::{Client, segment};
+use crate::error::CliError;
+use crate::output::{Column, Output, Resource, column, wide};
+use api::{HostGroup, HostGroupCreate, HostGroupSet, List};
+
+/// Verbs of `windlass host-group`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List host groups
+    #[command(after_help = "Example:\n  windlass host-group list")]
+    List,
+    /// Show one host group
+    #[command(after_help = "Example:\n  windlass host-group show cluster1")]
+    Show {
+        /// Name or id
+        name: String,
+    },
+    /// Create a host group; volumes are granted to it with  windlass access grant VOLUME --group NAME
+    #[command(
+        after_help = "Examples:\n  windlass host-group create cluster1 esx01 esx02\n  windlass access grant datastore1 --group cluster1"
+    )]
+    Create {
+        /// Name: letters, digits, '.', '_' and '-'
+        name: String,
+        /// Hosts, by name or id
+        hosts: Vec<String>,
+    },
+    /// Rename a host group, add or remove hosts; what they see changes at once
+    #[command(
+        after_help = "Examples:\n  windlass host-group set cluster1 --add esx03\n  windlass host-group set cluster1 --remove esx01,esx02"
+    )]
+    Set {
+        /// Name or id
+        name: String,
+        /// New name
+        #[arg(long = "name", value_name = "NEW-NAME")]
+        new_name: Option<String>,
+        /// Hosts that join: they see every volume of the group, as the same LUN
+        #[arg(long, value_name = "HOST", value_delimiter = ',')]
+        add: Vec<String>,
+        /// Hosts that leave: they lose the group's volumes at once
+        #[arg(long, value_name = "HOST", value_delimiter = ',')]
+        remove: Vec<String>,
+    },
+    /// Delete host groups that nothing is granted to; their hosts stay
+    #[command(after_help = "Example:\n  windlass host-group delete cluster1")]
+    Delete {
+        /// Names or ids
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
+impl Resource for HostGroup {
+    const WHEN_EMPTY: &'static str = "no host groups; create one:  windlass host-group create NAME HOST…";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |group| group.name.as_str().into()),
+        column("hosts", |group| (!group.hosts.is_empty()).then(|| group.hosts.join(" ")).into()),
+        column("luns", |group| luns(group).into()),
+        wide("created", |group| format!("{:.0}", group.created).into()),
+        wide("id", |group| group.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// `LUN:VOLUME` of every grant.
+fn luns(group: &HostGroup) -> Option<String> {
+    let all: Vec<String> = group.luns.iter().map(|unit| format!("{}:{}", unit.lun, unit.volume)).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List => output.list(&client.get::<List<HostGroup>>("/api/v1/host-groups").await?.items),
+        Verb::Show { name } => output.show(&client.get::<HostGroup>(&path(name)).await?),
+        Verb::Create { name, hosts } => {
+            let create = HostGroupCreate { name: name.clone(), hosts: hosts.clone() };
+            let answer = client.post::<HostGroup>("/api/v1/host-groups", &create).await?;
+            output.made("host group", &answer.body, answer.created)
+        }
+        Verb::Set { name, new_name, add, remove } => {
+            let set = HostGroupSet { name: new_name.clone(), add: add.clone(), remove: remove.clone() };
+            if set == HostGroupSet::default() {
+                return Err(CliError::usage("nothing to change: give --name, --add or --remove".to_owned()));
+            }
+            if !remove.is_empty() {
+                output.confirm(&format!("remove {} from host group {name}?", remove.join(", ")))?;
+            }
+            output.made("host group", &client.patch::<HostGroup>(&path(name), &set).await?, true)
+        }
+        Verb::Delete { names } => {
+            for name in names {
+                output.confirm(&format!("delete host group {name}?"))?;
+                client.delete(&path(name)).await?;
+                output.say(&format!("host group {name} deleted"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/api/v1/host-groups/{}", segment(name))
+}

@@ -1,0 +1,239 @@
+//! Host groups: list, show, create, change, delete. What is granted to a group, every member sees as the same logical unit
+//! number; a host that joins or leaves gains or loses it at once.
+
+use crate::access::check_member;
+use crate::environment::new_id;
+use crate::events::Draft;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::{
+    Change, Control, ControlError, Directory, HostGroupRecord, LunView, Noun, Outcome, Request, To, User, UserKind,
+};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Most hosts of a group.
+const MAX_MEMBERS: usize = 1024;
+
+/// Every host group, by name.
+#[derive(Clone, Debug)]
+pub struct HostGroupList;
+
+/// One host group.
+#[derive(Clone, Debug)]
+pub struct HostGroupShow {
+    /// Name or id.
+    pub group: String,
+}
+
+/// A new host group.
+#[derive(Clone, Debug, Default)]
+pub struct HostGroupCreate {
+    /// Unique name.
+    pub name: String,
+    /// Names or ids of its hosts.
+    pub hosts: Vec<String>,
+}
+
+/// A change of a host group; absent fields stay.
+#[derive(Clone, Debug, Default)]
+pub struct HostGroupSet {
+    /// Name or id.
+    pub group: String,
+    /// New name.
+    pub name: Option<String>,
+    /// Hosts that join; those that are members already stay.
+    pub add: Vec<String>,
+    /// Hosts that leave.
+    pub remove: Vec<String>,
+}
+
+/// Deletes a host group that nothing is granted to. The reply is its name.
+#[derive(Clone, Debug)]
+pub struct HostGroupDelete {
+    /// Name or id.
+    pub group: String,
+}
+
+/// A host group.
+#[derive(Clone, Debug)]
+pub struct HostGroupView {
+    /// Its document.
+    pub record: HostGroupRecord,
+    /// Names of its hosts, in order.
+    pub hosts: Vec<String>,
+    /// Volumes granted to it, by logical unit number.
+    pub luns: Vec<LunView>,
+}
+
+impl Request for HostGroupList {
+    type Reply = Vec<HostGroupView>;
+    const NAME: &'static str = "host-group-list";
+
+    async fn run(&self, control: &Control) -> Result<Vec<HostGroupView>, ControlError> {
+        let directory = control.directory();
+        let groups = directory.host_groups.values();
+        let mut views: Vec<HostGroupView> = groups.map(|record| control.host_group_view(&directory, record)).collect();
+        views.sort_by(|one, other| one.record.name.cmp(&other.record.name));
+        Ok(views)
+    }
+}
+
+impl Request for HostGroupShow {
+    type Reply = HostGroupView;
+    const NAME: &'static str = "host-group-show";
+
+    async fn run(&self, control: &Control) -> Result<HostGroupView, ControlError> {
+        let directory = control.directory();
+        Ok(control.host_group_view(&directory, directory.host_group(&self.group)?))
+    }
+}
+
+impl Request for HostGroupCreate {
+    type Reply = Outcome<HostGroupView>;
+    const NAME: &'static str = "host-group-create";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<HostGroupView>, ControlError> {
+        check_name(Noun::HostGroup, &self.name)?;
+        let _changes = control.lock_changes().await;
+        let members = find_hosts(&control.directory(), &self.hosts)?;
+        let existing = control.directory().host_group(&self.name).ok().cloned();
+        if let Some(existing) = existing {
+            if existing.members != members {
+                let (name, difference) = (existing.name, " with other hosts".to_owned());
+                return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference });
+            }
+            return Ok(Outcome::unchanged(control.host_group_view(&control.directory(), &existing)));
+        }
+        check_count(&members)?;
+        let (id, created) = (new_id(&*control.environment), control.environment.now());
+        let record = HostGroupRecord { id, name: self.name.clone(), members, created };
+        control.store_host_group(&record).await?;
+        Ok(Outcome::changed(control.host_group_view(&control.directory(), &record)))
+    }
+
+    fn event(&self, outcome: &Outcome<HostGroupView>) -> Option<Draft> {
+        let message = format!("host group {} created with {}", self.name, hosts_in_words(&outcome.view.hosts));
+        outcome.changed.then(|| Draft::info("host-group-created", &self.name, message))
+    }
+}
+
+impl Request for HostGroupSet {
+    type Reply = HostGroupView;
+    const NAME: &'static str = "host-group-set";
+
+    /// Errors: `LunTaken` or `AlreadyGranted` when a host that joins sees one of the group's numbers or volumes already.
+    async fn run(&self, control: &Control) -> Result<HostGroupView, ControlError> {
+        let _changes = control.lock_changes().await;
+        let before = control.directory().host_group(&self.group)?.clone();
+        let mut record = before.clone();
+        if let Some(name) = self.name.as_ref().filter(|name| **name != record.name) {
+            check_name(Noun::HostGroup, name)?;
+            if control.directory().host_group(name).is_ok() {
+                let (name, difference) = (name.clone(), String::new());
+                return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference });
+            }
+            record.name.clone_from(name);
+        }
+        let joining = find_hosts(&control.directory(), &self.add)?;
+        let leaving = find_hosts(&control.directory(), &self.remove)?;
+        if let Some(both) = joining.intersection(&leaving).next() {
+            let host = control.directory().grantee(To::Host(*both));
+            return Err(ControlError::InvalidSetting(format!("{host} cannot join and leave the group at once")));
+        }
+        for host in joining.difference(&before.members) {
+            check_member(&control.directory(), record.id, *host)?;
+        }
+        record.members.extend(joining);
+        record.members.retain(|host| !leaving.contains(host));
+        check_count(&record.members)?;
+        if record != before {
+            control.store_host_group(&record).await?;
+        }
+        Ok(control.host_group_view(&control.directory(), &record))
+    }
+
+    fn event(&self, view: &HostGroupView) -> Option<Draft> {
+        let mut changes = Vec::new();
+        changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
+        changes.extend((!self.add.is_empty()).then(|| format!("{} added", hosts_in_words(&self.add))));
+        changes.extend((!self.remove.is_empty()).then(|| format!("{} removed", hosts_in_words(&self.remove))));
+        let message = format!("host group {} changed: {}", self.group, changes.join(", "));
+        Some(Draft::info("host-group-changed", &view.record.name, message))
+    }
+}
+
+impl Request for HostGroupDelete {
+    type Reply = String;
+    const NAME: &'static str = "host-group-delete";
+
+    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+        let _changes = control.lock_changes().await;
+        let record = control.directory().host_group(&self.group)?.clone();
+        let luns = control.host_group_view(&control.directory(), &record).luns;
+        let users: Vec<User> = luns
+            .into_iter()
+            .map(|unit| {
+                let description = format!("volume {}, LUN {}", unit.name.unwrap_or_default(), unit.lun);
+                User { kind: UserKind::Access, description }
+            })
+            .collect();
+        if !users.is_empty() {
+            return Err(ControlError::InUse { noun: Noun::HostGroup, name: record.name, users });
+        }
+        let apply = |directory: &mut Directory| drop(directory.host_groups.remove(&record.id));
+        control.commit(vec![record.delete()], apply, &[Change::HostGroupChanged { group: record.id }]).await?;
+        Ok(record.name)
+    }
+
+    fn event(&self, name: &String) -> Option<Draft> {
+        Some(Draft::info("host-group-deleted", name, format!("host group {name} deleted")))
+    }
+}
+
+impl Control {
+    /// Stores a new or changed group. What its members see changes before this returns.
+    async fn store_host_group(&self, record: &HostGroupRecord) -> Result<(), ControlError> {
+        let stored = record.clone();
+        let apply = |directory: &mut Directory| drop(directory.host_groups.insert(stored.id, stored));
+        self.commit(vec![record.put()?], apply, &[Change::HostGroupChanged { group: record.id }]).await
+    }
+
+    /// A group with the names of its hosts and volumes.
+    fn host_group_view(&self, directory: &Directory, record: &HostGroupRecord) -> HostGroupView {
+        let names = record.members.iter().filter_map(|host| directory.hosts.get(host));
+        let mut hosts: Vec<String> = names.map(|host| host.name.clone()).collect();
+        hosts.sort();
+        let granted = directory.access.values().filter(|access| access.to() == To::Group(record.id));
+        let mut luns: Vec<LunView> = granted
+            .map(|access| LunView {
+                name: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()),
+                lun: access.lun,
+                iscsi_url: self.iscsi_url(&directory.target, access.lun),
+            })
+            .collect();
+        luns.sort_by_key(|unit| unit.lun);
+        HostGroupView { record: record.clone(), hosts, luns }
+    }
+}
+
+/// Hosts by name or id.
+fn find_hosts(directory: &Directory, names: &[String]) -> Result<BTreeSet<Uuid>, ControlError> {
+    names.iter().map(|name| directory.host(name).map(|host| host.id)).collect()
+}
+
+fn check_count(members: &BTreeSet<Uuid>) -> Result<(), ControlError> {
+    if members.len() > MAX_MEMBERS {
+        return Err(ControlError::InvalidSetting(format!("a host group has at most {MAX_MEMBERS} hosts")));
+    }
+    Ok(())
+}
+
+/// `host a`, `hosts a, b` or `no hosts`.
+fn hosts_in_words(hosts: &[String]) -> String {
+    match hosts {
+        [] => "no hosts".to_owned(),
+        [host] => format!("host {host}"),
+        hosts => format!("hosts {}", hosts.join(", ")),
+    }
+}

@@ -1,0 +1,99 @@
+//! `/api/v1/host-groups`.
+
+use crate::ArrayHandle;
+use crate::http::extract::{Body, Path, made};
+use crate::http::problem::Fault;
+use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, List};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use control::HostGroupView;
+
+/// Every host group, by name.
+#[utoipa::path(get, path = "/api/v1/host-groups", tag = "hosts", responses((status = 200, body = List<HostGroup>)))]
+pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<HostGroup>>, Fault> {
+    let groups = array.call(control::HostGroupList).await?;
+    Ok(Json(List { items: groups.into_iter().map(host_group).collect() }))
+}
+
+/// Creates a host group. The same request twice creates one.
+#[utoipa::path(
+    post,
+    path = "/api/v1/host-groups",
+    tag = "hosts",
+    request_body = HostGroupCreate,
+    responses(
+        (status = 201, description = "Created", body = HostGroup),
+        (status = 200, description = "A group of that name has the same hosts", body = HostGroup)
+    )
+)]
+pub(super) async fn create(
+    State(array): State<ArrayHandle>,
+    Body(HostGroupCreate { name, hosts }): Body<HostGroupCreate>,
+) -> Result<Response, Fault> {
+    let outcome = array.call(control::HostGroupCreate { name, hosts }).await?;
+    let group = host_group(outcome.view);
+    Ok(made(outcome.changed, &format!("/api/v1/host-groups/{}", group.id), group))
+}
+
+/// One host group.
+#[utoipa::path(
+    get,
+    path = "/api/v1/host-groups/{group}",
+    tag = "hosts",
+    params(("group" = String, Path, description = "Name or id")),
+    responses((status = 200, body = HostGroup))
+)]
+pub(super) async fn show(
+    State(array): State<ArrayHandle>,
+    Path(group): Path<String>,
+) -> Result<Json<HostGroup>, Fault> {
+    Ok(Json(host_group(array.call(control::HostGroupShow { group }).await?)))
+}
+
+/// Renames a host group, adds and removes hosts. What they see changes before the reply.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/host-groups/{group}",
+    tag = "hosts",
+    params(("group" = String, Path, description = "Name or id")),
+    request_body = HostGroupSet,
+    responses((status = 200, body = HostGroup))
+)]
+pub(super) async fn set(
+    State(array): State<ArrayHandle>,
+    Path(group): Path<String>,
+    Body(HostGroupSet { name, add, remove }): Body<HostGroupSet>,
+) -> Result<Json<HostGroup>, Fault> {
+    Ok(Json(host_group(array.call(control::HostGroupSet { group, name, add, remove }).await?)))
+}
+
+/// Deletes a host group that nothing is granted to. Its hosts stay.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/host-groups/{group}",
+    tag = "hosts",
+    params(("group" = String, Path, description = "Name or id")),
+    responses((status = 204, description = "Deleted"))
+)]
+pub(super) async fn delete(State(array): State<ArrayHandle>, Path(group): Path<String>) -> Result<StatusCode, Fault> {
+    array.call(control::HostGroupDelete { group }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn host_group(view: HostGroupView) -> HostGroup {
+    let HostGroupView { record, hosts, luns } = view;
+    let lun = |unit: control::LunView| HostLun {
+        volume: unit.name.unwrap_or_default(),
+        lun: unit.lun,
+        iscsi_url: unit.iscsi_url,
+    };
+    HostGroup {
+        id: record.id,
+        name: record.name,
+        hosts,
+        luns: luns.into_iter().map(lun).collect(),
+        created: record.created,
+    }
+}
