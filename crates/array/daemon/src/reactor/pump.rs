@@ -1,15 +1,19 @@
 //! Moves the pool forward: after each batch of commands, when the medium completes something, and now and then for a checkpoint.
 
-use super::share::Budget;
-use super::{ArrayPool, CHECKPOINT_INTERVAL};
+use super::share::BackgroundShare;
+use super::{ArrayPool, clock};
+use media::Media;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
+/// Time between checkpoints of a pool that is being written.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
+
 /// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are active.
-pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>, share: u32) {
+pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>, share: u32) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
     #[expect(
@@ -17,20 +21,20 @@ pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>, share: u32) {
         reason = "an OwnedFd neither closes nor changes its descriptor; the new form needs unsafe code"
     )]
     let wake = descriptor.and_then(|fd| AsyncFd::with_interest(fd, tokio::io::Interest::READABLE).ok());
-    let mut checkpointed = Instant::now();
+    let mut checkpointed = clock::now();
     let mut sequence = pool.with_core(|core| core.next_sequence());
     let mut told = false;
-    let mut budget = Budget::new(share, Instant::now());
+    let mut budget = BackgroundShare::new(share, clock::now());
     loop {
         let more = pool.pump(0);
         if more {
-            let now = Instant::now();
+            let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
             budget.see_hosts(operations, now);
             let pages = budget.pages(urgency, now);
             if pages > 0 {
                 pool.background(pages);
-                budget.spent(pages, now.elapsed());
+                budget.spent(pages, clock::now().duration_since(now));
                 pool.pump(0);
             }
         }
@@ -38,8 +42,8 @@ pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>, share: u32) {
             tracing::error!(reason, "the pool stopped: nothing is acknowledged any more until the array is restarted");
             told = true;
         }
-        if checkpointed.elapsed() >= CHECKPOINT_INTERVAL {
-            checkpointed = Instant::now();
+        if clock::now().duration_since(checkpointed) >= CHECKPOINT_INTERVAL {
+            checkpointed = clock::now();
             let now = pool.with_core(|core| core.next_sequence());
             if now != sequence {
                 sequence = now;
@@ -50,8 +54,7 @@ pub(crate) async fn run(pool: ArrayPool, work: Rc<Notify>, share: u32) {
         if more && !told {
             // Background work goes on, but hosts come first.
             tokio::task::yield_now().await;
-            if wake.is_none()
-                || !(budget.hosts_active(Instant::now()) || pool.with_core(|core| core.waits_for_medium()))
+            if wake.is_none() || !(budget.hosts_active(clock::now()) || pool.with_core(|core| core.waits_for_medium()))
             {
                 continue;
             }

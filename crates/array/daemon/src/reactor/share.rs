@@ -19,7 +19,7 @@ const URGENT: u16 = 256;
 
 /// The account of background work.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct BackgroundShare {
     /// Percent of the reactor's time.
     share: u32,
     credit: Duration,
@@ -30,7 +30,7 @@ pub(crate) struct Budget {
     host_active: Instant,
 }
 
-impl Budget {
+impl BackgroundShare {
     /// Background work gets `share` percent of the time while hosts are active.
     pub(crate) fn new(share: u32, now: Instant) -> Self {
         Self {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn hosts_that_are_active_leave_a_share() {
         let start = Instant::now();
-        let mut budget = Budget::new(20, start);
+        let mut budget = BackgroundShare::new(20, start);
         let mut done = Duration::ZERO;
         let page = Duration::from_micros(5);
         // A second with a command every 100 µs.
@@ -114,7 +114,7 @@ mod tests {
     fn urgency_raises_the_share_gradually() {
         let share = |urgency| {
             let start = Instant::now();
-            let mut budget = Budget::new(20, start);
+            let mut budget = BackgroundShare::new(20, start);
             let mut done = Duration::ZERO;
             for i in 1..=10_000u64 {
                 let now = start + Duration::from_micros(100) * u32::try_from(i).unwrap_or(0);
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn without_hosts_there_is_no_limit_but_the_slice() {
         let start = Instant::now();
-        let mut budget = Budget::new(20, start);
+        let mut budget = BackgroundShare::new(20, start);
         let later = start + ACTIVE;
         assert!(!budget.hosts_active(later));
         assert!(budget.pages(0, later) >= 100);

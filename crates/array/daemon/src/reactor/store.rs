@@ -16,7 +16,7 @@ pub(crate) type Store = LocalMedia<Span>;
 
 /// Opens the pool of the configuration, making it when the file does not exist, is empty, or was left blank by an interrupted first
 /// start. When that fails, a file made here goes away again.
-pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool, ServeError> {
+pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
     let existed = path.exists();
     let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
@@ -48,7 +48,7 @@ fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
     })
 }
 
-fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<ArrayPool, ServeError> {
+fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
     let name = path.display();
     let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };

@@ -1,16 +1,15 @@
 //! The running target as `control` sees it: what was changed goes to the SCSI target, what is running comes back as plain numbers.
 
-use super::super::Reactor;
-use super::super::iscsi::listener::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS};
-use super::super::iscsi::registry::Order;
+use super::super::array::Reactor;
+use super::super::frontend::Frontend;
 use block::VolumeId;
 use control::{
     Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
     Registration, Reservations, SessionInfo, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
-use iscsi::connection::SessionType;
 use jiff::Timestamp;
+use media::Media;
 use pool::ObjectId;
 use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo};
 use std::cell::RefCell;
@@ -19,17 +18,25 @@ use std::rc::Rc;
 use unit::{LatencyHistogram, Reason, ReasonCounts};
 
 /// The reactor's side of [`Live`].
-pub(crate) struct LiveArray {
-    reactor: Rc<Reactor>,
+pub(crate) struct LiveArray<M: Media + 'static> {
+    reactor: Rc<Reactor<M>>,
+    frontends: Vec<Rc<dyn Frontend>>,
+    /// Portals of all frontends, in the order of the configuration.
+    portals: Vec<Portal>,
     /// How every logical unit presents itself.
     profile: Profile,
     /// Volumes with writes that are not to be any more.
     unsettled: RefCell<BTreeSet<VolumeId>>,
 }
 
-impl LiveArray {
-    pub fn new(reactor: Rc<Reactor>, profile: Profile) -> Self {
-        Self { reactor, profile, unsettled: RefCell::default() }
+impl<M: Media + 'static> LiveArray<M> {
+    pub fn new(
+        reactor: Rc<Reactor<M>>,
+        frontends: Vec<Rc<dyn Frontend>>,
+        portals: Vec<Portal>,
+        profile: Profile,
+    ) -> Self {
+        Self { reactor, frontends, portals, profile, unsettled: RefCell::default() }
     }
 
     /// Everything in the directory, at the start.
@@ -94,25 +101,9 @@ impl LiveArray {
             }
         }
     }
-
-    /// Ends sessions of initiators that belong to a host which has to prove who it is, and did not when they logged in: what is granted to the
-    /// host is not for whoever came first with its name.
-    fn end_unproven(&self, directory: &Directory) {
-        for member in self.reactor.registry.members() {
-            let session = member.session.borrow();
-            let Some(identity) = session.as_ref().filter(|_| member.since.get().is_some()) else { continue };
-            let now = directory.nexus(&identity.initiator_name);
-            // Another user or secret of the same host is asked for at the next login.
-            let proven = identity.authenticated_as.is_some() && now.host.map(|(id, _)| id) == member.host.get();
-            if now.chap.is_some() && !proven {
-                tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, "session ended: its host has to authenticate now");
-                member.order(Order::Close);
-            }
-        }
-    }
 }
 
-impl Live for LiveArray {
+impl<M: Media + 'static> Live for LiveArray<M> {
     fn publish(&self, change: &Change, directory: &Directory) {
         let target = &self.reactor.target;
         match change {
@@ -143,7 +134,9 @@ impl Live for LiveArray {
             | Change::HostRemoved { .. } => self.grant(directory),
         }
         *self.reactor.directory.borrow_mut() = Some(directory.clone());
-        self.end_unproven(directory);
+        for frontend in &self.frontends {
+            frontend.publish(change, directory);
+        }
     }
 
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()> {
@@ -153,7 +146,11 @@ impl Live for LiveArray {
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {
         let (reactor, volumes) = (Rc::clone(&self.reactor), self.unsettled.take());
+        let frontends: Vec<_> = self.frontends.iter().map(|frontend| frontend.settled()).collect();
         Box::pin(async move {
+            for frontend in frontends {
+                frontend.await;
+            }
             for volume in volumes {
                 reactor.target.writes_done(volume).await;
             }
@@ -161,41 +158,15 @@ impl Live for LiveArray {
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {
-        let now = Timestamp::now();
-        let mut sessions = Vec::new();
-        for member in self.reactor.registry.members() {
-            let session = member.session.borrow();
-            let (Some(identity), Some(since)) = (&*session, member.since.get()) else { continue };
-            if identity.session_type != SessionType::Normal {
-                continue;
-            }
-            sessions.push(SessionInfo {
-                id: member.id,
-                initiator: identity.initiator_name.to_string(),
-                portal: member.portal,
-                target_port: identity.target_portal_group_tag,
-                peer_address: member.peer,
-                since,
-                last_io: member.last_io.get().map(|last| now - last.elapsed()),
-                commands: member.commands.get(),
-                read_bytes: member.read_bytes.get(),
-                written_bytes: member.written_bytes.get(),
-            });
-        }
-        sessions
+        self.frontends.iter().flat_map(|frontend| frontend.sessions()).collect()
     }
 
     fn drop_session(&self, id: u64) -> bool {
-        let members = self.reactor.registry.members();
-        let found = members.iter().find(|m| m.id == id && m.session.borrow().is_some());
-        if let Some(member) = found {
-            member.order(Order::Close);
-        }
-        found.is_some()
+        self.frontends.iter().any(|frontend| frontend.drop_session(id))
     }
 
     fn portals(&self) -> Vec<Portal> {
-        self.reactor.portals.clone()
+        self.portals.clone()
     }
 
     fn offload_statistics(&self) -> Vec<OffloadRow> {
@@ -275,20 +246,8 @@ impl Live for LiveArray {
     }
 
     fn connections(&self) -> ConnectionCounters {
-        let registry = &self.reactor.registry;
-        let (with_session, without_session) = registry.counts();
-        let closed = &registry.closed;
-        ConnectionCounters {
-            with_session: with_session as u64,
-            without_session: without_session as u64,
-            max_sessions: MAX_SESSIONS as u64,
-            max_without_session: MAX_CONNECTIONS_WITHOUT_SESSION as u64,
-            displaced: closed.displaced.total(),
-            logins_failed: closed.login_failed.total(),
-            sessions_full: closed.sessions_full.total(),
-            login_timeouts: closed.login_timeout.total(),
-            protocol_errors: closed.protocol_error.total(),
-        }
+        let counters = self.frontends.iter().map(|frontend| frontend.connections());
+        counters.reduce(add_connections).unwrap_or_default()
     }
 
     fn reservations(&self, volume: ObjectId) -> Reservations {
@@ -311,12 +270,26 @@ impl Live for LiveArray {
     }
 
     fn commands(&self) -> u64 {
-        let members = self.reactor.registry.members();
-        members.iter().map(|member| member.commands.get()).fold(0, u64::saturating_add)
+        self.frontends.iter().map(|frontend| frontend.commands()).fold(0, u64::saturating_add)
     }
 
     fn pool_stopped(&self) -> Option<String> {
         self.reactor.pool.with_core(|core| core.stopped().map(str::to_owned))
+    }
+}
+
+/// The counters of two frontends together.
+fn add_connections(one: ConnectionCounters, other: ConnectionCounters) -> ConnectionCounters {
+    ConnectionCounters {
+        with_session: one.with_session + other.with_session,
+        without_session: one.without_session + other.without_session,
+        max_sessions: one.max_sessions + other.max_sessions,
+        max_without_session: one.max_without_session + other.max_without_session,
+        displaced: one.displaced + other.displaced,
+        logins_failed: one.logins_failed + other.logins_failed,
+        sessions_full: one.sessions_full + other.sessions_full,
+        login_timeouts: one.login_timeouts + other.login_timeouts,
+        protocol_errors: one.protocol_errors + other.protocol_errors,
     }
 }
 

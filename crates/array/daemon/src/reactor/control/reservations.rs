@@ -1,18 +1,18 @@
 //! Reservations between units, which have them, and `control`, which keeps them in the pool; and the end of commands whose registrant was
 //! preempted, which connections own.
 
-use super::super::Reactor;
-use super::super::iscsi::registry::Order;
+use super::super::array::Reactor;
+use super::super::frontend::Frontend;
 use block::VolumeId;
 use control::{Control, ControlError, RegistrationRecord};
+use media::Media;
 use pool::ObjectId;
 use std::future::Future;
 use std::rc::Rc;
-use tokio::sync::oneshot;
 use unit::{PersistedRegistration, PersistedReservations, Registrant, ReservationType, StoreError};
 
 /// Puts back kept reservations. To be called when every logical unit is there and before the first initiator is let in.
-pub(crate) fn load(reactor: &Rc<Reactor>, control: &Control) -> Result<(), ControlError> {
+pub(crate) fn load<M: Media + 'static>(reactor: &Reactor<M>, control: &Control) -> Result<(), ControlError> {
     for (object, record) in control.reservations()? {
         let restored = persisted(record.registrations, record.reservation_type);
         let consistent = restored.is_some_and(|kept| reactor.target.restore_reservations(VolumeId(object.0), &kept));
@@ -68,25 +68,17 @@ pub(crate) async fn store(
 }
 
 /// Ends the commands of these registrants on a volume. Resolves when none of them can have an effect any more.
-pub(crate) fn abort(
-    reactor: Rc<Reactor>,
+pub(crate) fn abort<M: Media + 'static>(
+    reactor: Rc<Reactor<M>>,
+    frontends: &[Rc<dyn Frontend>],
     volume: VolumeId,
     registrants: &[Registrant],
-) -> impl Future<Output = ()> + use<> {
+) -> impl Future<Output = ()> + use<M> {
     let nexuses = reactor.target.nexuses_of(registrants);
-    let members = reactor.registry.members();
-    let concerned = members.into_iter().filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
-    let asked: Vec<_> = concerned
-        .map(|member| {
-            let (done, answer) = oneshot::channel();
-            member.order(Order::Abort(volume, done));
-            answer
-        })
-        .collect();
+    let aborted: Vec<_> = frontends.iter().map(|frontend| frontend.abort(volume, &nexuses)).collect();
     async move {
-        for answer in asked {
-            // A connection that is gone has no tasks.
-            let _any = answer.await;
+        for frontend in aborted {
+            frontend.await;
         }
         // Operations that they have begun and that were answered at once must not write any more either.
         reactor.target.stop_background_on(volume, Some(&nexuses)).await;

@@ -1,12 +1,14 @@
 //! Sanitize operations of the SCSI target: `control` keeps them in the pool and shows them as jobs, and a task of the reactor runs each of them, no faster
 //! than leaves the pool to others.
 
-use super::super::Reactor;
+use super::super::array::Reactor;
+use super::super::clock;
 use block::VolumeId;
 use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
+use media::Media;
 use pool::ObjectId;
 use std::rc::{Rc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use unit::{PersistedSanitize, SanitizeMethod, StoreError};
 
 /// Content that one operation works on in a second, at most.
@@ -14,7 +16,7 @@ const BYTES_PER_SECOND: u64 = 128 << 20;
 
 /// Puts back kept operations, and continues those that were interrupted. To be called when every logical unit is there and before the
 /// first initiator is let in.
-pub(crate) fn load(reactor: &Rc<Reactor>, control: &Rc<Control>) -> Result<(), ControlError> {
+pub(crate) fn load<M: Media + 'static>(reactor: &Rc<Reactor<M>>, control: &Rc<Control>) -> Result<(), ControlError> {
     for (object, record) in control.resume_sanitize_operations()? {
         let volume = VolumeId(object.0);
         let failed = record.failed;
@@ -74,19 +76,19 @@ pub(crate) async fn store(
 }
 
 /// Starts the task that runs an operation. It keeps neither `control` nor the reactor alive.
-pub(crate) fn start(reactor: &Rc<Reactor>, control: &Rc<Control>, volume: VolumeId) {
+pub(crate) fn start<M: Media + 'static>(reactor: &Rc<Reactor<M>>, control: &Rc<Control>, volume: VolumeId) {
     tracing::info!(volume = volume.0, "a sanitize operation runs");
     tokio::task::spawn_local(run(Rc::downgrade(reactor), Rc::downgrade(control), volume));
 }
 
-async fn run(reactor: Weak<Reactor>, control: Weak<Control>, volume: VolumeId) {
-    let began = Instant::now();
+async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Control>, volume: VolumeId) {
+    let began = clock::now();
     let object = ObjectId(volume.0);
     loop {
-        let started = Instant::now();
+        let started = clock::now();
         let Some(reactor) = reactor.upgrade() else { return };
         let Some(bytes) = reactor.target.sanitize_step(volume).await else {
-            tracing::info!(volume = volume.0, seconds = began.elapsed().as_secs(), "a sanitize operation has ended");
+            tracing::info!(volume = volume.0, seconds = clock::now().duration_since(began).as_secs(), "a sanitize operation has ended");
             if let Some(control) = control.upgrade() {
                 control.sanitize_stopped(object);
             }
@@ -98,7 +100,7 @@ async fn run(reactor: Weak<Reactor>, control: Weak<Control>, volume: VolumeId) {
             control.sanitize_progress(object, done, total);
         }
         let due = Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / BYTES_PER_SECOND);
-        match due.checked_sub(started.elapsed()) {
+        match due.checked_sub(clock::now().duration_since(started)) {
             Some(rest) => tokio::time::sleep(rest).await,
             // Hosts first.
             None => tokio::task::yield_now().await,

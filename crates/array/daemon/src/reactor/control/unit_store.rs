@@ -1,10 +1,12 @@
 //! What units ask of the rest of the array ([`UnitStore`]): `control` keeps reservations, sanitize operations and access states in the
 //! pool and knows the thresholds, connections end the commands of preempted registrants.
 
-use super::super::Reactor;
+use super::super::array::Reactor;
+use super::super::frontend::Frontend;
 use super::{port_groups, reservations, sanitize, thresholds};
 use block::VolumeId;
 use control::Control;
+use media::Media;
 use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 use unit::{
@@ -14,29 +16,35 @@ use unit::{
 
 /// The store of every unit of the array. It keeps neither `control` nor the reactor alive: before [`Self::connect`] and at shutdown,
 /// nothing is stored or begun.
-#[derive(Default)]
-pub(crate) struct ArrayStore {
+pub(crate) struct ArrayStore<M: Media + 'static> {
     control: OnceCell<Weak<Control>>,
-    reactor: OnceCell<Weak<Reactor>>,
+    reactor: OnceCell<Weak<Reactor<M>>>,
+    frontends: OnceCell<Vec<Weak<dyn Frontend>>>,
 }
 
-impl ArrayStore {
+impl<M: Media + 'static> ArrayStore<M> {
+    /// A store that is not connected yet.
+    pub fn new() -> Self {
+        Self { control: OnceCell::new(), reactor: OnceCell::new(), frontends: OnceCell::new() }
+    }
+
     /// Connects the store with the rest of the array, before the first command.
-    pub fn connect(&self, reactor: &Rc<Reactor>, control: &Rc<Control>) {
+    pub fn connect(&self, reactor: &Rc<Reactor<M>>, frontends: &[Rc<dyn Frontend>], control: &Rc<Control>) {
         let _only_once = self.control.set(Rc::downgrade(control));
         let _only_once = self.reactor.set(Rc::downgrade(reactor));
+        let _only_once = self.frontends.set(frontends.iter().map(Rc::downgrade).collect());
     }
 
     fn control(&self) -> Option<Rc<Control>> {
         self.control.get()?.upgrade()
     }
 
-    fn reactor(&self) -> Option<Rc<Reactor>> {
+    fn reactor(&self) -> Option<Rc<Reactor<M>>> {
         self.reactor.get()?.upgrade()
     }
 }
 
-impl UnitStore for ArrayStore {
+impl<M: Media + 'static> UnitStore for ArrayStore<M> {
     fn store_reservations(
         &self,
         volume: VolumeId,
@@ -71,7 +79,9 @@ impl UnitStore for ArrayStore {
     }
 
     fn abort_commands(&self, volume: VolumeId, registrants: Vec<Registrant>) -> StoreFuture<()> {
-        let aborted = self.reactor().map(|reactor| reservations::abort(reactor, volume, &registrants));
+        let frontends = self.frontends.get().into_iter().flatten();
+        let frontends: Vec<_> = frontends.filter_map(Weak::upgrade).collect();
+        let aborted = self.reactor().map(|reactor| reservations::abort(reactor, &frontends, volume, &registrants));
         Box::pin(async move {
             if let Some(aborted) = aborted {
                 aborted.await;

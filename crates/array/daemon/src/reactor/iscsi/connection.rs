@@ -3,104 +3,50 @@
 //! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
-use super::super::{MAX_CONNECTION_DATA_BYTES, Reactor};
+use super::super::clock;
+use super::Iscsi;
 use super::directory::PortalDirectory;
+use super::execute::{Execution, Finished};
 use super::listener::MAX_SESSIONS;
-use super::memory::Account;
-use super::movement::Movement;
+use super::ration::{Ration, volume_of};
 use super::registry::{Member, Order};
-use super::task_management::{Managed, manage};
+use super::socket::Socket;
+use super::task_management::manage;
+use super::wire::{Received, Wire};
 use block::VolumeId;
-use bytes::{Buf, Bytes, BytesMut};
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use iscsi::connection::{
-    CloseReason, Command, Config, Connection, DataOutMemory, Event, Response, SessionIdentity, SessionType, TaskHandle,
-    TaskManagement, TaskManagementHandle,
+    CloseReason, Command, Config, Connection, Event, Response, SessionIdentity, SessionType, TaskHandle, TaskManagement,
 };
 use iscsi::pdu::LoginStatus;
-use jiff::Timestamp;
-use rustc_hash::FxHashMap;
+use media::Media;
 use scsi_target::{Arrival, Request, TaskAttribute};
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use unit::AbortFlag;
 
-/// Room made in the receive buffer.
-const RECEIVE_BYTES: usize = 128 << 10;
-/// The same is made anew when less than this is left.
-const RECEIVE_LOW_BYTES: usize = 16 << 10;
-/// Chunks written in one call.
-const WRITE_CHUNKS: usize = 64;
-/// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
-const WRITE_AHEAD_BYTES: usize = 256 << 10;
+/// Most data of one connection in each direction; more does not make it faster.
+const MAX_CONNECTION_DATA_BYTES: usize = 64 << 20;
 /// Time for an initiator to take the last words of a connection that ends.
 const LINGER: Duration = Duration::from_secs(5);
-/// Time for which a connection waits for memory before it asks the others to give way.
-const GIVE_WAY_FIRST: Duration = Duration::from_secs(1);
-/// Time until it asks again.
-const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
-/// Time for which data that was refused counts as waiting: its command is sent again.
-const REFUSED: Duration = Duration::from_secs(30);
 /// Reads in one poll, so that other connections get their turn.
 const READS_PER_POLL: usize = 8;
 
-type Finished = (TaskHandle, scsi_target::Response);
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// Somebody who waits until certain tasks can have no effect any more.
-struct Waiter {
-    tasks: Vec<TaskHandle>,
-    any: bool,
-    done: oneshot::Sender<bool>,
-}
-
-/// A command in flight.
-struct Running {
-    /// The volume that it is for.
-    volume: Option<VolumeId>,
-    /// Bytes of `data_in` that it holds.
-    held: usize,
-    abort: AbortFlag,
-}
-
-struct ConnectionTask {
-    stream: TcpStream,
+struct ConnectionTask<M: Media + 'static, S> {
+    wire: Wire<S>,
     core: Connection,
-    directory: PortalDirectory,
+    directory: PortalDirectory<M>,
     member: Rc<Member>,
-    received: BytesMut,
-    /// Input may be waiting in `received` that was held back.
+    execution: Execution,
+    ration: Ration,
+    /// Received bytes may be waiting that were held back.
     retry_input: bool,
-    output: VecDeque<Bytes>,
-    /// Bytes in `output`.
-    output_bytes: usize,
-    commands: FuturesUnordered<Boxed<Finished>>,
-    running: FxHashMap<TaskHandle, Running>,
-    /// Commands that wait for memory for their Data-In, and those behind them.
-    waiting: VecDeque<Command>,
-    max_transfer_bytes: u32,
-    data_in: Account,
-    data_out: Rc<Account>,
-    /// Data-In on its way out: position in the output after its last byte, and the bytes of `data_in` held until then.
-    unsent: VecDeque<(u64, usize)>,
-    /// Bytes written to the socket.
-    written: u64,
-    /// When others are asked to give way, because this connection waits for memory.
-    give_way_at: Option<Instant>,
-    /// Until when it counts as waiting because its data was refused.
-    refused_until: Option<Instant>,
-    data_in_movement: Movement,
-    data_out_movement: Movement,
-    waiters: Vec<Waiter>,
-    functions: FuturesUnordered<Boxed<(TaskManagementHandle, Managed)>>,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
     /// To be closed when the output is written.
@@ -110,98 +56,54 @@ struct ConnectionTask {
     linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timer_at: Option<Instant>,
-    orders: Pin<Box<dyn Future<Output = ()>>>,
+    orders: Boxed<()>,
 }
 
 /// Registers a connection that was just accepted.
-pub(crate) fn join(reactor: &Reactor, stream: &TcpStream, peer: SocketAddr, portal: usize) -> Rc<Member> {
-    let listen = reactor.portals.get(portal).map_or(peer, |p| p.listen);
-    let portal_address =
-        stream.local_addr().map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
-    reactor.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
+pub(super) fn join<M: Media + 'static>(
+    iscsi: &Iscsi<M>,
+    socket: &impl Socket,
+    peer: SocketAddr,
+    portal: usize,
+) -> Rc<Member> {
+    let listen = iscsi.portals.get(portal).map_or(peer, |p| p.listen);
+    let local = socket.local_address();
+    let portal_address = local.map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
+    iscsi.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
 }
 
 /// Serves a connection until it ends and its last command is done.
-pub(crate) async fn serve(reactor: Rc<Reactor>, stream: TcpStream, member: Rc<Member>, portal: usize) {
-    let local = stream.local_addr().ok();
-    let mut seed = [0; 32];
-    if getrandom::fill(&mut seed).is_err() {
-        tracing::error!("no random numbers from the operating system; the connection is closed");
-        reactor.registry.leave(&member);
-        return;
-    }
-    let now = Instant::now();
-    let config = Config {
-        max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
-        max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
-        missing_task_response: reactor.missing_task_response,
-        ..Config::default()
-    };
-    let max_transfer_bytes = config.max_transfer_bytes;
-    let data_out = Rc::new(Account::new(reactor.data_out.clone(), member.clone()));
-    let mut core = Connection::new(now, config, seed);
-    core.share_data_out_memory(data_out.clone());
-    let mut task = ConnectionTask {
-        core,
-        max_transfer_bytes,
-        data_in: Account::new(reactor.data_in.clone(), member.clone()),
-        data_out,
-        waiting: VecDeque::new(),
-        unsent: VecDeque::new(),
-        written: 0,
-        give_way_at: None,
-        refused_until: None,
-        data_in_movement: Movement::default(),
-        data_out_movement: Movement::default(),
-        stream,
-        directory: PortalDirectory { reactor: reactor.clone(), portal, local, nexus: None },
-        received: BytesMut::new(),
-        retry_input: false,
-        output: VecDeque::new(),
-        output_bytes: 0,
-        commands: FuturesUnordered::new(),
-        running: FxHashMap::default(),
-        waiters: Vec::new(),
-        functions: FuturesUnordered::new(),
-        opening: None,
-        logging_out: false,
-        ending: false,
-        closed: None,
-        timer: Box::pin(tokio::time::sleep_until(now.into())),
-        timer_at: None,
-        linger_until: None,
-        orders: wait_order(member.clone()),
-        member: member.clone(),
-    };
+pub(super) async fn serve<M: Media + 'static>(
+    iscsi: Rc<Iscsi<M>>,
+    socket: impl Socket,
+    member: Rc<Member>,
+    portal: usize,
+) {
+    let mut task = ConnectionTask::new(&iscsi, socket, &member, portal);
     poll_fn(|context| task.poll(context)).await;
     if let Some(reason) = &task.closed {
         tracing::debug!(peer = %member.peer, ?reason, "connection ended");
     }
-    drop(task.stream);
-    task.core.close();
-    task.waiting.clear();
-    task.data_in.withdraw();
-    for running in task.running.values() {
-        running.abort.abort();
-    }
+    let ConnectionTask { wire, mut core, mut execution, mut ration, .. } = task;
+    drop(wire);
+    core.close();
+    ration.leave();
+    execution.abort_all();
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
-    while let Some((handle, _response)) = task.commands.next().await {
-        task.running.remove(&handle);
-        release(&mut task.waiters, handle);
-    }
+    execution.drain().await;
     if let Some(nexus) = member.nexus.take() {
-        reactor.target.stop_background_of(nexus).await;
-        reactor.target.detach_nexus(nexus);
+        iscsi.reactor.target.stop_background_of(nexus).await;
+        iscsi.reactor.target.detach_nexus(nexus);
     }
     for order in member.orders.take() {
         if let Order::Abort(_, done) = order {
             let _gone = done.send(false);
         }
     }
-    reactor.registry.leave(&member);
+    iscsi.registry.leave(&member);
 }
 
-fn wait_order(member: Rc<Member>) -> Pin<Box<dyn Future<Output = ()>>> {
+fn wait_order(member: Rc<Member>) -> Boxed<()> {
     Box::pin(async move { member.wake.notified().await })
 }
 
@@ -219,21 +121,40 @@ fn waits_for_output(reason: &CloseReason) -> bool {
     }
 }
 
-fn release(waiters: &mut Vec<Waiter>, handle: TaskHandle) {
-    if waiters.is_empty() {
-        return;
+impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
+    fn new(iscsi: &Rc<Iscsi<M>>, socket: S, member: &Rc<Member>, portal: usize) -> Self {
+        let local = socket.local_address();
+        let mut seed = [0; 32];
+        iscsi.reactor.environment.fill_random(&mut seed);
+        let now = clock::now();
+        let config = Config {
+            max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
+            max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
+            missing_task_response: iscsi.missing_task_response,
+            ..Config::default()
+        };
+        let ration = Ration::new(&iscsi.data_in, &iscsi.data_out, member, config.max_transfer_bytes);
+        let mut core = Connection::new(now, config, seed);
+        core.share_data_out_memory(ration.data_out());
+        Self {
+            wire: Wire::new(socket),
+            core,
+            directory: PortalDirectory { iscsi: iscsi.clone(), portal, local, nexus: None },
+            member: member.clone(),
+            execution: Execution::default(),
+            ration,
+            retry_input: false,
+            opening: None,
+            logging_out: false,
+            ending: false,
+            closed: None,
+            linger_until: None,
+            timer: Box::pin(tokio::time::sleep_until(now.into())),
+            timer_at: None,
+            orders: wait_order(member.clone()),
+        }
     }
-    for waiter in waiters.iter_mut() {
-        waiter.tasks.retain(|t| *t != handle);
-    }
-    let (done, waiting): (Vec<_>, Vec<_>) = std::mem::take(waiters).into_iter().partition(|w| w.tasks.is_empty());
-    *waiters = waiting;
-    for waiter in done {
-        let _gone = waiter.done.send(waiter.any);
-    }
-}
 
-impl ConnectionTask {
     /// Does everything that can be done now. Ready when the connection is over (commands may still be running).
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
@@ -248,7 +169,7 @@ impl ConnectionTask {
                 Ok(wrote) => progress |= wrote,
                 Err(_peer_gone) => return Poll::Ready(()),
             }
-            let written = self.output.is_empty() && self.core.output_bytes() == 0;
+            let written = self.wire.is_flushed(&self.core);
             if self.ending && written && self.closed.is_none() {
                 self.core.close();
                 continue;
@@ -258,7 +179,7 @@ impl ConnectionTask {
             {
                 return Poll::Ready(());
             }
-            if self.linger_until.is_some_and(|until| until <= Instant::now()) {
+            if self.linger_until.is_some_and(|until| until <= clock::now()) {
                 return Poll::Ready(());
             }
             progress |= self.time(context);
@@ -276,7 +197,7 @@ impl ConnectionTask {
         for order in self.member.orders.take() {
             match order {
                 Order::Close => self.core.close(),
-                Order::Leave(seconds) => self.core.request_logout(Instant::now(), seconds),
+                Order::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
                 Order::Abort(volume, done) => self.abort(volume, done),
                 Order::GiveWay => self.give_way(),
             }
@@ -284,50 +205,26 @@ impl ConnectionTask {
         true
     }
 
-    /// Ends tasks for somebody else's reset.
+    /// Ends tasks for another connection's task management function.
     fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
-        // What the order before this one let go on is among them.
+        // Commands that the order before this one released are among them.
         self.take_events();
-        let waiting = self.waiting.iter().map(|command| (command.task, volume_of(command)));
-        let concerned: Vec<TaskHandle> = self
-            .running
-            .iter()
-            .map(|(task, running)| (*task, running.volume))
-            .chain(waiting)
-            .filter(|(_, of)| *of == Some(volume))
-            .map(|(task, _)| task)
-            .collect();
+        let concerned: Vec<TaskHandle> =
+            self.execution.on_volume(volume).chain(self.ration.waiting_on(volume)).collect();
         let receiving = self.core.discard_receiving(volume.0);
         for task in &concerned {
             self.core.discard(*task);
         }
-        self.abort_tasks(&concerned);
-        self.waiting.retain(|command| !concerned.contains(&command.task));
+        self.execution.abort(&concerned);
+        self.ration.forget(&concerned);
         let any = receiving || !concerned.is_empty();
-        self.wait_for(concerned, any, done);
-    }
-
-    /// Tells commands that nobody wants them any more: a copy ends after its next step, SANITIZE does not wait for its operation.
-    fn abort_tasks(&self, tasks: &[TaskHandle]) {
-        for running in tasks.iter().filter_map(|task| self.running.get(task)) {
-            running.abort.abort();
-        }
-    }
-
-    /// Answers `any` when none of the tasks runs any more.
-    fn wait_for(&mut self, tasks: Vec<TaskHandle>, any: bool, done: oneshot::Sender<bool>) {
-        let tasks: Vec<TaskHandle> = tasks.into_iter().filter(|t| self.running.contains_key(t)).collect();
-        if tasks.is_empty() {
-            let _gone = done.send(any);
-        } else {
-            self.waiters.push(Waiter { tasks, any, done });
-        }
+        self.execution.wait_for(concerned, any, done);
     }
 
     fn finish_commands(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Poll::Ready(Some((task, response))) = self.commands.poll_next_unpin(context) {
-            self.respond(task, response);
+        while let Some(finished) = self.execution.poll_finished(context) {
+            self.respond(finished);
             progress = true;
         }
         if progress {
@@ -336,9 +233,8 @@ impl ConnectionTask {
         progress
     }
 
-    fn respond(&mut self, task: TaskHandle, response: scsi_target::Response) {
-        let held = self.running.remove(&task).map_or(0, |running| running.held);
-        release(&mut self.waiters, task);
+    fn respond(&mut self, finished: Finished) {
+        let Finished { task, response, held } = finished;
         let member = &self.member;
         member.read_bytes.set(member.read_bytes.get() + response.data_in.len() as u64);
         let data_in_bytes = response.data_in.len().min(held);
@@ -351,14 +247,10 @@ impl ConnectionTask {
                 transfer_bytes: response.transfer_bytes,
             },
         );
-        // What was read stays in memory until the last byte of it is written.
+        // Data-In stays in memory until the last byte of it is written.
         let kept = if answered { data_in_bytes } else { 0 };
-        if kept > 0 {
-            let end = self.written + (self.output_bytes + self.core.output_bytes()) as u64;
-            self.unsent.push_back((end, kept));
-        }
-        self.data_in.give_back(held - kept, 0);
-        if self.logging_out && self.running.is_empty() {
+        self.ration.responded(held, kept, self.wire.end_of_output(&self.core));
+        if self.logging_out && self.execution.is_idle() {
             self.logging_out = false;
             self.core.finish_logout();
         }
@@ -366,7 +258,7 @@ impl ConnectionTask {
 
     fn finish_functions(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Poll::Ready(Some((handle, response))) = self.functions.poll_next_unpin(context) {
+        while let Some((handle, response)) = self.execution.poll_function(context) {
             self.core.respond_task_management_with(handle, response.response, response.additional);
             // When the answer is written.
             self.ending |= response.ends_session;
@@ -379,13 +271,14 @@ impl ConnectionTask {
         let Some(opening) = &mut self.opening else { return false };
         let Poll::Ready(identity) = opening.as_mut().poll(context) else { return false };
         self.opening = None;
-        let reactor = self.directory.reactor.clone();
-        let Some(host) = reactor.proven_host(&identity) else {
+        let iscsi = self.directory.iscsi.clone();
+        let reactor = &iscsi.reactor;
+        let Some(host) = iscsi.proven_host(&identity) else {
             self.core.reject_login(LoginStatus::AUTHENTICATION_FAILURE);
             return true;
         };
         self.member.host.set(host);
-        let tsih = reactor.registry.new_tsih();
+        let tsih = iscsi.registry.new_tsih();
         if !self.core.accept_session(tsih) {
             return true;
         }
@@ -400,7 +293,7 @@ impl ConnectionTask {
             self.member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %self.member.peer, portal = %self.member.portal, "session opened");
         }
-        self.member.since.set(Some(Timestamp::now()));
+        self.member.since.set(Some(reactor.environment.now()));
         self.member.session.replace(Some(SessionIdentity { tsih, ..identity }));
         self.retry_input = true;
         true
@@ -408,34 +301,22 @@ impl ConnectionTask {
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        if std::mem::take(&mut self.retry_input) && !self.received.is_empty() {
-            self.core.handle_input(Instant::now(), &mut self.received, &self.directory);
+        if std::mem::take(&mut self.retry_input) && !self.wire.received().is_empty() {
+            self.core.handle_input(clock::now(), self.wire.received(), &self.directory);
             progress = true;
         }
         for _ in 0..READS_PER_POLL {
             if self.closed.is_some() || self.core.is_closed() || self.core.is_input_held_back() {
                 return progress;
             }
-            if self.received.capacity() - self.received.len() < RECEIVE_LOW_BYTES {
-                self.received.reserve(RECEIVE_BYTES);
-            }
-            match self.stream.try_read_buf(&mut self.received) {
-                Ok(0) => {
-                    self.core.close();
-                    return true;
-                }
-                Ok(_) => {
+            match self.wire.receive(context) {
+                Received::Data => {
                     progress = true;
-                    self.core.handle_input(Instant::now(), &mut self.received, &self.directory);
+                    self.core.handle_input(clock::now(), self.wire.received(), &self.directory);
                     self.take_events();
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.stream.poll_read_ready(context).is_pending() {
-                        return progress;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_reset) => {
+                Received::Pending => return progress,
+                Received::End => {
                     self.core.close();
                     return true;
                 }
@@ -453,18 +334,16 @@ impl ConnectionTask {
                 Event::Command(command) => self.command(command),
                 Event::TaskManagement(request) => self.task_management(request),
                 Event::Logout => {
-                    self.waiting.clear();
-                    for running in self.running.values() {
-                        running.abort.abort();
-                    }
-                    if self.running.is_empty() {
+                    self.ration.forget_all();
+                    self.execution.abort_all();
+                    if self.execution.is_idle() {
                         self.core.finish_logout();
                     } else {
                         self.logging_out = true;
                     }
                 }
                 Event::Closed(reason) => {
-                    let count = self.directory.reactor.registry.closed.count(&reason, Instant::now());
+                    let count = self.directory.iscsi.registry.closed.count(&reason, clock::now());
                     if let (Some(count), CloseReason::ProtocolError(what)) = (count, &reason) {
                         tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
                     }
@@ -475,7 +354,7 @@ impl ConnectionTask {
     }
 
     fn session_opening(&mut self, identity: SessionIdentity) {
-        let registry = &self.directory.reactor.registry;
+        let registry = &self.directory.iscsi.registry;
         if identity.requested_tsih != 0 {
             let status = if registry.has_session(identity.requested_tsih) {
                 LoginStatus::TOO_MANY_CONNECTIONS
@@ -492,7 +371,7 @@ impl ConnectionTask {
         let reinstated = old.iter().filter(|member| member.normal.get()).count();
         let room = registry.has_room(self.member.peer.ip(), reinstated, MAX_SESSIONS);
         if identity.session_type == SessionType::Normal && !room {
-            if let Some(count) = registry.closed.sessions_full.count(Instant::now()) {
+            if let Some(count) = registry.closed.sessions_full.count(clock::now()) {
                 tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, count, "login refused: of {MAX_SESSIONS} sessions too many are taken");
             }
             self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
@@ -511,78 +390,43 @@ impl ConnectionTask {
 
     /// Executes a command, or lets it wait: for memory for its Data-In, or behind commands that do.
     fn command(&mut self, command: Command) {
-        if self.waiting.is_empty() && self.data_in.take(self.needed_bytes(&command), true) {
+        if let Some(command) = self.ration.admit(command) {
             self.start(command);
-        } else {
-            self.waiting.push_back(command);
         }
     }
 
-    fn needed_bytes(&self, command: &Command) -> usize {
-        command.expected_data_in.min(self.max_transfer_bytes) as usize
-    }
-
-    /// Goes on with what waited for memory.
+    /// Starts commands that waited for memory and have it now.
     fn start_waiting(&mut self) -> bool {
         let mut progress = false;
-        while let Some(command) = self.waiting.front()
-            && self.data_in.take(self.needed_bytes(command), true)
-            && let Some(command) = self.waiting.pop_front()
-        {
+        while let Some(command) = self.ration.next_admitted() {
             self.start(command);
             progress = true;
         }
-        if self.core.waits_for_data_out_memory() {
-            self.core.data_out_memory_available();
-        }
-        if self.waiting.is_empty() && self.data_in.waits() {
-            self.data_in.withdraw();
-        }
-        if self.data_out.waits() && !self.core.waits_for_data_out_memory() {
-            self.data_out.withdraw();
-        }
-        if self.data_out.was_refused() {
-            self.refused_until = Instant::now().checked_add(REFUSED);
-        }
-        self.refused_until = self.refused_until.filter(|until| *until > Instant::now());
-        let waits = self.data_in.waits() || self.data_out.waits() || self.refused_until.is_some();
-        if !waits {
-            self.give_way_at = None;
-        } else if self.give_way_at.is_none() {
-            self.give_way_at = Instant::now().checked_add(GIVE_WAY_FIRST);
-        }
+        self.ration.update(&mut self.core);
         progress
     }
 
-    /// Others wait for memory: ends the connection when it holds some because its initiator neither reads nor sends.
+    /// Others wait for memory: ends the connection when it holds some and its initiator neither reads nor sends.
     fn give_way(&mut self) {
-        let now = Instant::now();
-        let reads_nothing = !self.output.is_empty()
-            && self.data_in.is_beyond_share()
-            && self.data_in_movement.is_stalled(now, self.written, self.data_in.held_bytes());
-        let received = self.core.counters().data_out_bytes;
-        let sends_nothing = self.core.awaits_data_out()
-            && self.data_out.is_beyond_share()
-            && self.data_out_movement.is_stalled(now, received, self.data_out.held_bytes());
-        if reads_nothing || sends_nothing {
-            let what = if reads_nothing { "does not read" } else { "does not send" };
+        let (written, has_output) = (self.wire.written(), self.wire.has_output());
+        if let Some(what) = self.ration.stalled(&self.core, written, has_output) {
             tracing::warn!(peer = %self.member.peer, "connection closed: the initiator {what} its data, and others wait for the memory");
             self.core.close();
         }
     }
 
     fn start(&mut self, command: Command) {
-        let held = self.needed_bytes(&command);
+        let held = self.ration.needed_bytes(&command);
         let Some(nexus) = self.directory.nexus else { return };
         let member = &self.member;
         member.commands.set(member.commands.get() + 1);
-        member.last_io.set(Some(Instant::now()));
+        member.last_io.set(Some(clock::now()));
         member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
-        let reactor = self.directory.reactor.clone();
-        let task = command.task;
+        let reactor = self.directory.iscsi.reactor.clone();
         let lun = command.lun;
         let abort = AbortFlag::default();
         let arrival = Arrival { volume: volume_of(&command), content_generation: command.arrival.content_generation };
+        let volume = arrival.volume;
         let request = Request {
             cdb: command.cdb,
             data_out: command.data_out,
@@ -591,81 +435,41 @@ impl ConnectionTask {
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
             abort: abort.clone(),
         };
-        self.running.insert(task, Running { volume: arrival.volume, held, abort });
-        self.commands.push(Box::pin(async move {
-            let response = reactor.target.execute_arrived(nexus, lun, arrival, request).await;
-            (task, response)
-        }));
+        let execute = async move { reactor.target.execute_arrived(nexus, lun, arrival, request).await };
+        self.execution.start(command.task, volume, held, abort, execute);
     }
 
     fn task_management(&mut self, request: TaskManagement) {
         let Some(nexus) = self.directory.nexus else { return };
-        let reactor = self.directory.reactor.clone();
-        self.abort_tasks(&request.tasks);
+        let iscsi = self.directory.iscsi.clone();
+        self.execution.abort(&request.tasks);
         let (done, own) = oneshot::channel();
-        self.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
+        self.execution.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
+        self.ration.forget(&request.tasks);
         let member = self.member.id;
-        self.waiting.retain(|command| !request.tasks.contains(&command.task));
         let TaskManagement { handle, function, lun, present, .. } = request;
-        self.functions.push(Box::pin(async move {
+        self.execution.start_function(async move {
             let _none_or_done = own.await;
-            (handle, manage(&reactor, member, nexus, function, lun, present).await)
-        }));
+            (handle, manage(&iscsi, member, nexus, function, lun, present).await)
+        });
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
-        let mut progress = false;
-        loop {
-            while self.output_bytes < WRITE_AHEAD_BYTES
-                && let Some(chunk) = self.core.poll_output()
-            {
-                self.output_bytes += chunk.len();
-                self.output.push_back(chunk);
-            }
-            if self.output.is_empty() {
-                return Ok(progress);
-            }
-            let slices: Vec<IoSlice<'_>> =
-                self.output.iter().take(WRITE_CHUNKS).map(|chunk| IoSlice::new(chunk)).collect();
-            match self.stream.try_write_vectored(&slices) {
-                Ok(mut written) => {
-                    progress = true;
-                    self.retry_input = true;
-                    self.output_bytes -= written;
-                    self.written += written as u64;
-                    while let Some((end, held)) = self.unsent.front().copied()
-                        && end <= self.written
-                    {
-                        self.unsent.pop_front();
-                        self.data_in.give_back(held, 0);
-                    }
-                    while written > 0 {
-                        let Some(front) = self.output.front_mut() else { break };
-                        if front.len() <= written {
-                            written -= front.len();
-                            self.output.pop_front();
-                        } else {
-                            front.advance(written);
-                            written = 0;
-                        }
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.stream.poll_write_ready(context).is_pending() {
-                        return Ok(progress);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        let before = self.wire.written();
+        let result = self.wire.write(&mut self.core, context);
+        if self.wire.written() != before {
+            // Output that was written lets input go on that it held back.
+            self.retry_input = true;
+            self.ration.written(self.wire.written());
         }
+        result
     }
 
     fn time(&mut self, context: &mut Context<'_>) -> bool {
         if (self.closed.is_some() || self.ending) && self.linger_until.is_none() {
-            self.linger_until = Instant::now().checked_add(LINGER);
+            self.linger_until = clock::now().checked_add(LINGER);
         }
-        let due = self.core.poll_timeout().into_iter().chain(self.linger_until).chain(self.give_way_at).min();
+        let due = self.core.poll_timeout().into_iter().chain(self.linger_until).chain(self.ration.give_way_at()).min();
         if due != self.timer_at {
             self.timer_at = due;
             if let Some(due) = due {
@@ -676,21 +480,15 @@ impl ConnectionTask {
             return false;
         }
         self.timer_at = None;
-        let now = Instant::now();
-        if self.give_way_at.is_some_and(|at| at <= now) {
-            self.give_way_at = now.checked_add(GIVE_WAY_INTERVAL);
-            for member in self.directory.reactor.registry.members() {
+        let now = clock::now();
+        if self.ration.asks_to_give_way(now) {
+            for member in self.directory.iscsi.registry.members() {
                 member.order(Order::GiveWay);
             }
         }
         self.core.handle_timeout(now);
         true
     }
-}
-
-/// The volume that a command is for.
-fn volume_of(command: &Command) -> Option<VolumeId> {
-    command.arrival.logical_unit.map(VolumeId)
 }
 
 /// The task attribute of a command, RFC 7143 §11.3.1.

@@ -1,17 +1,18 @@
 //! What the iSCSI layer asks about targets, hosts and data lengths, answered from `control`'s directory.
 
-use super::super::Reactor;
+use super::Iscsi;
 use crate::portal::reached_at;
 use iscsi::chap::{Algorithm, Credentials};
 use iscsi::connection::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 use iscsi::pdu::LoginStatus;
+use media::Media;
 use scsi_target::{LogicalUnitNumber, NexusId};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// The directory as one connection sees it.
-pub(crate) struct PortalDirectory {
-    pub reactor: Rc<Reactor>,
+pub(crate) struct PortalDirectory<M: Media + 'static> {
+    pub iscsi: Rc<Iscsi<M>>,
     /// Index of the portal it came in through.
     pub portal: usize,
     /// The portal's own address on this connection.
@@ -20,7 +21,7 @@ pub(crate) struct PortalDirectory {
     pub nexus: Option<NexusId>,
 }
 
-impl PortalDirectory {
+impl<M: Media + 'static> PortalDirectory<M> {
     fn authentication(&self, nexus: &control::Nexus) -> Authentication {
         match &nexus.chap {
             None => Authentication::None,
@@ -33,22 +34,22 @@ impl PortalDirectory {
     }
 }
 
-impl Directory for PortalDirectory {
+impl<M: Media + 'static> Directory for PortalDirectory<M> {
     fn targets(&self, initiator_name: &str) -> Vec<TargetRecord> {
-        let directory = self.reactor.directory.borrow();
+        let directory = self.iscsi.reactor.directory.borrow();
         let Some(directory) = &*directory else { return Vec::new() };
         let nexus = directory.nexus(initiator_name);
         if nexus.host.is_none() && nexus.logical_units.is_empty() {
             return Vec::new();
         }
         let addresses = self
-            .reactor
+            .iscsi
             .portals
             .iter()
             .enumerate()
             .filter_map(|(index, portal)| {
                 let tag = directory.port_identifiers().get(index)?;
-                let address = reached_at(portal, self.reactor.advertise_configured, self.local)?;
+                let address = reached_at(portal, self.iscsi.advertise_configured, self.local)?;
                 Some(format!("{address},{tag}"))
             })
             .collect();
@@ -56,10 +57,10 @@ impl Directory for PortalDirectory {
     }
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
-        let directory = self.reactor.directory.borrow();
+        let directory = self.iscsi.reactor.directory.borrow();
         let Some(directory) = &*directory else { return Err(Refusal::Status(LoginStatus::SERVICE_UNAVAILABLE)) };
         let nexus = directory.nexus(initiator_name);
-        let port = self.reactor.port_identifier(self.portal);
+        let port = self.iscsi.reactor.port_identifier(self.portal);
         if let Some(target) = target_name {
             if !directory.target().eq_ignore_ascii_case(target) {
                 return Err(Refusal::Status(LoginStatus::TARGET_NOT_FOUND));
@@ -81,13 +82,13 @@ impl Directory for PortalDirectory {
 
     fn arrival(&self, lun: [u8; 8]) -> Arrival {
         let Some(nexus) = self.nexus else { return Arrival::default() };
-        let scsi_target::Arrival { volume, content_generation } = self.reactor.target.arrival(nexus, lun);
+        let scsi_target::Arrival { volume, content_generation } = self.iscsi.reactor.target.arrival(nexus, lun);
         Arrival { logical_unit: volume.map(|volume| volume.0), content_generation }
     }
 
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         match self.nexus {
-            Some(nexus) => self.reactor.target.data_out_bytes(nexus, lun, cdb, expected),
+            Some(nexus) => self.iscsi.reactor.target.data_out_bytes(nexus, lun, cdb, expected),
             None => 0,
         }
     }

@@ -1,13 +1,15 @@
 //! The iSCSI portals: listening sockets, and the connections that they accept.
 
-use super::super::Reactor;
-use super::connection;
+use super::super::clock;
+use super::socket::Socket;
+use super::{Iscsi, connection};
 use crate::starter::ReactorConfiguration;
 use crate::{ServeError, advertised};
 use ::control::Portal;
+use media::Media;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 pub(in super::super) fn listen(
@@ -37,19 +39,12 @@ pub(crate) const MAX_SESSIONS: usize = 768;
 /// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
 pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
 
-pub(in super::super) async fn accept(reactor: Rc<Reactor>, listener: TcpListener, portal: usize) {
+pub(in super::super) async fn accept<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, listener: TcpListener, portal: usize) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let registry = &reactor.registry;
-                if let Some(address) = registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
-                    && let Some(closed) = registry.closed.displaced.count(Instant::now())
-                {
-                    tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
-                }
                 let _no_delay = stream.set_nodelay(true);
-                let member = connection::join(&reactor, &stream, peer, portal);
-                tokio::task::spawn_local(connection::serve(reactor.clone(), stream, member, portal));
+                iscsi.connected(stream, peer, portal);
             }
             Err(error) => {
                 // Out of descriptors, most likely; others may be closed soon.
@@ -57,5 +52,18 @@ pub(in super::super) async fn accept(reactor: Rc<Reactor>, listener: TcpListener
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
+    }
+}
+
+impl<M: Media + 'static> Iscsi<M> {
+    /// Serves a new connection in a task of its own. Makes room for it where too many have no session.
+    pub(in super::super) fn connected(self: &Rc<Self>, socket: impl Socket, peer: SocketAddr, portal: usize) {
+        if let Some(address) = self.registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
+            && let Some(closed) = self.registry.closed.displaced.count(clock::now())
+        {
+            tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
+        }
+        let member = connection::join(self, &socket, peer, portal);
+        tokio::task::spawn_local(connection::serve(self.clone(), socket, member, portal));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const SHARE_BYTES: usize = 64 << 10;
 
 /// Memory that connections share.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct DataMemory {
     limit_bytes: usize,
     /// What connections hold beyond their shares, without what was given beyond the budget.
     used_bytes: Cell<usize>,
@@ -46,7 +46,7 @@ impl Holder {
     }
 }
 
-impl Budget {
+impl DataMemory {
     /// An unused budget.
     pub fn new(limit_bytes: usize) -> Rc<Self> {
         Rc::new(Self { limit_bytes, used_bytes: Cell::new(0), exceeded: Cell::new(false), waiting: RefCell::default() })
@@ -81,7 +81,7 @@ impl Budget {
 /// What one connection holds of a budget. Everything is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Account {
-    budget: Rc<Budget>,
+    budget: Rc<DataMemory>,
     holder: Rc<Holder>,
     /// Data was refused since somebody last asked.
     refused: Cell<bool>,
@@ -89,7 +89,7 @@ pub(crate) struct Account {
 
 impl Account {
     /// An account that holds nothing.
-    pub fn new(budget: Rc<Budget>, member: Rc<Member>) -> Self {
+    pub fn new(budget: Rc<DataMemory>, member: Rc<Member>) -> Self {
         let holder = Rc::new(Holder {
             member,
             held_bytes: Cell::new(0),

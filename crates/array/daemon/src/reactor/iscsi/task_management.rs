@@ -1,9 +1,10 @@
 //! Task management functions, on the whole array: the tasks of other connections are theirs, and are asked for.
 
-use super::super::Reactor;
-use super::registry::Order;
+use super::Iscsi;
+use super::registry::{Order, Registry};
 use block::VolumeId;
 use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
+use media::Media;
 use scsi_target::NexusId;
 use tokio::sync::oneshot;
 
@@ -23,15 +24,15 @@ impl From<TaskManagementResponse> for Managed {
 }
 
 /// Executes a task management function whose tasks on its own connection are done. `present`: there are tasks that QUERY TASK SET asks for.
-pub(super) async fn manage(
-    reactor: &Reactor,
+pub(super) async fn manage<M: Media + 'static>(
+    iscsi: &Iscsi<M>,
     member: u64,
     nexus: NexusId,
     function: TaskManagementFunction,
     lun: [u8; 8],
     present: bool,
 ) -> Managed {
-    let target = &reactor.target;
+    let target = &iscsi.reactor.target;
     let missing = TaskManagementResponse::LUN_DOES_NOT_EXIST;
     let response = match function {
         TaskManagementFunction::QUERY_TASK_SET => match target.volume_at(nexus, lun) {
@@ -58,7 +59,7 @@ pub(super) async fn manage(
         },
         TaskManagementFunction::CLEAR_TASK_SET => {
             let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
-            let affected = abort_others(reactor, member, volume).await;
+            let affected = abort_others(&iscsi.registry, member, volume).await;
             match target.clear_task_set(nexus, lun, &affected) {
                 Ok(_) => TaskManagementResponse::COMPLETE,
                 Err(_) => missing,
@@ -66,7 +67,7 @@ pub(super) async fn manage(
         }
         TaskManagementFunction::LOGICAL_UNIT_RESET => {
             let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
-            abort_others(reactor, member, volume).await;
+            abort_others(&iscsi.registry, member, volume).await;
             target.stop_background_on(volume, None).await;
             match target.logical_unit_reset(nexus, lun) {
                 Ok(_) => TaskManagementResponse::COMPLETE,
@@ -76,7 +77,7 @@ pub(super) async fn manage(
         TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
             // What the initiator may not see it does not reset.
             for volume in target.volumes_of(nexus) {
-                abort_others(reactor, member, volume).await;
+                abort_others(&iscsi.registry, member, volume).await;
                 target.stop_background_on(volume, None).await;
             }
             target.target_reset(nexus);
@@ -92,9 +93,9 @@ pub(super) async fn manage(
 }
 
 /// Ends the tasks of all other connections on a volume. Returns the nexuses that lost tasks.
-async fn abort_others(reactor: &Reactor, but: u64, volume: VolumeId) -> Vec<NexusId> {
+async fn abort_others(registry: &Registry, but: u64, volume: VolumeId) -> Vec<NexusId> {
     let mut asked = Vec::new();
-    for member in reactor.registry.members() {
+    for member in registry.members() {
         if let Some(nexus) = member.nexus.get().filter(|_| member.id != but) {
             let (done, answer) = oneshot::channel();
             member.order(Order::Abort(volume, done));

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 
 const MIB: usize = 1 << 20;
 
-fn account(registry: &Registry, budget: &Rc<Budget>) -> Account {
+fn account(registry: &Registry, budget: &Rc<DataMemory>) -> Account {
     let address = SocketAddr::from(([127, 0, 0, 1], 3260));
     Account::new(budget.clone(), registry.join(address, address))
 }
 
-fn accounts(limit_bytes: usize, count: usize) -> (Rc<Budget>, Vec<Account>) {
-    let (registry, budget) = (Registry::default(), Budget::new(limit_bytes));
+fn accounts(limit_bytes: usize, count: usize) -> (Rc<DataMemory>, Vec<Account>) {
+    let (registry, budget) = (Registry::default(), DataMemory::new(limit_bytes));
     let accounts = (0..count).map(|_| account(&registry, &budget)).collect();
     (budget, accounts)
 }

@@ -1,0 +1,22 @@
+//! The reactor's clock: the operating system's, or the virtual time of a simulation.
+
+use control::Environment;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// The present instant. It follows the runtime's clock, so that a simulation can stop and advance it.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// The clock of the SCSI target.
+pub(super) struct TargetClock(pub Rc<dyn Environment>);
+
+impl scsi_target::Clock for TargetClock {
+    fn monotonic_ns(&self) -> u64 {
+        u64::try_from(self.0.monotonic().as_nanos()).unwrap_or(u64::MAX)
+    }
+    fn unix_ms(&self) -> u64 {
+        u64::try_from(self.0.now().as_millisecond()).unwrap_or(0)
+    }
+}

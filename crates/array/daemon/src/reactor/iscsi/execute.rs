@@ -1,0 +1,142 @@
+//! Commands and task management functions of one connection that are being executed.
+
+use super::task_management::Managed;
+use block::VolumeId;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use iscsi::connection::{TaskHandle, TaskManagementHandle};
+use rustc_hash::FxHashMap;
+use scsi_target::Response;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::oneshot;
+use unit::AbortFlag;
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// A command in flight.
+struct Running {
+    volume: Option<VolumeId>,
+    /// Bytes of memory for Data-In that it holds.
+    held: usize,
+    abort: AbortFlag,
+}
+
+/// A request to be answered when none of the tasks can have an effect any more.
+struct Waiter {
+    tasks: Vec<TaskHandle>,
+    /// The answer: whether there were tasks.
+    any: bool,
+    done: oneshot::Sender<bool>,
+}
+
+/// A command that was executed.
+pub(super) struct Finished {
+    pub task: TaskHandle,
+    pub response: Response,
+    /// Bytes of memory for Data-In that it held.
+    pub held: usize,
+}
+
+/// Commands and functions in flight.
+#[derive(Default)]
+pub(super) struct Execution {
+    commands: FuturesUnordered<Boxed<(TaskHandle, Response)>>,
+    running: FxHashMap<TaskHandle, Running>,
+    waiters: Vec<Waiter>,
+    functions: FuturesUnordered<Boxed<(TaskManagementHandle, Managed)>>,
+}
+
+impl Execution {
+    /// Adds a command. `held`: bytes of memory for Data-In that it holds.
+    pub fn start(
+        &mut self,
+        task: TaskHandle,
+        volume: Option<VolumeId>,
+        held: usize,
+        abort: AbortFlag,
+        command: impl Future<Output = Response> + 'static,
+    ) {
+        self.running.insert(task, Running { volume, held, abort });
+        self.commands.push(Box::pin(async move { (task, command.await) }));
+    }
+
+    /// Adds a task management function.
+    pub fn start_function(&mut self, function: impl Future<Output = (TaskManagementHandle, Managed)> + 'static) {
+        self.functions.push(Box::pin(function));
+    }
+
+    /// The next command that is done.
+    pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Option<Finished> {
+        let Poll::Ready(Some((task, response))) = self.commands.poll_next_unpin(context) else { return None };
+        Some(self.finished(task, response))
+    }
+
+    fn finished(&mut self, task: TaskHandle, response: Response) -> Finished {
+        let held = self.running.remove(&task).map_or(0, |running| running.held);
+        self.release(task);
+        Finished { task, response, held }
+    }
+
+    /// The next task management function that is done.
+    pub fn poll_function(&mut self, context: &mut Context<'_>) -> Option<(TaskManagementHandle, Managed)> {
+        match self.functions.poll_next_unpin(context) {
+            Poll::Ready(done) => done,
+            Poll::Pending => None,
+        }
+    }
+
+    /// True when no command runs.
+    pub fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Tasks on a volume.
+    pub fn on_volume(&self, volume: VolumeId) -> impl Iterator<Item = TaskHandle> + '_ {
+        self.running.iter().filter(move |(_, running)| running.volume == Some(volume)).map(|(task, _)| *task)
+    }
+
+    /// Tells commands that their response is not wanted any more: a copy ends after its next step, SANITIZE does not wait for
+    /// its operation.
+    pub fn abort(&self, tasks: &[TaskHandle]) {
+        for running in tasks.iter().filter_map(|task| self.running.get(task)) {
+            running.abort.abort();
+        }
+    }
+
+    /// The same for all commands.
+    pub fn abort_all(&self) {
+        for running in self.running.values() {
+            running.abort.abort();
+        }
+    }
+
+    /// Answers `any` when none of the tasks runs any more.
+    pub fn wait_for(&mut self, tasks: Vec<TaskHandle>, any: bool, done: oneshot::Sender<bool>) {
+        let tasks: Vec<TaskHandle> = tasks.into_iter().filter(|t| self.running.contains_key(t)).collect();
+        if tasks.is_empty() {
+            let _gone = done.send(any);
+        } else {
+            self.waiters.push(Waiter { tasks, any, done });
+        }
+    }
+
+    /// Waits for the last command. Nothing is left to answer.
+    pub async fn drain(&mut self) {
+        while let Some((task, response)) = self.commands.next().await {
+            self.finished(task, response);
+        }
+    }
+
+    fn release(&mut self, task: TaskHandle) {
+        if self.waiters.is_empty() {
+            return;
+        }
+        for waiter in &mut self.waiters {
+            waiter.tasks.retain(|t| *t != task);
+        }
+        for waiter in self.waiters.extract_if(.., |waiter| waiter.tasks.is_empty()) {
+            let _gone = waiter.done.send(waiter.any);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The socket of a connection with its buffers.
+
+use super::socket::Socket;
+use bytes::{Buf, Bytes, BytesMut};
+use iscsi::connection::Connection;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice};
+use std::task::Context;
+
+/// Room made in the receive buffer.
+const RECEIVE_BYTES: usize = 128 << 10;
+/// The same is made anew when less than this is left.
+const RECEIVE_LOW_BYTES: usize = 16 << 10;
+/// Chunks written in one call.
+const WRITE_CHUNKS: usize = 64;
+/// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
+const WRITE_AHEAD_BYTES: usize = 256 << 10;
+
+/// Result of one read.
+pub(super) enum Received {
+    Data,
+    /// Nothing now; the task is woken later.
+    Pending,
+    /// The initiator is gone.
+    End,
+}
+
+/// A socket, the bytes received and not taken yet, and those to be written.
+pub(super) struct Wire<S> {
+    socket: S,
+    received: BytesMut,
+    output: VecDeque<Bytes>,
+    /// Bytes in `output`.
+    output_bytes: usize,
+    /// Bytes written to the socket.
+    written: u64,
+}
+
+impl<S: Socket> Wire<S> {
+    pub fn new(socket: S) -> Self {
+        Self { socket, received: BytesMut::new(), output: VecDeque::new(), output_bytes: 0, written: 0 }
+    }
+
+    /// Input that the protocol core has not taken.
+    pub fn received(&mut self) -> &mut BytesMut {
+        &mut self.received
+    }
+
+    /// Bytes written to the socket.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// True when bytes wait for the socket.
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// True when all output of the core is written.
+    pub fn is_flushed(&self, core: &Connection) -> bool {
+        self.output.is_empty() && core.output_bytes() == 0
+    }
+
+    /// Position in the output after all that the core has queued.
+    pub fn end_of_output(&self, core: &Connection) -> u64 {
+        self.written + (self.output_bytes + core.output_bytes()) as u64
+    }
+
+    /// Reads once.
+    pub fn receive(&mut self, context: &mut Context<'_>) -> Received {
+        if self.received.capacity() - self.received.len() < RECEIVE_LOW_BYTES {
+            self.received.reserve(RECEIVE_BYTES);
+        }
+        loop {
+            match self.socket.try_read(&mut self.received) {
+                Ok(0) => return Received::End,
+                Ok(_) => return Received::Data,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.socket.poll_read_ready(context).is_pending() {
+                        return Received::Pending;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_reset) => return Received::End,
+            }
+        }
+    }
+
+    /// Writes as much of the core's output as the socket takes. True when something was written.
+    pub fn write(&mut self, core: &mut Connection, context: &mut Context<'_>) -> io::Result<bool> {
+        let mut progress = false;
+        loop {
+            while self.output_bytes < WRITE_AHEAD_BYTES
+                && let Some(chunk) = core.poll_output()
+            {
+                self.output_bytes += chunk.len();
+                self.output.push_back(chunk);
+            }
+            if self.output.is_empty() {
+                return Ok(progress);
+            }
+            let slices: Vec<IoSlice<'_>> =
+                self.output.iter().take(WRITE_CHUNKS).map(|chunk| IoSlice::new(chunk)).collect();
+            match self.socket.try_write(&slices) {
+                Ok(written) => {
+                    progress = true;
+                    self.advance(written);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.socket.poll_write_ready(context).is_pending() {
+                        return Ok(progress);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn advance(&mut self, mut written: usize) {
+        self.output_bytes -= written;
+        self.written += written as u64;
+        while let Some(front) = self.output.front_mut().filter(|_| written > 0) {
+            let step = written.min(front.len());
+            front.advance(step);
+            written -= step;
+            if front.is_empty() {
+                self.output.pop_front();
+            }
+        }
+    }
+}
