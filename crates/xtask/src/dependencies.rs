@@ -80,6 +80,7 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
+            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "scsi_target"]),
             ("bench", &["array_process", "initiator"]),
             (
                 "fuzz_targets",
@@ -122,9 +123,9 @@ fn layered(from: &Layer, name: &str, to: &str) -> bool {
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("libc", &["media"]),
-    ("tokio", &["bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
+    ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
     ("axum", &["daemon"]),
-    ("clap", &["bench", "cli", "daemon", "pool_offline", "simulate", "windlass", "xtask"]),
+    ("clap", &["array_sim", "bench", "cli", "daemon", "pool_offline", "simulate", "windlass", "xtask"]),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each crate must offer at least one.

@@ -36,6 +36,8 @@ pub use http::openapi_json;
 pub use lifecycle::serve;
 pub use portal::advertised;
 pub use reactor::run_reactor;
+#[cfg(feature = "simulation")]
+pub use reactor::simulation;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
 
 /// Version of the program.

@@ -66,6 +66,8 @@ pub(crate) struct Array<M: Media + 'static> {
     pumping: JoinHandle<()>,
     background: JoinHandle<()>,
     copying: JoinHandle<()>,
+    #[cfg(feature = "simulation")]
+    work: Rc<Notify>,
 }
 
 impl<M: Media + 'static> Array<M> {
@@ -82,7 +84,7 @@ impl<M: Media + 'static> Array<M> {
             move || work.notify_one()
         });
         let share = u32::from(setup.array.background_share_percent);
-        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work, share));
+        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share));
         let units = Rc::new(ArrayStore::new());
         let reactor = Rc::new(Reactor {
             target: ScsiTarget::new(target_options(&setup, environment.clone(), units.clone())),
@@ -108,7 +110,23 @@ impl<M: Media + 'static> Array<M> {
         let copying = tokio::task::spawn_local(async move {
             tokio::join!(reactor.target.run_background(), expire_tokens(&reactor));
         });
-        Ok(Self { control, iscsi, frontends, pool, pumping, background, copying })
+        Ok(Self {
+            control,
+            iscsi,
+            frontends,
+            pool,
+            pumping,
+            background,
+            copying,
+            #[cfg(feature = "simulation")]
+            work,
+        })
+    }
+
+    /// Says that the medium may have completed something.
+    #[cfg(feature = "simulation")]
+    pub fn medium_progressed(&self) {
+        self.work.notify_one();
     }
 
     /// Lets hosts log out of every frontend.

@@ -12,6 +12,8 @@ mod frontend;
 mod iscsi;
 mod pump;
 mod share;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 
 mod store;
 

@@ -88,7 +88,11 @@ async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Contro
         let started = clock::now();
         let Some(reactor) = reactor.upgrade() else { return };
         let Some(bytes) = reactor.target.sanitize_step(volume).await else {
-            tracing::info!(volume = volume.0, seconds = clock::now().duration_since(began).as_secs(), "a sanitize operation has ended");
+            tracing::info!(
+                volume = volume.0,
+                seconds = clock::now().duration_since(began).as_secs(),
+                "a sanitize operation has ended"
+            );
             if let Some(control) = control.upgrade() {
                 control.sanitize_stopped(object);
             }

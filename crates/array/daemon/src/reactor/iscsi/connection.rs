@@ -4,6 +4,8 @@
 //! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
 
 use super::super::clock;
+#[cfg(feature = "simulation")]
+use super::super::simulation::{Mutation, without};
 use super::Iscsi;
 use super::directory::PortalDirectory;
 use super::execute::{Execution, Finished};
@@ -89,6 +91,10 @@ pub(super) async fn serve<M: Media + 'static>(
     core.close();
     ration.leave();
     execution.abort_all();
+    #[cfg(feature = "simulation")]
+    if without(Mutation::NexusBeforeDrain) {
+        iscsi.registry.leave(&member);
+    }
     // No command of this session may take effect after the next login: the nexus goes when the last one is done.
     execution.drain().await;
     if let Some(nexus) = member.nexus.take() {
@@ -227,6 +233,10 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             self.respond(finished);
             progress = true;
         }
+        #[cfg(feature = "simulation")]
+        if without(Mutation::InputHeldBack) {
+            return progress;
+        }
         if progress {
             self.retry_input = true;
         }
@@ -238,6 +248,10 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         let member = &self.member;
         member.read_bytes.set(member.read_bytes.get() + response.data_in.len() as u64);
         let data_in_bytes = response.data_in.len().min(held);
+        #[cfg(feature = "simulation")]
+        if without(Mutation::ReplyLost) && self.core.output_bytes() > 0 {
+            return;
+        }
         let answered = self.core.respond(
             task,
             Response {

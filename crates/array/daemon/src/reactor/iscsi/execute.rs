@@ -1,5 +1,7 @@
 //! Commands and task management functions of one connection that are being executed.
 
+#[cfg(feature = "simulation")]
+use super::super::simulation::{Mutation, without};
 use super::task_management::Managed;
 use block::VolumeId;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -74,6 +76,10 @@ impl Execution {
 
     fn finished(&mut self, task: TaskHandle, response: Response) -> Finished {
         let held = self.running.remove(&task).map_or(0, |running| running.held);
+        #[cfg(feature = "simulation")]
+        if without(Mutation::WaiterForgotten) {
+            return Finished { task, response, held };
+        }
         self.release(task);
         Finished { task, response, held }
     }

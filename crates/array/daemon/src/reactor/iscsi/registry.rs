@@ -1,5 +1,7 @@
 //! Every connection of the array: who is logged in, and how one connection reaches another's tasks.
 
+#[cfg(feature = "simulation")]
+use super::super::simulation::{Mutation, without};
 use crate::notice::Notice;
 use block::VolumeId;
 use iscsi::connection::{CloseReason, SessionIdentity};
@@ -57,6 +59,10 @@ impl Member {
     /// Gives an order.
     pub fn order(&self, order: Order) {
         self.orders.borrow_mut().push(order);
+        #[cfg(feature = "simulation")]
+        if without(Mutation::OrderWithoutWake) {
+            return;
+        }
         self.wake.notify_one();
     }
 

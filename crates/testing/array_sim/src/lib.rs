@@ -1,0 +1,217 @@
+//! The whole array under a seed: the real reactor with iSCSI, the SCSI target, `control` and the pool on a simulated disk, in
+//! virtual time. Simulated hosts reach it over virtual sockets, through the `iscsi` crate's initiator, and send random commands;
+//! connections are cut, the array is killed and started again, the disk fails.
+//!
+//! Checked: reads return what the model allows, nothing acknowledged is lost or torn, each command and task management function
+//! is answered in bounded virtual time, every nexus can log in again, and the array stops in order. The same seed gives the same
+//! run; the hash of its history shows it.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod environment;
+mod host;
+mod machine;
+mod model;
+mod random;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod wire;
+mod world;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use host::{Connector, Host};
+use machine::Machine;
+use media::SimDisk;
+use random::Random;
+use shared::Shared;
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use tokio::time::{Instant, sleep};
+use world::World;
+
+pub use daemon::simulation::Mutation;
+pub use shared::Report;
+
+/// Polls of a run, at most: virtual time that stands still while tasks wake each other is a hang too.
+const MOST_POLLS: u64 = 20_000_000;
+
+/// Result of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Counters, and the hash of the history.
+    pub report: Report,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// A line for each event, when asked for.
+    pub story: Vec<String>,
+}
+
+/// Runs a seed; all hosts together send about this many commands.
+pub fn run(seed: u64, commands: u64, story: bool) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return Outcome { report: Report::default(), failure: Some(error.to_string()), story: Vec::new() };
+        }
+    };
+    runtime.block_on(async {
+        let shared = Rc::new(Shared::new(World::of(seed, commands), story));
+        let failure = Run::new(shared.clone()).drive().await.err().map(|error| format!("seed {seed}: {error}"));
+        let story = shared.story.as_ref().map(RefCell::take).unwrap_or_default();
+        Outcome { report: shared.report.get(), failure, story }
+    })
+}
+
+type Running = FuturesUnordered<Pin<Box<dyn Future<Output = Result<(), String>>>>>;
+
+struct Run {
+    shared: Rc<Shared>,
+    disk: SimDisk,
+    /// `None` while the array is down.
+    machine: Rc<RefCell<Option<Machine>>>,
+    began: Instant,
+    random: Random,
+}
+
+impl Run {
+    fn new(shared: Rc<Shared>) -> Self {
+        let disk = SimDisk::new(shared.world.disk());
+        let random = Random::new(shared.world.seed ^ 0xd15a_57e5);
+        Self { shared, disk, machine: Rc::default(), began: Instant::now(), random }
+    }
+
+    fn connector(&self) -> Connector {
+        let machine = self.machine.clone();
+        Rc::new(move |host, random| {
+            let machine = machine.borrow();
+            let machine = machine.as_ref()?;
+            let portal = SocketAddr::from(([10, 0, 0, 1], 3260));
+            let host = u8::try_from(host).unwrap_or(0);
+            let port = u16::try_from(random.below(50_000) + 1024).unwrap_or(1024);
+            let peer = SocketAddr::from(([10, 0, 1, host], port));
+            let (initiator, target) = wire::connection(random, portal, peer);
+            let _tasks = machine.tasks.enter();
+            machine.array.connect(target, peer, 0);
+            Some(initiator)
+        })
+    }
+
+    async fn drive(&mut self) -> Result<(), String> {
+        machine::format(&self.disk, self.shared.world.seed)?;
+        let machine = Machine::start(&self.shared, &self.disk, self.began).await?;
+        machine.furnish(&self.shared).await?;
+        self.machine.replace(Some(machine));
+        let running: Running = FuturesUnordered::new();
+        for index in 0..self.shared.world.hosts {
+            let host = Host::new(self.shared.clone(), index, self.connector(), self.shared.world.commands);
+            running.push(Box::pin(host.run()));
+        }
+        self.with_disasters(running).await?;
+        self.shared.log(format_args!("all commands are done"));
+        if self.shared.world.faulty {
+            self.kill().await?;
+        }
+        self.verify().await?;
+        let machine = self.machine.take().ok_or("no array")?;
+        machine.stop().await?;
+        self.shared.log(format_args!("stopped"));
+        self.machine.replace(Some(Machine::start(&self.shared, &self.disk, self.began).await?));
+        self.verify().await
+    }
+
+    /// Lets hosts run while the array is killed, and the disk fails, as often as the world says.
+    async fn with_disasters(&mut self, mut running: Running) -> Result<(), String> {
+        for _ in 0..self.shared.world.kills {
+            let mut peace = pin!(sleep(self.shared.world.peace(&mut self.random)));
+            let fault_after = self.shared.world.peace(&mut self.random) / 3;
+            let mut trouble = pin!(sleep(fault_after));
+            let fault = self.shared.world.faulty.then(|| self.shared.world.fault(&mut self.random));
+            let mut fault = fault;
+            let (disk, shared) = (self.disk.clone(), self.shared.clone());
+            let ended = self.poll_with(poll_fn(|context| {
+                if fault.is_some()
+                    && trouble.as_mut().poll(context).is_ready()
+                    && let Some(fault) = fault.take()
+                {
+                    shared.log(format_args!("fault: {fault:?}"));
+                    shared.troubled.set(true);
+                    disk.plant(fault);
+                }
+                if let Poll::Ready(ended) = poll_hosts(&mut running, context) {
+                    return Poll::Ready(Some(ended));
+                }
+                peace.as_mut().poll(context).map(|()| None)
+            }));
+            match ended.await? {
+                Some(ended) => return ended,
+                None => self.kill().await?,
+            }
+        }
+        self.poll_with(poll_fn(|context| poll_hosts(&mut running, context))).await?
+    }
+
+    /// Runs a future beside the tasks of the array.
+    async fn poll_with<T>(&self, future: impl Future<Output = T>) -> Result<T, String> {
+        let mut future = pin!(future);
+        let mut polls = 0;
+        poll_fn(|context| {
+            polls += 1;
+            if polls > MOST_POLLS {
+                return Poll::Ready(Err("time stands still".to_owned()));
+            }
+            if let Some(machine) = &mut *self.machine.borrow_mut() {
+                let _never = Pin::new(&mut machine.tasks).poll(context);
+            }
+            future.as_mut().poll(context).map(Ok)
+        })
+        .await
+    }
+
+    /// Kills the array, cuts the power of its disk, and starts it again.
+    async fn kill(&mut self) -> Result<(), String> {
+        self.shared.log(format_args!("the array is killed"));
+        self.shared.count(|report| report.kills += 1);
+        self.machine.take();
+        self.disk = self.disk.crash();
+        self.disk.clear_faults();
+        let now = self.shared.tick();
+        for volume in self.shared.volumes.borrow_mut().iter_mut() {
+            volume.crash(now);
+        }
+        let machine = Machine::start(&self.shared, &self.disk, self.began).await?;
+        self.machine.replace(Some(machine));
+        Ok(())
+    }
+
+    /// Every nexus logs in again and reads everything.
+    async fn verify(&self) -> Result<(), String> {
+        for index in 0..self.shared.world.hosts {
+            let host = Host::new(self.shared.clone(), index, self.connector(), 0);
+            self.poll_with(host.verify()).await??;
+        }
+        Ok(())
+    }
+}
+
+/// Ready when all hosts are done, or one has failed.
+fn poll_hosts(running: &mut Running, context: &mut std::task::Context<'_>) -> Poll<Result<(), String>> {
+    loop {
+        match running.poll_next_unpin(context) {
+            Poll::Ready(Some(Ok(()))) => {}
+            Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+            Poll::Ready(None) => return Poll::Ready(Ok(())),
+            Poll::Pending => return Poll::Pending,
+        }
+    }
+}
+
+/// Leaves a rule out in the arrays of this thread.
+pub fn leave_out(mutation: Option<Mutation>) {
+    daemon::simulation::leave_out(mutation);
+}

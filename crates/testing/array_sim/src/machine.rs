@@ -1,0 +1,132 @@
+//! The array of a run: started on a simulated disk, killed, and started again.
+
+use crate::environment::SimEnvironment;
+use crate::random::Random;
+use crate::shared::Shared;
+use crate::world::VOLUME_BYTES;
+use control::{Action, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
+use daemon::AbortOfFinishedTask;
+use daemon::simulation::{ArraySetup, SimulatedArray};
+use media::{FormatOptions, LocalMedia, SimDisk};
+use pool::{Core, Options};
+use scsi_target::Profile;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::task::LocalSet;
+use tokio::time::{Instant, sleep};
+
+type Store = LocalMedia<SimDisk>;
+
+/// Time between looks at a medium that has nothing to do, in milliseconds.
+const IDLE_MS: u64 = 20;
+
+/// A machine that runs the array. Dropped, it is killed.
+pub(crate) struct Machine {
+    pub array: Rc<SimulatedArray<Store>>,
+    pub tasks: LocalSet,
+}
+
+fn setup() -> ArraySetup {
+    let listen = SocketAddr::from(([10, 0, 0, 1], 3260));
+    ArraySetup {
+        array: ArrayOptions {
+            pool_name: "p0".to_owned(),
+            iqn_base: "iqn.2026-01.org.windlass".to_owned(),
+            target_name: Some("simulated".to_owned()),
+            limits: Limits::default(),
+            background_share_percent: 20,
+            portals: vec![PortalOptions { listen, group: None }],
+        },
+        memory_bytes: 64 << 20,
+        portals: vec![Portal { listen, advertised: listen.to_string() }],
+        advertise_configured: false,
+        explicit_asymmetric_access: false,
+        abort_of_finished_task: AbortOfFinishedTask::default(),
+        profile: Profile::default(),
+    }
+}
+
+/// Makes a pool on the disk.
+pub(crate) fn format(disk: &SimDisk, seed: u64) -> Result<(), String> {
+    let mut uuid = [7; 16];
+    uuid[..8].copy_from_slice(&seed.to_le_bytes());
+    let root = pool::initial_root(uuid);
+    let options = FormatOptions { uuid, log_bytes: 512 << 10, root, overwrite: false };
+    LocalMedia::format(disk.clone(), options).map(drop).map_err(|error| format!("format: {error}"))
+}
+
+impl Machine {
+    /// Starts the array on a disk.
+    pub(crate) async fn start(shared: &Shared, disk: &SimDisk, began: Instant) -> Result<Self, String> {
+        let incarnation = shared.incarnation.get() + 1;
+        shared.incarnation.set(incarnation);
+        shared.troubled.set(false);
+        let mut random = Random::new(shared.world.seed ^ incarnation << 50);
+        let memory_bytes = [256 << 10, 1 << 20, 8 << 20][random.below(3) as usize];
+        let options =
+            Options { memory_bytes, incarnation, destage_batch: 16, discard: shared.world.seed.is_multiple_of(2) };
+        let media = LocalMedia::open(disk.clone()).map_err(|error| format!("the pool is refused: {error}"))?;
+        let (core, _) =
+            Core::open(media, options, &mut |_| {}).map_err(|error| format!("the pool is refused: {error}"))?;
+        let environment = Rc::new(SimEnvironment::new(random.next(), began));
+        let tasks = LocalSet::new();
+        let array = tasks.run_until(SimulatedArray::open(core, setup(), environment)).await;
+        let array = Rc::new(array.map_err(|error| format!("the array does not start: {error}"))?);
+        let pool = array.pool().clone();
+        let medium = Rc::downgrade(&array);
+        // Stands for the descriptor of a real medium.
+        tasks.spawn_local(async move {
+            loop {
+                let idle = pool.with_core(|core| core.idle());
+                sleep(Duration::from_millis(if idle { IDLE_MS } else { 1 })).await;
+                if let Some(array) = medium.upgrade().filter(|_| !idle) {
+                    array.medium_progressed();
+                }
+            }
+        });
+        Ok(Self { array, tasks })
+    }
+
+    /// Creates the volumes that every host sees.
+    pub(crate) async fn furnish(&self, shared: &Shared) -> Result<(), String> {
+        let control = self.array.control().clone();
+        let volumes = shared.world.volumes;
+        let seed = shared.world.seed;
+        let made = self.tasks.run_until(async move {
+            for index in 0..volumes {
+                let name = format!("v{index}");
+                let create = VolumeCreate {
+                    name: name.clone(),
+                    size_bytes: Some(VOLUME_BYTES),
+                    write_cache: false,
+                    zero_detection: Some(seed % 3 == 0),
+                    ..VolumeCreate::default()
+                };
+                control.execute(Action::VolumeCreate(create)).await?;
+                let lun = u16::try_from(index).ok();
+                control.execute(Action::AccessGrant { volume: name, grantee: Grantee::Any, lun }).await?;
+            }
+            let directory = control.directory();
+            let mut designators: Vec<_> =
+                directory.volumes().map(|volume| (volume.name.clone(), *volume.naa.as_bytes())).collect();
+            designators.sort();
+            let designators = designators.into_iter().map(|(_, naa)| naa).collect();
+            Ok::<(Vec<[u8; 16]>, String), control::ControlError>((designators, directory.target().to_owned()))
+        });
+        let (designators, target) = made.await.map_err(|error| format!("volumes: {error}"))?;
+        shared.designators.replace(designators);
+        shared.target.replace(target);
+        Ok(())
+    }
+
+    /// Stops the array in order.
+    pub(crate) async fn stop(self) -> Result<(), String> {
+        let Self { array, tasks } = self;
+        let stopped = tasks.run_until(async move {
+            let array = Rc::try_unwrap(array).map_err(|_| "the array is still used".to_owned())?;
+            array.stop().await.map_err(|error| format!("the array does not stop cleanly: {error}"))
+        });
+        tokio::time::timeout(crate::host::BOUND, stopped).await.map_err(|_| "the array does not stop".to_owned())?
+    }
+}

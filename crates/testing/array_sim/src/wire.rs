@@ -1,0 +1,143 @@
+//! A virtual TCP connection: two byte queues of bounded length. Reads and writes take pieces of random length, so that every
+//! boundary of a PDU is met.
+
+use crate::random::Random;
+use bytes::BytesMut;
+use daemon::simulation::Socket;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// One direction.
+struct Pipe {
+    bytes: VecDeque<u8>,
+    capacity: usize,
+    /// One of the ends is gone.
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl Pipe {
+    fn wake(waker: &mut Option<Waker>) {
+        if let Some(waker) = waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        Self::wake(&mut self.reader);
+        Self::wake(&mut self.writer);
+    }
+}
+
+/// One end of a connection. Dropped, it closes both directions.
+pub(crate) struct End {
+    input: Rc<RefCell<Pipe>>,
+    output: Rc<RefCell<Pipe>>,
+    local: SocketAddr,
+    random: Random,
+    /// Longest piece of one read or write, in bytes.
+    piece: u64,
+}
+
+/// Both ends: the initiator's and the array's.
+pub(crate) fn connection(random: &mut Random, portal: SocketAddr, peer: SocketAddr) -> (End, End) {
+    let capacity = [512, 4096, 65_536, 262_144][random.below(4) as usize];
+    let piece = [100, 1500, 65_536, 1 << 20][random.below(4) as usize];
+    let pipe = || {
+        let empty = Pipe { bytes: VecDeque::new(), capacity, closed: false, reader: None, writer: None };
+        Rc::new(RefCell::new(empty))
+    };
+    let (one, other) = (pipe(), pipe());
+    let mut end = |input: &Rc<RefCell<Pipe>>, output: &Rc<RefCell<Pipe>>, local| End {
+        input: input.clone(),
+        output: output.clone(),
+        local,
+        random: Random::new(random.next()),
+        piece,
+    };
+    (end(&one, &other, peer), end(&other, &one, portal))
+}
+
+impl End {
+    fn piece(&mut self, limit: usize) -> usize {
+        let piece = self.random.below(self.piece) + 1;
+        limit.min(usize::try_from(piece).unwrap_or(limit))
+    }
+}
+
+impl Socket for End {
+    fn try_read(&mut self, buffer: &mut BytesMut) -> Result<usize> {
+        let available = self.input.borrow().bytes.len();
+        let length = self.piece(available);
+        let mut pipe = self.input.borrow_mut();
+        if length == 0 {
+            return if pipe.closed { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
+        }
+        let (front, back) = pipe.bytes.as_slices();
+        let first = length.min(front.len());
+        buffer.extend_from_slice(front.get(..first).unwrap_or_default());
+        buffer.extend_from_slice(back.get(..length - first).unwrap_or_default());
+        pipe.bytes.drain(..length);
+        Pipe::wake(&mut pipe.writer);
+        Ok(length)
+    }
+
+    fn try_write(&mut self, slices: &[IoSlice<'_>]) -> Result<usize> {
+        let (room, closed) = {
+            let pipe = self.output.borrow();
+            (pipe.capacity.saturating_sub(pipe.bytes.len()), pipe.closed)
+        };
+        if closed {
+            return Err(Error::from(ErrorKind::BrokenPipe));
+        }
+        let mut left = self.piece(room);
+        if left == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let mut pipe = self.output.borrow_mut();
+        let mut written = 0;
+        for slice in slices {
+            let length = left.min(slice.len());
+            pipe.bytes.extend(slice.get(..length).unwrap_or_default());
+            left -= length;
+            written += length;
+        }
+        Pipe::wake(&mut pipe.reader);
+        Ok(written)
+    }
+
+    fn poll_read_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let mut pipe = self.input.borrow_mut();
+        if !pipe.bytes.is_empty() || pipe.closed {
+            return Poll::Ready(Ok(()));
+        }
+        pipe.reader = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn poll_write_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let mut pipe = self.output.borrow_mut();
+        if pipe.closed || pipe.bytes.len() < pipe.capacity {
+            return Poll::Ready(Ok(()));
+        }
+        pipe.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn local_address(&self) -> Option<SocketAddr> {
+        Some(self.local)
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.input.borrow_mut().close();
+        self.output.borrow_mut().close();
+    }
+}
