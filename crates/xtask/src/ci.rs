@@ -108,6 +108,12 @@ const STEPS: &[Step] = &[
         beside: Beside::Next,
     },
     Step {
+        name: "whole",
+        what: "seeds of the whole array in virtual time, and that they notice rules of its glue that are left out",
+        run: || [simulate::Options::whole(), simulate::Options::whole_mutants()].iter().map(simulate::run).sum(),
+        beside: Beside::Next,
+    },
+    Step {
         name: "faults",
         what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
         run: || simulate::Options::others().iter().map(simulate::run).sum(),

@@ -144,13 +144,15 @@ impl Host {
     }
 
     async fn login(&mut self) -> Result<Session, String> {
-        let begun = Instant::now();
+        let mut begun = Instant::now();
         loop {
             if begun.elapsed() > BOUND {
                 return Err(format!("host {}: cannot log in for {} s", self.index, BOUND.as_secs()));
             }
             let Some(socket) = (self.connect)(self.index, &mut self.random) else {
+                // The array is down.
                 sleep(Duration::from_millis(5)).await;
+                begun = Instant::now();
                 continue;
             };
             if let Some(session) = self.try_login(socket, begun).await? {
@@ -272,6 +274,9 @@ impl Host {
         let at = self.random.below(session.outstanding.len() as u64) as usize;
         let Some((tag, issued)) = session.outstanding.iter().nth(at) else { return };
         let (tag, volume) = (*tag, issued.command.volume);
+        if session.functions.values().any(|function| function.tasks.contains(&tag)) {
+            return;
+        }
         let function = TaskManagementFunction::ABORT_TASK;
         let own = session.machine.task_management(function, lun(volume), Some(tag));
         self.log(format_args!("{own:x} ABORT TASK {tag:x}"));

@@ -4,7 +4,7 @@ use crate::environment::SimEnvironment;
 use crate::random::Random;
 use crate::shared::Shared;
 use crate::world::VOLUME_BYTES;
-use control::{Action, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
+use control::{AccessGrant, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
 use daemon::AbortOfFinishedTask;
 use daemon::simulation::{ArraySetup, SimulatedArray};
 use media::{FormatOptions, LocalMedia, SimDisk};
@@ -103,9 +103,9 @@ impl Machine {
                     zero_detection: Some(seed % 3 == 0),
                     ..VolumeCreate::default()
                 };
-                control.execute(Action::VolumeCreate(create)).await?;
+                control.execute(create).await?;
                 let lun = u16::try_from(index).ok();
-                control.execute(Action::AccessGrant { volume: name, grantee: Grantee::Any, lun }).await?;
+                control.execute(AccessGrant { volume: name, grantee: Grantee::Any, lun }).await?;
             }
             let directory = control.directory();
             let mut designators: Vec<_> =

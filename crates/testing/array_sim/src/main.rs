@@ -39,7 +39,7 @@ impl Rule {
     fn all() -> Vec<(&'static str, &'static str, Self)> {
         let glue = Mutation::ALL.map(|rule| (rule.name(), rule.description(), Self::Glue(rule)));
         #[cfg(feature = "mutations")]
-        let engine = pool::Mutation::ALL.into_iter().filter(|rule| rule.name() == "lost-wakeup");
+        let engine = std::iter::once(pool::Mutation::LostWakeup);
         #[cfg(feature = "mutations")]
         let engine = engine.map(|rule| (rule.name(), rule.description(), Self::Engine(rule)));
         #[cfg(not(feature = "mutations"))]

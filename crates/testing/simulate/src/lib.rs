@@ -3,12 +3,14 @@
 //! A seed decides everything, so `--seed N` replays a failure exactly. Seeds run on all processors, one run on one thread.
 #![forbid(unsafe_code)]
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use array_process::tally::Tally;
 use array_process::text;
 use clap::{Args, ValueEnum};
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -49,6 +51,12 @@ pub struct Options {
     /// No story.
     #[arg(long)]
     quiet: bool,
+    /// The whole array instead of the engine: virtual sockets and time, the real reactor, hosts that send commands.
+    #[arg(long)]
+    whole: bool,
+    /// whole: commands of each seed, all hosts together.
+    #[arg(long, default_value_t = 400)]
+    commands: u64,
     /// Leave out a rule of the engine; the run fails unless a seed notices. `all` for every rule in turn, and failing searches for free blocks; `list` for their names.
     #[arg(long, value_name = "RULE")]
     mutant: Option<String>,
@@ -58,6 +66,7 @@ const EXAMPLES: &str = "Examples:
   cargo xtask sim                                      100 seeds of 2 000 steps
   cargo xtask sim --seed 42                            replay seed 42 and tell its story; a failure is made short
   cargo xtask sim --seed 1 --count 200000 --steps 250  a long run; its progress tells where to resume it
+  cargo xtask sim --whole --count 100                  the whole array, 100 seeds
   cargo xtask sim --mutant all --count 400             each rule left out must be noticed within 400 seeds";
 
 /// Kinds of simulation.
@@ -88,8 +97,20 @@ impl Options {
             length: 2,
             times: 2,
             quiet: true,
+            whole: false,
+            commands: 400,
             mutant: None,
         }
+    }
+
+    /// Seeds of the whole array that `cargo xtask ci` runs.
+    pub fn whole() -> Self {
+        Self { whole: true, count: Some(60), ..Self::short() }
+    }
+
+    /// Rules of the glue between protocol and engine that `cargo xtask ci` leaves out.
+    pub fn whole_mutants() -> Self {
+        Self { count: Some(400), mutant: Some("all".into()), ..Self::whole() }
     }
 
     /// What `cargo xtask ci` runs besides power failures.
@@ -169,6 +190,9 @@ pub fn run(options: &Options) -> Result<Tally> {
         !options.range().is_empty() && options.steps > 0,
         "nothing to run: --count and --steps must be more than 0"
     );
+    if options.whole {
+        return whole(options);
+    }
     match &options.mutant {
         Some(rule) => mutants(options, rule),
         None => seeds(options),
@@ -328,20 +352,41 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     Ok(tally)
 }
 
-/// This build cannot leave rules out: one that can is made, and does it.
-#[cfg(not(feature = "mutations"))]
-fn mutants(options: &Options, rule: &str) -> Result<Tally> {
-    use anyhow::Context;
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
+/// A program of the simulation, built so that it can leave rules out.
+fn simulation(name: &str) -> Result<Command> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // As a part of the workspace, so that what the engine does not change is there already.
-    cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--features", "simulate/mutations"]);
+    // As a part of the workspace, so that crates which the rules do not change are built already.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--bin", "array_sim"]);
+    cargo.args(["--features", "simulate/mutations,array_sim/mutations"]);
     let built = cargo.current_dir(&workspace).status().context("cannot run cargo")?;
     ensure!(built.success(), "the simulation that can leave rules out does not build");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
-    let mut command = Command::new(target.join("debug/simulate"));
+    let mut command = Command::new(target.join("debug").join(name));
+    command.current_dir(&workspace);
+    Ok(command)
+}
+
+/// Runs seeds of the whole array, in a program of its own: the array is no part of this one.
+fn whole(options: &Options) -> Result<Tally> {
+    let mut command = simulation("array_sim")?;
+    let range = options.range();
+    command.args(["--seed", &range.start.to_string(), "--count", &(range.end - range.start).to_string()]);
+    command.args(["--commands", &options.commands.to_string()]);
+    if let Some(rule) = &options.mutant {
+        command.args(["--mutant", rule]);
+    }
+    if !options.quiet {
+        command.arg("--story");
+    }
+    let status = command.status().context("cannot run the simulation")?;
+    Ok(Tally::one(status.success()))
+}
+
+/// This build cannot leave rules out: one that can is made, and does it.
+#[cfg(not(feature = "mutations"))]
+fn mutants(options: &Options, rule: &str) -> Result<Tally> {
+    let mut command = simulation("simulate")?;
     let range = options.range();
     command.args(["--mutant", rule, "--seed", &range.start.to_string()]);
     command.args(["--count", &(range.end - range.start).to_string(), "--steps", &options.steps.to_string()]);
@@ -351,6 +396,6 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     if options.quiet {
         command.arg("--quiet");
     }
-    let status = command.current_dir(&workspace).status().context("cannot run the simulation")?;
+    let status = command.status().context("cannot run the simulation")?;
     Ok(Tally::one(status.success()))
 }

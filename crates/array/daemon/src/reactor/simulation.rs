@@ -72,16 +72,13 @@ pub enum Mutation {
     WaiterForgotten,
     /// The nexus of a connection goes before its last command is done.
     NexusBeforeDrain,
-    /// A finished command does not let input go on that was held back.
-    InputHeldBack,
     /// A response is lost when others are queued before it.
     ReplyLost,
 }
 
 impl Mutation {
     /// Every rule.
-    pub const ALL: [Self; 5] =
-        [Self::OrderWithoutWake, Self::WaiterForgotten, Self::NexusBeforeDrain, Self::InputHeldBack, Self::ReplyLost];
+    pub const ALL: [Self; 4] = [Self::OrderWithoutWake, Self::WaiterForgotten, Self::NexusBeforeDrain, Self::ReplyLost];
 
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
@@ -89,7 +86,6 @@ impl Mutation {
             Self::OrderWithoutWake => "order-without-wake",
             Self::WaiterForgotten => "waiter-forgotten",
             Self::NexusBeforeDrain => "nexus-before-drain",
-            Self::InputHeldBack => "input-held-back",
             Self::ReplyLost => "reply-lost",
         }
     }
@@ -100,7 +96,6 @@ impl Mutation {
             Self::OrderWithoutWake => "an order to a connection does not wake it",
             Self::WaiterForgotten => "a finished command does not release the functions that wait for its end",
             Self::NexusBeforeDrain => "a nexus may log in again before the last command of its old session is done",
-            Self::InputHeldBack => "input that was held back is not looked at again when commands finish",
             Self::ReplyLost => "the response of a command is lost when another is queued before it",
         }
     }

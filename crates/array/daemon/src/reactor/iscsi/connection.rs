@@ -233,10 +233,6 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             self.respond(finished);
             progress = true;
         }
-        #[cfg(feature = "simulation")]
-        if without(Mutation::InputHeldBack) {
-            return progress;
-        }
         if progress {
             self.retry_input = true;
         }
