@@ -146,13 +146,13 @@ impl Host {
     async fn login(&mut self) -> Result<Session, String> {
         let mut begun = Instant::now();
         loop {
+            // Recovery is no hang.
+            begun = begun.max(self.shared.up_since.get());
             if begun.elapsed() > BOUND {
                 return Err(format!("host {}: cannot log in for {} s", self.index, BOUND.as_secs()));
             }
             let Some(socket) = (self.connect)(self.index, &mut self.random) else {
-                // The array is down.
                 sleep(Duration::from_millis(5)).await;
-                begun = Instant::now();
                 continue;
             };
             if let Some(session) = self.try_login(socket, begun).await? {

@@ -72,6 +72,7 @@ impl Machine {
         let environment = Rc::new(SimEnvironment::new(random.next(), began));
         let tasks = LocalSet::new();
         let array = tasks.run_until(SimulatedArray::open(core, setup(), environment)).await;
+        shared.up_since.set(Instant::now());
         let array = Rc::new(array.map_err(|error| format!("the array does not start: {error}"))?);
         let pool = array.pool().clone();
         let medium = Rc::downgrade(&array);

@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub target: RefCell<String>,
     /// Number of the array's incarnation, and its last disaster.
     pub incarnation: Cell<u64>,
+    /// When the array was started last.
+    pub up_since: Cell<Instant>,
     /// A fault has struck since the array was started.
     pub troubled: Cell<bool>,
     /// When a logical unit was reset last: commands before have no response.
@@ -64,6 +66,7 @@ impl Shared {
             designators: RefCell::default(),
             target: RefCell::default(),
             incarnation: Cell::new(0),
+            up_since: Cell::new(Instant::now()),
             troubled: Cell::new(false),
             reset,
             tick: Cell::new(1),
