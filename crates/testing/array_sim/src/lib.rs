@@ -60,6 +60,7 @@ pub fn run(seed: u64, commands: u64, story: bool) -> Outcome {
             return Outcome { report: Report::default(), failure: Some(error.to_string()), story: Vec::new() };
         }
     };
+    stop_engine(None);
     runtime.block_on(async {
         let shared = Rc::new(Shared::new(World::of(seed, commands), story));
         let failure = Run::new(shared.clone()).drive().await.err().map(|error| format!("seed {seed}: {error}"));
@@ -128,20 +129,31 @@ impl Run {
     /// Lets hosts run while the array is killed, and the disk fails, as often as the world says.
     async fn with_disasters(&mut self, mut running: Running) -> Result<(), String> {
         for _ in 0..self.shared.world.kills {
-            let mut peace = pin!(sleep(self.shared.world.peace(&mut self.random)));
+            let mut before_kill = self.shared.world.peace(&mut self.random);
             let fault_after = self.shared.world.peace(&mut self.random) / 3;
             let mut trouble = pin!(sleep(fault_after));
             let fault = self.shared.world.faulty.then(|| self.shared.world.fault(&mut self.random));
             let mut fault = fault;
+            let stops = STOPS && self.random.chance(40);
+            // A kill would hide a command that hangs because of the fault.
+            if fault.is_some() && (stops || self.random.chance(30)) {
+                before_kill += host::BOUND * 2;
+            }
+            let mut peace = pin!(sleep(before_kill));
             let (disk, shared) = (self.disk.clone(), self.shared.clone());
             let ended = self.poll_with(poll_fn(|context| {
                 if fault.is_some()
                     && trouble.as_mut().poll(context).is_ready()
                     && let Some(fault) = fault.take()
                 {
-                    shared.log(format_args!("fault: {fault:?}"));
                     shared.troubled.set(true);
-                    disk.plant(fault);
+                    if stops {
+                        shared.log(format_args!("the engine stops soon"));
+                        stop_engine(Some(fault.skip));
+                    } else {
+                        shared.log(format_args!("fault: {fault:?}"));
+                        disk.plant(fault);
+                    }
                 }
                 if let Poll::Ready(ended) = poll_hosts(&mut running, context) {
                     return Poll::Ready(Some(ended));
@@ -180,6 +192,7 @@ impl Run {
         self.machine.take();
         self.disk = self.disk.crash();
         self.disk.clear_faults();
+        stop_engine(None);
         let now = self.shared.tick();
         for volume in self.shared.volumes.borrow_mut().iter_mut() {
             volume.crash(now);
@@ -210,6 +223,18 @@ fn poll_hosts(running: &mut Running, context: &mut std::task::Context<'_>) -> Po
         }
     }
 }
+
+/// Whether this build can make the engine stop.
+const STOPS: bool = cfg!(feature = "mutations");
+
+/// Makes the engine stop in the submit after so many.
+#[cfg(feature = "mutations")]
+fn stop_engine(after: Option<u64>) {
+    pool::stop_in_submit(after);
+}
+
+#[cfg(not(feature = "mutations"))]
+fn stop_engine(_: Option<u64>) {}
 
 /// Leaves a rule out in the arrays of this thread.
 pub fn leave_out(mutation: Option<Mutation>) {
