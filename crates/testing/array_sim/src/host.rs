@@ -383,7 +383,7 @@ impl Host {
         while !session.broken {
             session.step(until).await;
             self.take_events(session)?;
-            if Instant::now() >= until {
+            if !session.broken && Instant::now() >= until {
                 return Err(format!("a logout is not answered within {} s", BOUND.as_secs()));
             }
         }
