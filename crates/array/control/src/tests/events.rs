@@ -5,8 +5,8 @@ use pool::{Catalog, PoolError};
 
 fn list(array: &Array, since: Option<u64>, limit: usize) -> Vec<Event> {
     {
-        let events = array.run(EventList { since, limit }).unwrap();
-        events
+        
+        array.run(EventList { since, limit }).unwrap()
     }
 }
 

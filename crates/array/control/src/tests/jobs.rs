@@ -239,8 +239,8 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     assert_eq!((report.bad[0].lba, report.bad[0].blocks, report.bad[0].in_volume), (8, 16, true));
     assert_eq!((report.bad[1].lba, report.bad[1].in_volume, report.bad.len()), (2048, false, 2));
     let alerts = |array: &Array| {
-        let alerts = array.run(AlertList).unwrap();
-        alerts
+        
+        array.run(AlertList).unwrap()
     };
     assert_eq!((alerts(&array)[0].code, alerts(&array)[0].severity), ("bad-blocks", Severity::Critical));
     let again = Array::over(array.catalog.clone()).unwrap();
@@ -267,8 +267,8 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
     assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
     let pool = |array: &Array| {
-        let pool = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
-        pool
+        
+        array.run(PoolShow { pool: "p0".to_owned() }).unwrap()
     };
     assert_eq!(
         (pool(&array).unique_bytes, pool(&array).shared_bytes, pool(&array).state),

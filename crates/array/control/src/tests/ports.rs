@@ -6,15 +6,15 @@ use pool::PoolError;
 
 fn portals(array: &Array) -> Vec<PortalView> {
     {
-        let portals = array.run(PortalList).unwrap();
-        portals
+        
+        array.run(PortalList).unwrap()
     }
 }
 
 fn groups(array: &Array) -> Vec<PortGroupView> {
     {
-        let groups = array.run(PortGroupList).unwrap();
-        groups
+        
+        array.run(PortGroupList).unwrap()
     }
 }
 

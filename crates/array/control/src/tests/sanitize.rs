@@ -38,8 +38,8 @@ fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
 }
 
 fn jobs(array: &Array) -> Vec<JobView> {
-    let jobs = array.run(JobList).unwrap();
-    jobs
+    
+    array.run(JobList).unwrap()
 }
 
 /// An operation is a job with progress, the same one after a restart; nobody can cancel it or set its pace.

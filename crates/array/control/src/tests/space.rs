@@ -7,8 +7,8 @@ const GIB: u64 = 1 << 30;
 
 fn pool(array: &Array) -> PoolView {
     {
-        let view = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
-        view
+        
+        array.run(PoolShow { pool: "p0".to_owned() }).unwrap()
     }
 }
 
