@@ -166,4 +166,4 @@ mod nothing {
 }
 
 #[cfg(not(feature = "mutations"))]
-pub(crate) use nothing::{allocation_fails, leaves_out};
+pub(crate) use nothing::{allocation_fails, leaves_out, stops_now};

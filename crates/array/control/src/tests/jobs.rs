@@ -238,10 +238,7 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     assert_eq!(report.bad_blocks, 3);
     assert_eq!((report.bad[0].lba, report.bad[0].blocks, report.bad[0].in_volume), (8, 16, true));
     assert_eq!((report.bad[1].lba, report.bad[1].in_volume, report.bad.len()), (2048, false, 2));
-    let alerts = |array: &Array| {
-        
-        array.run(AlertList).unwrap()
-    };
+    let alerts = |array: &Array| array.run(AlertList).unwrap();
     assert_eq!((alerts(&array)[0].code, alerts(&array)[0].severity), ("bad-blocks", Severity::Critical));
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(alerts(&again)[0].message, "3 blocks of 4 KiB cannot be read");
@@ -266,10 +263,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     let volumes = array.run(VolumeList).unwrap();
     let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
     assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
-    let pool = |array: &Array| {
-        
-        array.run(PoolShow { pool: "p0".to_owned() }).unwrap()
-    };
+    let pool = |array: &Array| array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
     assert_eq!(
         (pool(&array).unique_bytes, pool(&array).shared_bytes, pool(&array).state),
         (None, None, PoolState::Damaged)

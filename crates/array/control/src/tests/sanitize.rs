@@ -38,7 +38,6 @@ fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
 }
 
 fn jobs(array: &Array) -> Vec<JobView> {
-    
     array.run(JobList).unwrap()
 }
 

@@ -19,6 +19,9 @@ impl<M: Media> Core<M> {
     /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         let (id, pending) = self.schedule.admit(operation);
+        if crate::mutations::stops_now() {
+            self.stop("the map contradicts itself (as the simulation wants)");
+        }
         self.attempt(id, pending);
         id
     }
