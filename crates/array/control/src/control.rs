@@ -104,9 +104,11 @@ impl Control {
                 array
             }
         };
-        discard_captures(&*catalog)
-            .await
-            .map_err(|error| ControlError::from_pool(error, catalog.space().free_bytes))?;
+        match discard_captures(&*catalog).await {
+            // A pool that has no room even for that serves what it can; the next start deletes them.
+            Ok(()) | Err(PoolError::PoolFull) => {}
+            Err(error) => return Err(ControlError::from_pool(error, catalog.space().free_bytes)),
+        }
         let suffix = options.target_name.unwrap_or_else(|| array.id.simple().to_string().chars().take(12).collect());
         let target = format!("{}:{suffix}", options.iqn_base).to_ascii_lowercase();
         let started = environment.now();

@@ -146,8 +146,16 @@ impl<M: Media + 'static> Array<M> {
         let _closed = tokio::time::timeout(Duration::from_secs(5), self.control.close()).await;
         self.pumping.abort();
         let _ended = self.pumping.await;
-        let stopped = self.pool.with_core(|core| core.checkpoint());
-        stopped.map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly")))
+        match self.pool.with_core(|core| (core.checkpoint(), core.starved())) {
+            (Err(pool::PoolError::PoolFull), true) => {
+                tracing::warn!(
+                    "the file system below the pool is full: acknowledged writes stay in the log until there is room"
+                );
+                Ok(())
+            }
+            (stopped, _) => stopped
+                .map_err(|e| ServeError::Failed(anyhow::Error::new(e).context("the pool could not be closed cleanly"))),
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl<M: Media> Core<M> {
             Io::Destage { addresses, data, retried } => self.destage_written(addresses, data, retried, result),
             Io::Checkpoint { blocks, rewrite } => match result {
                 Ok(_) => self.checkpoint_written(blocks),
-                Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+                Err(MediaError::NoSpace { .. }) => {
                     self.park(Io::Checkpoint { blocks, rewrite });
                 }
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
@@ -237,7 +237,7 @@ impl<M: Media> Core<M> {
                     self.map.content_mut().end_destage(address);
                 }
             }
-            Err(MediaError::NoSpace { .. }) if self.replaying.is_none() => {
+            Err(MediaError::NoSpace { .. }) => {
                 self.park(Io::Destage { addresses, data, retried });
             }
             Err(_) if !retried => self.write_destage(data, true),

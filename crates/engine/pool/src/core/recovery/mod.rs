@@ -2,7 +2,8 @@
 //!
 //! Recovery reads the log twice: first to learn which blocks records not yet replayed name (replay must not put map pages there), then to
 //! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
-//! another one. These functions block, as tools and start-up may.
+//! another one. A checkpoint that the file system below has no room for waits, and replay goes on in memory: such a pool opens starved.
+//! These functions block, as tools and start-up may.
 
 pub(crate) mod lost;
 
@@ -535,7 +536,12 @@ impl<M: Media> Core<M> {
         }
         self.replaying = Some(point);
         self.request_checkpoint();
-        self.run_checkpoint()
+        match self.run_checkpoint() {
+            // The file system below is full. What found no room waits, as in a running pool, and the rest is replayed in memory: reads, and writes
+            // to blocks that are there, must not wait until somebody makes room. The log bounds how much that is.
+            Err(PoolError::PoolFull) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// Runs until the checkpoint that was asked for is done, blocking.

@@ -131,6 +131,68 @@ fn holds<M: Media>(core: &mut Core<M>, object: u64, block: u64, byte: u8) {
     }
 }
 
+/// The pool as another start finds it after a kill, on the same file system.
+fn killed(disk: &SimDisk, core: &Core<Thin>) -> Core<Thin> {
+    let inner = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
+    let written = core.media().written.clone();
+    let thin = Thin { inner, full: core.media().full.clone(), written, refused: VecDeque::new() };
+    Core::open(thin, Options { incarnation: 2, ..options() }, &mut |_| {}).unwrap().0
+}
+
+/// A file system that a log had filled kept the array from starting after any end, a clean one too: replay takes a checkpoint when memory is short, and
+/// one that found no room stopped the pool. Every volume was offline, for reads as well, until somebody made room.
+#[test]
+fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
+    for seed in 0..8 {
+        let (disk, mut core, full) = made(seed);
+        let id = ObjectId(core.new_object_id());
+        run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
+        write(&mut core, id.0, 0, 64, 1).unwrap();
+        core.checkpoint().unwrap();
+        full.set(true);
+        let refused = Err(Failure::Block(BlockError::PoolFull));
+        // Places far apart: as many map pages as blocks, so that replay is short of memory.
+        let place = |block: u64| (block + 1) << 16;
+        let acknowledged = (0..400).find(|block| write(&mut core, id.0, place(*block), 1, 2) == refused).unwrap();
+        let overwritten = (0..64).find(|block| write(&mut core, id.0, *block, 1, 4) == refused).unwrap_or(64);
+
+        // Twice: the second start finds what the first left.
+        let mut again = killed(&disk, &core);
+        for round in 0..2 {
+            assert!(again.stopped().is_none());
+            for block in 0..acknowledged {
+                holds(&mut again, id.0, place(block), 2);
+            }
+            for block in 0..64 {
+                holds(&mut again, id.0, block, if block < overwritten { 4 } else { 1 });
+            }
+            let large = write(&mut again, id.0, 5000, 64, 3);
+            assert_eq!(large, Err(BlockError::PoolFull.into()), "seed {seed}, round {round}");
+            // The end of a clean stop: it cannot write all, and loses nothing.
+            assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
+            assert!(again.starved() && again.stopped().is_none());
+            if round == 0 {
+                let Thin { inner, full, written, .. } = again.into_media();
+                let thin = Thin { inner, full, written, refused: VecDeque::new() };
+                again = Core::open(thin, Options { incarnation: 3, ..options() }, &mut |_| {}).unwrap().0;
+            }
+        }
+
+        full.set(false);
+        for _ in 0..1000 {
+            again.pump(1);
+            again.medium.media_mut().wait();
+        }
+        assert!(!again.starved());
+        write(&mut again, id.0, 9000, 20, 5).unwrap();
+        again.checkpoint().unwrap();
+        assert!(again.check(true, &mut |_| {}).unwrap().is_clean());
+        for block in 0..acknowledged {
+            holds(&mut again, id.0, place(block), 2);
+        }
+    }
+}
+
 #[test]
 fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
     for seed in 0..8 {
