@@ -5,6 +5,14 @@
 //! executes each operation at one instant. All futures are polled on the thread that owns the device.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "testing")]
+pub mod contract;
+mod copy;
+#[cfg(feature = "testing")]
+pub mod memory;
+
+pub use copy::{CopyStep, Limits, RemainingCopy, copy_all};
+
 use bytes::Bytes;
 use thiserror::Error;
 
@@ -52,15 +60,6 @@ pub enum Durability {
     AsConfigured,
     /// Durable before the reply, whatever the write cache says (Force Unit Access).
     Forced,
-}
-
-/// What the engine did for a copy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CopyOutcome {
-    /// Bytes that now share storage with the source: metadata only.
-    pub cloned_bytes: u64,
-    /// Bytes that had to be read and written, because source and destination disagree modulo the mapping unit.
-    pub copied_bytes: u64,
 }
 
 /// Result of a compare-and-write.
@@ -127,13 +126,17 @@ pub enum BlockError {
     /// The volume was deleted.
     #[error("the volume no longer exists")]
     Gone,
+    /// The source of a copy belongs to another engine. It can be copied by reading and writing.
+    #[error("the source of the copy belongs to another pool")]
+    ForeignSource,
 }
 
 /// A device of 512-byte logical blocks.
 ///
 /// * Callers may pass any extent; the device validates it and answers [`BlockError::OutOfRange`]. An empty extent inside or at the
 ///   end of the device is a success that does nothing.
-/// * Each call takes effect at one instant between call and return. A read never sees part of a concurrent call's effect on one block;
+/// * Each call takes effect at one instant between call and return, but for a step of [`Self::copy_from`] that moves data, which reads at
+///   one instant and writes at a later one. A read never sees part of a concurrent call's effect on one block;
 ///   `compare_and_write` compares and writes at the same instant.
 /// * On return of a mutating call its effect is durable, unless the write cache is on and `Durability::AsConfigured` was asked for;
 ///   then it is durable after the next `flush`. Mutating calls become durable in the order in which they took effect.
@@ -175,8 +178,18 @@ pub trait BlockDevice {
     /// Deallocates the extents, which then read as zeros. All of them are validated before the first is touched.
     async fn unmap(&self, extents: &[Extent]) -> Result<(), BlockError>;
 
-    /// Copies `extent` of `source`, as it is at one instant, to `destination` of this device. The ranges may overlap.
-    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError>;
+    /// Units and step lengths of the device. They do not change while it is open.
+    fn limits(&self) -> Limits;
+
+    /// One step of a copy of `extent` of `source` to `destination` of this device. The ranges may overlap.
+    ///
+    /// * The step covers at least one block of an extent that is not empty, and at most [`Limits::copy_step_blocks`]. The caller loops, see
+    ///   [`RemainingCopy`], and may stop between two steps.
+    /// * It covers the start of the extent; its end, when the destination lies above the source in the same device, so that an overlapping source
+    ///   is read before it is overwritten.
+    /// * All of `extent` and its destination are validated before anything is changed.
+    /// * [`BlockError::ForeignSource`]: the source belongs to another engine; nothing was changed.
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError>;
 
     /// Keeps what the extents hold at one instant, as a device of its own: read-only, of the same size, the extents at their own addresses and
     /// everything else deallocated (a mapping unit that an extent covers in part may be there whole). Metadata only: the cost does not depend

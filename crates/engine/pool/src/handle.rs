@@ -104,6 +104,11 @@ impl<M: Media> Pool<M> {
         }
     }
 
+    /// True when both are handles of one pool.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     fn deliver(&self, id: OperationId, result: Outcome) {
         if let Some(sender) = self.0.awaited.borrow_mut().remove(&id) {
             // An error means that the future was dropped: the operation took effect, and its result interests nobody.

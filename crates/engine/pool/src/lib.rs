@@ -31,7 +31,8 @@ pub use crate::core::{Core, Counters};
 pub use handle::Pool;
 pub use interface::check::CheckReport;
 pub use interface::operation::{
-    Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output,
+    CopyOutcome, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
+    Output,
 };
 pub use interface::*;
 #[cfg(feature = "mutations")]

@@ -3,9 +3,9 @@
 //! [`Output`] is what the core's queue holds for any operation. It ends here: each constructor pairs an operation with the one output that answers it, so
 //! that callers of the handle deal in types. An output of another kind is a bug of the engine and an error, never a default.
 
-use crate::interface::operation::{Failure, Operation, Output};
+use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
 use crate::interface::{CatalogChange, CheckStep, Growth, Place, ScanStep};
-use block::{BlockError, CompareOutcome, CopyOutcome, ProvisioningExtent};
+use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
 /// An operation whose reply is a `T`.

@@ -1,23 +1,27 @@
 //! A volume or snapshot of a pool as a block device.
 
+use crate::geometry::FANOUT;
 use crate::handle::Pool;
-use crate::interface::operation::Failure;
+use crate::interface::operation::{CopyOutcome, Failure};
 use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
 use crate::request::{At, Request};
 use block::{
-    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba,
-    MappingResources, ProvisioningExtent, VolumeId,
+    BlockDevice, BlockError, CompareOutcome, CopyStep, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, Limits,
+    MappingResources, ProvisioningExtent, RemainingCopy, VolumeId,
 };
 use bytes::Bytes;
-use media::Media;
+use media::{BLOCK_BYTES, Media};
 
-/// Bytes that a copy which cannot share blocks moves at once.
-const COPY_BYTES: u64 = 1 << 20;
-/// Bytes that one clone operation covers at most.
-const CLONE_BYTES: u64 = 64 << 20;
-/// The same, where source and destination agree modulo a leaf (1 MiB), so that whole sub-trees are shared.
-const ALIGNED_CLONE_BYTES: u64 = 64 << 30;
-const LEAF_BYTES: u64 = 1 << 20;
+const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
+
+/// Units and steps of a volume: 4 KiB blocks in leaves of 1 MiB; a copy moves 1 MiB, shares 64 MiB block by block, or 64 GiB in whole leaves.
+const LIMITS: Limits = Limits {
+    mapping_unit_blocks: BLOCK_BYTES as u64 / BLOCK,
+    move_step_blocks: (1 << 20) / BLOCK,
+    share_step_blocks: (64 << 20) / BLOCK,
+    map_unit_blocks: (FANOUT * BLOCK_BYTES) as u64 / BLOCK,
+    map_step_blocks: (64 << 30) / BLOCK,
+};
 
 impl<M: Media> Pool<M> {
     /// A volume or snapshot as a block device.
@@ -149,39 +153,33 @@ impl<M: Media> BlockDevice for Volume<M> {
         self.run(Request::zero(self.id, ranges, false)).await
     }
 
-    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError> {
-        let (source_offset, length) = source.range(extent)?;
-        let (destination_offset, _) = self.range(Extent { lba: destination, count: extent.count })?;
-        let mut total = CopyOutcome::default();
-        let difference = source_offset.wrapping_sub(destination_offset);
-        if !difference.is_multiple_of(4096) {
-            // Blocks cannot be shared; the data moves, backwards when the ranges overlap that way.
-            let backwards = source.id == self.id && destination_offset > source_offset;
-            let pieces = length.div_ceil(COPY_BYTES);
-            for i in 0..pieces {
-                let i = if backwards { pieces - 1 - i } else { i };
-                let at = i * COPY_BYTES;
-                let n = COPY_BYTES.min(length - at);
-                let data = source.read(Extent::new((source_offset + at) / 512, n / 512)).await?;
-                self.write(Extent::new((destination_offset + at) / 512, n / 512), data, Durability::AsConfigured)
-                    .await?;
-                total.copied_bytes += n;
-            }
-            return Ok(total);
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError> {
+        if !self.pool.is(&source.pool) {
+            return Err(BlockError::ForeignSource);
         }
-        let limit = if difference.is_multiple_of(LEAF_BYTES) { ALIGNED_CLONE_BYTES } else { CLONE_BYTES };
-        let backwards = source.id == self.id && destination_offset > source_offset;
-        let pieces = length.div_ceil(limit).max(1);
-        for i in 0..pieces {
-            let i = if backwards { pieces - 1 - i } else { i };
-            let at = i * limit;
-            let from = At { object: source.id, offset: source_offset + at };
-            let to = At { object: self.id, offset: destination_offset + at };
-            let outcome = self.run(Request::share(from, to, limit.min(length - at))).await?;
-            total.cloned_bytes += outcome.cloned_bytes;
-            total.copied_bytes += outcome.copied_bytes;
+        source.range(extent)?;
+        self.range(Extent { lba: destination, count: extent.count })?;
+        if extent.count == 0 {
+            return Ok(CopyStep::default());
         }
-        Ok(total)
+        let backwards = RemainingCopy::goes_backwards(source.volume(), extent.lba, self.volume(), destination);
+        let from = LIMITS.step(extent, destination, backwards);
+        let to = Extent::new(destination.0 + (from.lba.0 - extent.lba.0), from.count);
+        let length = from.count * BLOCK;
+        if !LIMITS.shares(extent.lba, destination) {
+            let data = source.read(from).await?;
+            self.write(to, data, Durability::AsConfigured).await?;
+            return Ok(CopyStep { done_blocks: from.count, cloned_bytes: 0, copied_bytes: length });
+        }
+        let source = At { object: source.id, offset: from.lba.0 * BLOCK };
+        let outcome =
+            self.run(Request::share(source, At { object: self.id, offset: to.lba.0 * BLOCK }, length)).await?;
+        let CopyOutcome { cloned_bytes, copied_bytes } = outcome;
+        Ok(CopyStep { done_blocks: from.count, cloned_bytes, copied_bytes })
     }
 
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {

@@ -4,9 +4,6 @@
 use crate::commands::extended_copy::segments::IMPLEMENTED_DESCRIPTORS;
 use scsi::third_party_copy::OperatingParameters;
 
-/// Blocks in the mapping unit of the array, 4 KiB: granularity of UNMAP and of cheap copies.
-pub(crate) const MAPPING_UNIT_BLOCKS: u64 = 8;
-
 /// OPTIMAL TRANSFER LENGTH, blocks (1 MiB).
 pub(crate) const OPTIMAL_TRANSFER_BLOCKS: u32 = 0x800;
 

@@ -45,6 +45,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::NoResourcesForRod => Reason::NoSpace,
         Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Reason::NoSpace,
         Fault::Block(BlockError::ReadFailed { .. }) => Reason::MediaError,
+        Fault::Block(BlockError::ForeignSource) => Reason::BadDescriptor,
         Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
             Reason::PoolStopped
         }

@@ -280,6 +280,7 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
             }
             BlockError::PoolStopped { .. } => check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE),
             BlockError::Gone => illegal(Asc::LOGICAL_UNIT_NOT_SUPPORTED),
+            BlockError::ForeignSource => FixedSense::new(SenseKey::COPY_ABORTED, Asc::COPY_TARGET_DEVICE_NOT_REACHABLE),
         },
     };
     Outcome { status: Status::CHECK_CONDITION, sense: Some(sense) }

@@ -10,7 +10,6 @@ mod extended_copy;
 mod garbage;
 mod log_sense;
 mod media;
-mod memory;
 mod mode;
 mod order;
 mod persistent_reservations;
@@ -28,13 +27,13 @@ mod working_memory;
 mod write_same;
 mod writes;
 
-use self::memory::MemoryDevice;
 use self::store::TestStore;
 use crate::{
     Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
     TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
 };
 use block::VolumeId;
+use block::memory::MemoryDevice;
 use bytes::Bytes;
 use scsi::LogicalUnitNumber;
 use std::cell::Cell;

@@ -340,7 +340,7 @@ async fn overwrite_step<D: BlockDevice>(
             bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
         } else {
             let like = Extent::new(source + from % STEP_BLOCKS, run.count);
-            device.copy_from(&device, like, run.lba).await?;
+            block::copy_all(&*device, like, &*device, run.lba).await?;
         }
         at = to;
     }

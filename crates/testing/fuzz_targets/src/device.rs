@@ -1,8 +1,8 @@
 //! A block device in memory: only blocks with content are kept, so that operations on long ranges cost what they touch.
 
 use block::{
-    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, Lba, MappingResources,
-    ProvisioningExtent, VolumeId,
+    BlockDevice, BlockError, CompareOutcome, CopyStep, Durability, Extent, Lba, Limits, MappingResources,
+    ProvisioningExtent, RemainingCopy, VolumeId,
 };
 use bytes::{Bytes, BytesMut};
 use std::cell::{Cell, RefCell};
@@ -169,8 +169,23 @@ impl BlockDevice for SparseDevice {
         Ok(())
     }
 
-    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError> {
+    fn limits(&self) -> Limits {
+        Limits {
+            mapping_unit_blocks: 8,
+            move_step_blocks: 1 << 11,
+            share_step_blocks: 1 << 17,
+            map_unit_blocks: 1 << 11,
+            map_step_blocks: 1 << 27,
+        }
+    }
+
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError> {
         source.check(extent)?;
+        self.check(Extent { lba: destination, count: extent.count })?;
+        let backwards = RemainingCopy::goes_backwards(source.volume(), extent.lba, self.volume(), destination);
+        let step = self.limits().step(extent, destination, backwards);
+        let destination = Lba(destination.0 + (step.lba.0 - extent.lba.0));
+        let extent = step;
         let target = Extent { lba: destination, count: extent.count };
         self.enter(target).await?;
         if self.0.full.get() {
@@ -184,7 +199,7 @@ impl BlockDevice for SparseDevice {
         for (offset, block) in content {
             blocks.insert(destination.0 + offset, block);
         }
-        Ok(CopyOutcome { cloned_bytes: extent.count * BLOCK as u64, copied_bytes: 0 })
+        Ok(CopyStep { done_blocks: extent.count, cloned_bytes: extent.count * BLOCK as u64, copied_bytes: 0 })
     }
 
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {

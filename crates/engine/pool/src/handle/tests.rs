@@ -33,7 +33,7 @@ fn options() -> Options {
 
 impl Rig {
     fn new() -> Self {
-        let disk = SimDisk::new(SimOptions::new(7, 2048 * 8));
+        let disk = SimDisk::new(SimOptions::new(7, 2048 * 24));
         let uuid = [7; 16];
         let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
         let media = LocalMedia::format(disk, format).unwrap();
@@ -190,4 +190,30 @@ fn the_rule_lost_wakeup_loses_a_wakeup() {
     rig.executor.run_until_stalled();
     let ended: Vec<bool> = waiting.iter().map(|outcome| outcome.take().is_some()).collect();
     assert_eq!(ended, [false, true, true]);
+}
+
+/// Two pools: the pool under test, and the foreign one.
+struct Contract([Rig; 2]);
+
+impl block::contract::Fixture for Contract {
+    type Device = Volume<SimMedia>;
+
+    fn device(&mut self, block_count: u64) -> Volume<SimMedia> {
+        self.0[0].volume(block_count)
+    }
+
+    fn foreign(&mut self, block_count: u64) -> Option<Volume<SimMedia>> {
+        // The same object number as in the pool under test: its content was cloned instead of the foreign one's.
+        Some(self.0[1].volume(block_count))
+    }
+
+    fn turn(&mut self) {
+        self.0.iter_mut().for_each(Rig::turn);
+    }
+}
+
+/// A copy from a volume of another pool cloned the volume of the same number in its own pool.
+#[test]
+fn volumes_keep_the_contract_of_block_devices() {
+    block::contract::holds(Contract([Rig::new(), Rig::new()]));
 }

@@ -1,7 +1,7 @@
 //! What can be asked of the pool, and what comes back.
 
 use crate::interface::{CatalogChange, CheckStep, Growth, Place, PoolError, ScanStep};
-use block::{BlockError, CompareOutcome, CopyOutcome, ProvisioningExtent};
+use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
 /// Names a submitted operation.
@@ -147,6 +147,15 @@ pub enum Operation {
     },
     /// Makes the pool larger.
     Grow(Growth),
+}
+
+/// What sharing a range did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyOutcome {
+    /// Bytes that now share storage with the source: metadata only.
+    pub cloned_bytes: u64,
+    /// Bytes at the edges that had to be stored anew.
+    pub copied_bytes: u64,
 }
 
 /// What a finished operation returns.

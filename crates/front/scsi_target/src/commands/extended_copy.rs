@@ -15,11 +15,11 @@ use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medi
 use crate::commands::Operation;
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::{Limits, MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
+use crate::limits::Limits;
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
 use crate::sense::{CopyCause, Fault};
-use block::{BlockDevice, BlockError, CopyOutcome, Durability, Extent, Lba};
+use block::{BlockDevice, BlockError, CopyStep, Durability, Extent, Lba, RemainingCopy};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::third_party_copy::{CSCD_RECEIVING_LOGICAL_UNIT, TransferCountUnits};
@@ -234,11 +234,12 @@ async fn copy_segment<D: BlockDevice>(
     let held_blocks = hold.map_or(0, |running| room_to_hold(call, running)).min(segment.block_count);
     let read = Extent::new(segment.source_lba, segment.block_count);
     let written = Extent::new(segment.destination_lba, segment.block_count);
-    let shares = segment.source_lba % MAPPING_UNIT_BLOCKS == segment.destination_lba % MAPPING_UNIT_BLOCKS;
-    let moved_blocks = if shares { 0 } else { read.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS)) };
-    let at_once = held_blocks == 0 && (shares || moved_blocks == read.count);
+    let limits = destination.device().limits();
+    let shares = limits.shares(read.lba, written.lba);
+    let step_blocks = limits.copy_step_blocks(read.lba, written.lba);
+    let at_once = held_blocks == 0 && read.count <= step_blocks;
     let _blocks = lock_both(source, read, destination, written, at_once).await;
-    let _room = if shares { None } else { Some(call.working_room(moved_blocks).await) };
+    let _room = if shares { None } else { Some(call.working_room(read.count.min(step_blocks)).await) };
     let extent = check()?;
     let from = source.device();
     let to = destination.device();
@@ -246,13 +247,20 @@ async fn copy_segment<D: BlockDevice>(
         0 => None,
         count => Some(from.read(Extent { count, ..extent }).await.map_err(|error| at_source(Fault::from(error)))?),
     };
-    check()?;
     let rest = Extent::new(extent.lba.0 + held_blocks, extent.count - held_blocks);
-    let copied = to.copy_from(&from, rest, Lba(segment.destination_lba + held_blocks)).await;
-    let CopyOutcome { cloned_bytes, mut copied_bytes } = copied.map_err(|error| match error {
-        BlockError::ReadFailed { .. } => at_source(Fault::from(error)),
-        error => at_destination(Fault::from(error)),
-    })?;
+    let rest_to = Lba(segment.destination_lba + held_blocks);
+    let mut left = RemainingCopy::new(source.volume(), rest, destination.volume(), rest_to);
+    let mut copied = CopyStep::default();
+    while let Some((part, at)) = left.next() {
+        check()?;
+        let step = to.copy_from(&from, part, at).await.map_err(|error| match error {
+            BlockError::ReadFailed { .. } | BlockError::ForeignSource => at_source(Fault::from(error)),
+            error => at_destination(Fault::from(error)),
+        })?;
+        left.advance(step.done_blocks);
+        copied += step;
+    }
+    let CopyStep { cloned_bytes, mut copied_bytes, .. } = copied;
     if let (Some(held), Some(running)) = (held, hold) {
         // What is held is what was written. The rest came first: where the ranges overlap, this could have changed its source.
         check()?;
@@ -272,7 +280,7 @@ async fn copy_segment<D: BlockDevice>(
 }
 
 /// The blocks of both ends, of the volume with the lower number first: two copies that go opposite ways do not wait for each other.
-/// `at_once`: the device makes the copy at one instant, in one call and without moving it in pieces.
+/// `at_once`: the copy is one step of the device.
 async fn lock_both<'a, D: BlockDevice>(
     source: &'a LogicalUnit<D>,
     from: Extent,

@@ -3,7 +3,6 @@
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::MAPPING_UNIT_BLOCKS;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
@@ -69,11 +68,12 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         return Err(Fault::AboveLimit { requested: blocks, limit: u64::from(limits.unmap_blocks), at });
     }
     let mut extents = Vec::with_capacity(descriptors.len());
+    let unit_blocks = call.unit.device().limits().mapping_unit_blocks;
     let mut whole_units = 0;
     for descriptor in descriptors {
         let extent = call.unit.checked_range(descriptor.lba.get(), u64::from(descriptor.block_count.get()))?;
         if extent.count > 0 {
-            whole_units += whole_unit_blocks(extent);
+            whole_units += whole_unit_blocks(extent, unit_blocks);
             extents.push(extent);
         }
     }
@@ -93,9 +93,9 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 }
 
 /// Blocks of the extent that lie in mapping units which it covers whole.
-fn whole_unit_blocks(extent: Extent) -> u64 {
-    let first = extent.lba.0.next_multiple_of(MAPPING_UNIT_BLOCKS);
-    let end = (extent.lba.0 + extent.count) / MAPPING_UNIT_BLOCKS * MAPPING_UNIT_BLOCKS;
+fn whole_unit_blocks(extent: Extent, unit_blocks: u64) -> u64 {
+    let first = extent.lba.0.next_multiple_of(unit_blocks);
+    let end = (extent.lba.0 + extent.count) / unit_blocks * unit_blocks;
     end.saturating_sub(first)
 }
 
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn whole_units_leave_the_edges_out() {
-        assert_eq!(whole_unit_blocks(Extent::new(0, 7)), 0);
-        assert_eq!(whole_unit_blocks(Extent::new(7, 10)), 8);
-        assert_eq!(whole_unit_blocks(Extent::new(8, 16)), 16);
-        assert_eq!(whole_unit_blocks(Extent::new(9, 6)), 0);
+        assert_eq!(whole_unit_blocks(Extent::new(0, 7), 8), 0);
+        assert_eq!(whole_unit_blocks(Extent::new(7, 10), 8), 8);
+        assert_eq!(whole_unit_blocks(Extent::new(8, 16), 8), 16);
+        assert_eq!(whole_unit_blocks(Extent::new(9, 6), 8), 0);
     }
 }

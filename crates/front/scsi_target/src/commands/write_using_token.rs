@@ -6,7 +6,6 @@ use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medi
 use crate::commands::Operation;
 use crate::copies::Running;
 use crate::invocation::{BLOCK, Invocation, Reply};
-use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};
@@ -23,10 +22,6 @@ use zerocopy::FromBytes;
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
 /// Least WRITE USING TOKEN DATA LENGTH: with one range.
 const LEAST_DATA_LENGTH: u16 = 0x226;
-/// Blocks of one step where data has to be moved: what the device moves at one instant. Between two steps the operation can be aborted.
-const MOVED_BLOCKS: u64 = OPTIMAL_TRANSFER_BLOCKS as u64;
-/// The same where blocks are shared (16 GiB).
-const SHARED_BLOCKS: u64 = 1 << 25;
 
 pub(super) const COMMAND: Command = Command {
     name: "WRITE USING TOKEN",
@@ -157,17 +152,21 @@ pub(crate) async fn write<D: BlockDevice>(
         while lba < end {
             // A RESERVE waits for this step, as for a write.
             let _in_flight = call.unit.writes.enter();
-            let source = source_of_step(&request.rod, offset, Extent::new(lba, end - lba))?;
+            let limits = call.unit.device().limits();
+            let source = source_of_step(&request.rod, offset, Extent::new(lba, end - lba), &limits)?;
             let count = source.map_or(end - lba, |source| source.count);
             let to = Extent::new(lba, count);
             let _blocks = call.unit.extents.lock(AccessClass::Write, &[to]).await;
-            let moves = source.is_some_and(|from| !shares(from, to));
+            let moves = source.is_some_and(|from| !limits.shares(from.lba, to.lba));
             let _room = if moves { Some(call.working_room(count).await) } else { None };
             check_step(call, &request.rod)?;
-            match (&request.rod, source) {
+            let count = match (&request.rod, source) {
                 (Rod::Token(token), Some(from)) => copy(call, token, from, to, segment, &mut work).await?,
-                _ => call.unit.device().zero(to, Durability::AsConfigured).await?,
-            }
+                _ => {
+                    call.unit.device().zero(to, Durability::AsConfigured).await?;
+                    count
+                }
+            };
             lba += count;
             offset += count;
             running.transferred(count);
@@ -190,18 +189,14 @@ pub(crate) async fn write<D: BlockDevice>(
 }
 
 /// What is written over the beginning of `to` in one step, from `offset` of the ROD on; `None`: zeros over all of it.
-fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent) -> Result<Option<Extent>, Fault> {
+fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent, limits: &block::Limits) -> Result<Option<Extent>, Fault> {
     let Rod::Token(token) = rod else { return Ok(None) };
     let beyond = Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(8));
     let run = token.run(offset, to.count).ok_or(beyond)?;
-    Ok(Some(Extent { count: run.count.min(if shares(run, to) { SHARED_BLOCKS } else { MOVED_BLOCKS }), ..run }))
+    Ok(Some(Extent { count: run.count.min(limits.copy_step_blocks(run.lba, to.lba)), ..run }))
 }
 
-/// Whether the blocks can be shared: they have the same place within what the pool maps.
-fn shares(from: Extent, to: Extent) -> bool {
-    from.lba.0 % MAPPING_UNIT_BLOCKS == to.lba.0 % MAPPING_UNIT_BLOCKS
-}
-
+/// Copies one step; returns how many blocks it covered.
 async fn copy<D: BlockDevice>(
     call: &Invocation<'_, D>,
     token: &Token<D>,
@@ -209,7 +204,7 @@ async fn copy<D: BlockDevice>(
     to: Extent,
     segment: u16,
     work: &mut OffloadWork,
-) -> Result<(), Fault> {
+) -> Result<u64, Fault> {
     let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
     let outcome = copied.map_err(|error| match error {
         BlockError::ReadFailed { .. } => {
@@ -220,5 +215,5 @@ async fn copy<D: BlockDevice>(
     work.cloned_bytes += outcome.cloned_bytes;
     work.copied_bytes += outcome.copied_bytes;
     call.target.tokens.touch(token, call.target.now_ns());
-    Ok(())
+    Ok(outcome.done_blocks)
 }

@@ -8,11 +8,12 @@ use crate::core::Core;
 use crate::core::progress::Progress;
 use crate::geometry::blocks_for;
 use crate::interface::ObjectKind;
+use crate::interface::operation::CopyOutcome;
 use crate::interface::operation::Output;
 use crate::log::record;
 use crate::map::reserves::Ask;
 use crate::schedule::step::Step;
-use block::{BlockError, CopyOutcome};
+use block::BlockError;
 use media::Media;
 
 impl<M: Media> Core<M> {

@@ -3,7 +3,7 @@
 
 use crate::commands::{COMMANDS, populate_token};
 use crate::invocation::{BLOCK, Invocation};
-use crate::limits::{MAPPING_UNIT_BLOCKS, OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
+use crate::limits::{OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
 use crate::sense::Fault;
 use block::BlockDevice;
 use scsi::FieldPointer;
@@ -71,10 +71,15 @@ fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     inquiry::device_identification(&designators)
 }
 
+/// Blocks of the device's mapping unit: granularity of UNMAP and of cheap copies.
+fn mapping_unit_blocks<D: BlockDevice>(call: &Invocation<'_, D>) -> u16 {
+    u16::try_from(call.unit.device().limits().mapping_unit_blocks).unwrap_or(u16::MAX)
+}
+
 fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     const UGAVALID: u32 = 0x8000_0000;
     let limits = &call.target.limits;
-    let mapping_unit = u16::try_from(MAPPING_UNIT_BLOCKS).unwrap_or(u16::MAX);
+    let mapping_unit = mapping_unit_blocks(call);
     let mut page = BlockLimitsPage::empty();
     page.wsnz = u8::from(!call.unit.profile.write_same_to_end);
     page.maximum_compare_and_write_length = limits.compare_and_write_blocks;
@@ -136,7 +141,7 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
         inquiry::third_party_copy_descriptor(0x0004, &parameters),
         inquiry::third_party_copy_descriptor(0x0008, &with_length(copy.implemented_descriptors)),
         inquiry::third_party_copy_descriptor(0x000c, &cscd_ids),
-        inquiry::third_party_copy_descriptor(0x0106, &rod_token_features(tokens)),
+        inquiry::third_party_copy_descriptor(0x0106, &rod_token_features(tokens, mapping_unit_blocks(call))),
         inquiry::third_party_copy_descriptor(0x0108, &supported_rod_types()),
         inquiry::third_party_copy_descriptor(0x8001, &general),
         inquiry::third_party_copy_descriptor(0xc001, &held),
@@ -144,9 +149,8 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
 }
 
 /// ROD Token Features (SPC-4 §7.8.17.8): tokens of this copy manager only, their lives, and what a ROD of blocks may be.
-fn rod_token_features(tokens: &TokenLimits) -> Vec<u8> {
+fn rod_token_features(tokens: &TokenLimits, granularity: u16) -> Vec<u8> {
     let bytes = (tokens.blocks * BLOCK).to_be_bytes();
-    let granularity = u16::try_from(MAPPING_UNIT_BLOCKS).unwrap_or(u16::MAX);
     let mut features = vec![0; 12];
     features.extend_from_slice(&0u32.to_be_bytes()); // no least lifetime
     features.extend_from_slice(&tokens.lifetime_s.to_be_bytes());

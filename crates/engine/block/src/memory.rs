@@ -1,8 +1,10 @@
-//! A block device in memory, with a gate that holds calls back, a full pool and a failing block.
+//! A block device in memory for tests, with a gate that holds calls back, a full pool and a failing block.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![expect(missing_docs, reason = "a fixture: the names say it")]
 
-use block::{
-    BlockDevice, BlockError, CompareOutcome, CopyOutcome, Durability, Extent, Lba, MappingResources,
-    ProvisioningExtent, VolumeId,
+use crate::{
+    BlockDevice, BlockError, CompareOutcome, CopyStep, Durability, Extent, Lba, Limits, MappingResources,
+    ProvisioningExtent, RemainingCopy, VolumeId,
 };
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -10,6 +12,15 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+
+/// As the pool's: units of 4 KiB and 1 MiB; steps of 1 MiB, 64 MiB and 64 GiB.
+const LIMITS: Limits = Limits {
+    mapping_unit_blocks: 8,
+    move_step_blocks: 1 << 11,
+    share_step_blocks: 1 << 17,
+    map_unit_blocks: 1 << 11,
+    map_step_blocks: 1 << 27,
+};
 
 /// Mapped blocks.
 type Blocks = BTreeMap<u64, [u8; 512]>;
@@ -38,7 +49,7 @@ struct Inner {
 
 /// A handle; clones share the device.
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryDevice(Rc<Inner>);
+pub struct MemoryDevice(Rc<Inner>);
 
 impl MemoryDevice {
     pub fn new(id: u64, block_count: u64) -> Self {
@@ -260,8 +271,17 @@ impl BlockDevice for MemoryDevice {
         Ok(())
     }
 
-    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyOutcome, BlockError> {
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError> {
         source.check(extent)?;
+        self.check(Extent { lba: destination, count: extent.count })?;
+        let backwards = RemainingCopy::goes_backwards(source.volume(), extent.lba, self.volume(), destination);
+        let step = LIMITS.step(extent, destination, backwards);
+        let destination = Lba(destination.0 + (step.lba.0 - extent.lba.0));
+        let extent = step;
         let target = Extent { lba: destination, count: extent.count };
         self.enter(target, Durability::AsConfigured).await?;
         let mut content = Vec::new();
@@ -285,12 +305,8 @@ impl BlockDevice for MemoryDevice {
             };
         }
         let bytes = extent.count * 512;
-        let aligned = extent.lba.0 % 8 == destination.0 % 8;
-        Ok(if aligned {
-            CopyOutcome { cloned_bytes: bytes, copied_bytes: 0 }
-        } else {
-            CopyOutcome { cloned_bytes: 0, copied_bytes: bytes }
-        })
+        let (cloned_bytes, copied_bytes) = if LIMITS.shares(extent.lba, destination) { (bytes, 0) } else { (0, bytes) };
+        Ok(CopyStep { done_blocks: extent.count, cloned_bytes, copied_bytes })
     }
 
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
@@ -339,5 +355,32 @@ impl BlockDevice for MemoryDevice {
             at = next;
         }
         Ok(runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Memory(u64);
+
+    impl crate::contract::Fixture for Memory {
+        type Device = MemoryDevice;
+
+        fn device(&mut self, block_count: u64) -> MemoryDevice {
+            self.0 += 1;
+            MemoryDevice::new(self.0, block_count)
+        }
+
+        fn foreign(&mut self, _: u64) -> Option<MemoryDevice> {
+            None // all of memory is one engine
+        }
+
+        fn turn(&mut self) {}
+    }
+
+    #[test]
+    fn the_device_in_memory_keeps_the_contract() {
+        crate::contract::holds(Memory(0));
     }
 }
