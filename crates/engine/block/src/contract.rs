@@ -52,7 +52,7 @@ impl<F: Fixture> Run<F> {
 
 /// Blocks that differ from each other, by `mark` and by their number.
 fn content(mark: u64, count: u64) -> Vec<u8> {
-    (0..count * 64).flat_map(|word| (mark << 32 | word + 1).to_le_bytes()).collect()
+    (0..count * 64).flat_map(|word| ((mark << 32) | (word + 1)).to_le_bytes()).collect()
 }
 
 /// Checks every promise. Panics with the first that is broken.

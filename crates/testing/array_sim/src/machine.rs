@@ -101,7 +101,7 @@ impl Machine {
                     name: name.clone(),
                     size_bytes: Some(VOLUME_BYTES),
                     write_cache: false,
-                    zero_detection: Some(seed % 3 == 0),
+                    zero_detection: Some(seed.is_multiple_of(3)),
                     ..VolumeCreate::default()
                 };
                 control.execute(create).await?;

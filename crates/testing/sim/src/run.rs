@@ -499,6 +499,8 @@ impl Run {
                     // Wrong only if it fitted all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }
+                // There is one pool.
+                Failure::Block(BlockError::ForeignSource) => false,
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
                 Failure::Block(BlockError::ReadFailed { .. }) | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,

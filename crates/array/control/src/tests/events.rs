@@ -4,7 +4,7 @@ use futures_executor::block_on;
 use pool::{Catalog, PoolError};
 
 fn list(array: &Array, since: Option<u64>, limit: usize) -> Vec<Event> {
-    { array.run(EventList { since, limit }).unwrap() }
+    array.run(EventList { since, limit }).unwrap()
 }
 
 #[test]

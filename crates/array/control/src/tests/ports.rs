@@ -5,11 +5,11 @@ use crate::{AccessState, Change, PortGroupSet, PortGroupView, PortalSet, PortalV
 use pool::PoolError;
 
 fn portals(array: &Array) -> Vec<PortalView> {
-    { array.run(PortalList).unwrap() }
+    array.run(PortalList).unwrap()
 }
 
 fn groups(array: &Array) -> Vec<PortGroupView> {
-    { array.run(PortGroupList).unwrap() }
+    array.run(PortGroupList).unwrap()
 }
 
 fn move_portal(array: &Array, portal: &str, group: u16) -> Result<PortalView, ControlError> {

@@ -6,7 +6,7 @@ use pool::{Catalog, Growth, PoolError, Reservation};
 const GIB: u64 = 1 << 30;
 
 fn pool(array: &Array) -> PoolView {
-    { array.run(PoolShow { pool: "p0".to_owned() }).unwrap() }
+    array.run(PoolShow { pool: "p0".to_owned() }).unwrap()
 }
 
 fn create(name: &str, gib: u64) -> VolumeCreate {
