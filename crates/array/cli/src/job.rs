@@ -151,13 +151,14 @@ fn result(job: &Job) -> Option<String> {
     job.check.as_ref().map(check_in_words)
 }
 
-/// `block erase`, or `overwrite, 3 passes`.
+/// `block erase; freed blocks keep their bytes until reuse`, or `overwrite, 3 passes; …`.
 fn sanitize_in_words(sanitize: SanitizeReport) -> String {
-    match (sanitize.method, sanitize.passes) {
+    let method = match (sanitize.method, sanitize.passes) {
         (SanitizeMethod::BlockErase, _) => "block erase".to_owned(),
         (SanitizeMethod::Overwrite, None | Some(1)) => "overwrite".to_owned(),
         (SanitizeMethod::Overwrite, Some(passes)) => format!("overwrite, {passes} passes"),
-    }
+    };
+    format!("{method}; freed blocks keep their bytes until reuse")
 }
 
 /// `31 GiB verified, no bad block`.

@@ -73,7 +73,13 @@ impl Control {
                 (Severity::Warning, "sanitize-started", format!("a host overwrites volume {name} by SANITIZE"))
             }
             Some(_) => (Severity::Warning, "sanitize-started", format!("a host erases volume {name} by SANITIZE")),
-            None => (Severity::Info, "sanitize-ended", format!("sanitizing volume {name} has ended")),
+            None => (
+                Severity::Info,
+                "sanitize-ended",
+                format!(
+                    "volume {name} is sanitized; the pool keeps the bytes of freed blocks until it uses them again"
+                ),
+            ),
         };
         self.raise(Draft::new(severity, code, name, message));
         Ok(())
