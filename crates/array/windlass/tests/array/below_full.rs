@@ -1,0 +1,137 @@
+//! A full file system below a sparse pool keeps the array neither from starting nor from serving reads.
+//!
+//! The array used to refuse to start after any end, because replay takes a checkpoint, which found no
+//! room: every volume was offline until someone freed space, for reads too. A clean stop failed as well.
+
+use crate::fixture::{Fixture, sense};
+use conformance::commands::CommandError;
+use conformance::initiator::Session;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SECTORS: u64 = 2048;
+
+/// A small file system in memory, unmounted at the end.
+struct Small(PathBuf);
+
+impl Small {
+    /// Mounts it, or says why this machine cannot.
+    fn mount(at: &Path) -> Result<Self, String> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=256M", "windlass-test"]).arg(at);
+        let output = mount.output().map_err(|error| format!("mount: {error}"))?;
+        match output.status.success() {
+            true => Ok(Self(at.to_owned())),
+            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        }
+    }
+
+    /// Takes what is left, as a log file does that nobody rotates.
+    fn fill(&self) {
+        let mut file = File::create(self.0.join("filler")).unwrap();
+        for bytes in [1 << 20, 4096] {
+            while file.write_all(&vec![1; bytes]).is_ok() {}
+        }
+    }
+
+    fn enlarge(&self) {
+        let status = Command::new("mount").args(["-o", "remount,size=1G"]).arg(&self.0).status().unwrap();
+        assert!(status.success(), "cannot enlarge the file system");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _status = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// A MiB without zeros and without repetitions.
+fn data(seed: u64) -> Vec<u8> {
+    let word = |word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed << 40) | 1;
+    (0..SECTORS * 64).flat_map(|number| word(number).to_le_bytes()).collect()
+}
+
+/// Writes MiB after MiB until the pool has no room for one; the number that it took.
+fn fill(session: &mut Session) -> u64 {
+    for number in 0..1024 {
+        loop {
+            match session.write16(number * SECTORS, data(number).into()) {
+                Ok(()) => break,
+                // A threshold was crossed.
+                Err(error @ CommandError::Status { sense: Some(_), .. }) if sense(&error).0 == 6 => {}
+                Err(error) => {
+                    assert_eq!(sense(&error), (7, 0x27, 7), "{error}");
+                    return number;
+                }
+            }
+        }
+    }
+    panic!("the file system is never full")
+}
+
+#[track_caller]
+fn assert_reads(fixture: &Fixture, written: u64) {
+    let mut session = fixture.log_in("v1");
+    for number in 0..written {
+        let stored = session.read16(number * SECTORS, SECTORS as u32).unwrap();
+        assert!(stored == data(number), "MiB {number} is not what was acknowledged");
+    }
+    session.logout().unwrap();
+}
+
+#[test]
+fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
+    let mut mounted = Err("not tried".to_owned());
+    let mut fixture = Fixture::start_over("1G", &[], |state| mounted = Small::mount(state));
+    // Declared after the fixture, so that it is unmounted before the directory is removed.
+    let small = match mounted {
+        Ok(small) => small,
+        Err(reason) => return println!("skipped: no small file system can be mounted here: {reason}"),
+    };
+    fixture.array.create_volume("v1", "2G").unwrap();
+    let mut session = fixture.log_in("v1");
+    let written = fill(&mut session);
+    assert!(written > 32, "{written} MiB");
+    small.fill();
+    // A small overwrite of a block that nothing shares needs no space.
+    let block = || bytes::Bytes::from(data(0)[..4096].to_vec());
+    session.write16(0, block()).unwrap();
+    // Small writes that need blocks stay in the log, where replay finds them without room for their blocks.
+    let scattered = |number: u64| (1024 + number) * SECTORS;
+    let small_writes = (0..512).take_while(|&number| session.write16(scattered(number), block()).is_ok()).count();
+    println!("{written} MiB and {small_writes} small writes until the file system was full");
+    drop(session);
+
+    fixture.kill_and_restart();
+    assert_reads(&fixture, written);
+    let mut session = fixture.log_in("v1");
+    for number in 0..small_writes as u64 {
+        assert_eq!(session.read16(scattered(number), 8).unwrap(), block(), "small write {number}");
+    }
+    let refused = session.write16(written * SECTORS, data(written).into()).unwrap_err();
+    assert_eq!(sense(&refused), (7, 0x27, 7), "{refused}");
+    // The alert comes with the next checkpoint, which finds no room; hosts that write bring it about.
+    crate::fixture::wait_for("the alert below-full", || {
+        let _refused_or_not = session.write16(scattered(0), block());
+        fixture.ok(&["alert", "list"]).contains("below-full")
+    });
+    drop(session);
+
+    // A clean stop is no error, and what it leaves opens as well.
+    fixture.array.stop().unwrap();
+    fixture.array.restart().unwrap();
+    assert_reads(&fixture, written);
+
+    // With room again, writes go on without a restart.
+    small.enlarge();
+    let mut session = fixture.log_in("v1");
+    crate::fixture::wait_for("a write that needs space is taken", || {
+        session.write16(written * SECTORS, data(written).into()).is_ok()
+    });
+    drop(session);
+    assert_reads(&fixture, written + 1);
+    fixture.array.stop().unwrap();
+}
