@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn an_edge_outside_the_table_is_named() {
-        let package = json!({ "name": "pool", "source": null, "dependencies": [
+        let package = json!({ "name": "pool", "source": null, "manifest_path": "/x/crates/kit/pool/Cargo.toml", "dependencies": [
             { "name": "media", "kind": null, "path": "/x" },
             { "name": "scsi", "kind": null, "path": "/x" },
             { "name": "daemon", "kind": "dev", "path": "/x" },
@@ -283,7 +283,12 @@ mod tests {
         let found = complaints(&package);
         assert_eq!(
             found,
-            ["pool may not depend on scsi (ARCHITECTURE.md)", "pool may not name tokio (ARCHITECTURE.md)",]
+            [
+                "pool does not stand in crates/engine/pool",
+                "pool may not depend on scsi (ARCHITECTURE.md)",
+                "the layer of pool may not depend on that of scsi (ARCHITECTURE.md)",
+                "pool may not name tokio (ARCHITECTURE.md)",
+            ]
         );
     }
 }
