@@ -183,7 +183,7 @@ impl Client {
     }
 }
 
-/// What helps when the TLS handshake failed.
+/// Advice after a failed TLS handshake.
 fn certificate_help(host: &str, error: &io::Error) -> String {
     let tls_error = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match tls_error {

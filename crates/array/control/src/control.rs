@@ -165,7 +165,7 @@ impl Control {
         if let Some(event) = request.event(&reply) {
             self.raise(event);
             self.check_thresholds().await;
-            // What cannot be kept now is kept later.
+            // When the document cannot be written, a later look tries again.
             if self.events.is_dirty() {
                 self.save_events(false).await;
             }

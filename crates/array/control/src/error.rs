@@ -161,7 +161,7 @@ pub enum ControlError {
         lun: u16,
         /// The volume that has it.
         volume: String,
-        /// Who has it.
+        /// Grantee that holds the number or volume.
         grantee: Grantee,
     },
     /// The volume is granted already in a way that excludes this one.
@@ -169,7 +169,7 @@ pub enum ControlError {
     AlreadyGranted {
         /// The volume.
         volume: String,
-        /// Who has it.
+        /// Grantee that holds the number or volume.
         grantee: Grantee,
         /// As which number.
         lun: u16,
@@ -177,7 +177,7 @@ pub enum ControlError {
     /// All logical unit numbers are in use.
     #[error("no LUN is free for {grantee}: 0 to 16383 are all in use")]
     NoFreeLun {
-        /// Who has it.
+        /// Grantee whose numbers are all in use.
         grantee: Grantee,
     },
     /// Not a name.

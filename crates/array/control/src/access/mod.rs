@@ -42,7 +42,7 @@ pub struct AccessRevoke {
     pub from: Revoke,
 }
 
-/// Who is granted access.
+/// Grantee of an access grant: a host, a host group or every initiator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grantee {
     /// Every initiator.
@@ -243,7 +243,7 @@ fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Opti
     }
 }
 
-/// What a host sees by joining a group does not clash with what it sees already.
+/// Checks that the grants of a group do not clash with those that the joining host already has.
 pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Result<(), ControlError> {
     let gained = directory.access.values().filter(|access| access.to() == To::Group(group));
     let present = |access: &&AccessRecord| directory.reaches(access.to(), host) && access.to() != To::Group(group);

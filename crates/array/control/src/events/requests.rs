@@ -4,7 +4,7 @@ use super::{Event, Severity};
 use crate::{Control, ControlError, Request};
 use jiff::Timestamp;
 
-/// What happened, oldest first.
+/// Events, oldest first.
 #[derive(Clone, Debug)]
 pub struct EventList {
     /// Only what came after the event of this number.
@@ -13,7 +13,7 @@ pub struct EventList {
     pub limit: usize,
 }
 
-/// What needs attention now, the worst first.
+/// Alerts that hold now, most severe first.
 #[derive(Clone, Debug)]
 pub struct AlertList;
 
@@ -53,7 +53,7 @@ impl Request for AlertList {
 }
 
 impl Control {
-    /// What needs attention now, the worst first.
+    /// Alerts that hold now, most severe first.
     pub(crate) fn alerts(&self) -> Vec<AlertView> {
         let mut alerts = self.space_alerts();
         alerts.extend(self.integrity.alerts(&self.pool_name));
