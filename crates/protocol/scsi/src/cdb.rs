@@ -1,6 +1,7 @@
-//! A command descriptor block in the 16-byte field that the transport carries. Shorter CDBs leave the rest unused.
+//! Command descriptor block in the 16-byte field of the transport. Shorter CDBs leave the rest
+//! unused.
 
-/// A CDB of up to 16 bytes. The accessors take constant offsets below 16 and read big-endian fields.
+/// CDB of up to 16 bytes. The accessors take constant offsets below 16 and read big-endian fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cdb(pub [u8; 16]);
 
@@ -10,7 +11,7 @@ impl Cdb {
         self.0[0]
     }
 
-    /// Bits 4 to 0 of byte 1, where most commands with service actions keep it.
+    /// Bits 4 to 0 of byte 1, where most commands with service actions have it.
     pub const fn service_action(&self) -> u8 {
         self.0[1] & 0x1f
     }

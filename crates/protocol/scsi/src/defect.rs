@@ -1,14 +1,14 @@
-//! READ DEFECT DATA parameter data, SBC-3 §5.17 and §5.18: for a medium that has no defects to list.
+//! READ DEFECT DATA parameter data, SBC-3 §5.17 and §5.18, for a medium without defects.
 
-/// PLISTV, GLISTV and DEFECT LIST FORMAT as asked for: bits 4-0.
+/// Mask of PLISTV, GLISTV and DEFECT LIST FORMAT as requested: bits 4-0.
 pub const REQUESTED: u8 = 0x1f;
 
-/// An empty list as READ DEFECT DATA (10) returns it. `requested` is byte 2 of the CDB.
+/// Empty list of READ DEFECT DATA (10). `requested`: byte 2 of the CDB.
 pub fn empty_list_10(requested: u8) -> Vec<u8> {
     vec![0, requested & REQUESTED, 0, 0]
 }
 
-/// An empty list as READ DEFECT DATA (12) returns it. `requested` is byte 1 of the CDB.
+/// Empty list of READ DEFECT DATA (12). `requested`: byte 1 of the CDB.
 pub fn empty_list_12(requested: u8) -> Vec<u8> {
     vec![0, requested & REQUESTED, 0, 0, 0, 0, 0, 0]
 }

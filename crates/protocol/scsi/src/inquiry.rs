@@ -35,7 +35,7 @@ pub struct StandardInquiry {
     pub version: u8,
     /// NORMACA (bit 5), HISUP (bit 4), RESPONSE DATA FORMAT (bits 3-0).
     pub format: u8,
-    /// Bytes that follow this field, whatever the allocation length.
+    /// Bytes that follow this field, independent of the allocation length.
     pub additional_length: u8,
     /// TPGS (bits 5-4), 3PC (bit 3), PROTECT (bit 0).
     pub flags5: u8,
@@ -58,7 +58,7 @@ pub struct StandardInquiry {
 const _: () = assert!(size_of::<StandardInquiry>() == 96);
 
 impl StandardInquiry {
-    /// All zeros but the ADDITIONAL LENGTH and RESPONSE DATA FORMAT.
+    /// Zeros except ADDITIONAL LENGTH and RESPONSE DATA FORMAT.
     pub fn empty() -> Self {
         let mut data = Self::new_zeroed();
         data.format = 0x02;
@@ -99,11 +99,12 @@ pub struct BlockLimitsPage {
     pub maximum_write_same_length: U64,
     /// MAXIMUM ATOMIC TRANSFER LENGTH, blocks.
     pub maximum_atomic_transfer_length: U32,
-    /// ATOMIC ALIGNMENT, blocks; 0: none is needed.
+    /// ATOMIC ALIGNMENT, blocks; 0: none required.
     pub atomic_alignment: U32,
     /// ATOMIC TRANSFER LENGTH GRANULARITY, blocks; 0: any length.
     pub atomic_transfer_length_granularity: U32,
-    /// MAXIMUM ATOMIC TRANSFER LENGTH WITH ATOMIC BOUNDARY, blocks; 0: no boundary can be given.
+    /// MAXIMUM ATOMIC TRANSFER LENGTH WITH ATOMIC BOUNDARY, blocks; 0: boundaries are not
+    /// supported.
     pub maximum_atomic_transfer_length_with_boundary: U32,
     /// MAXIMUM ATOMIC BOUNDARY SIZE, blocks.
     pub maximum_atomic_boundary_size: U32,
@@ -111,7 +112,7 @@ pub struct BlockLimitsPage {
 const _: () = assert!(size_of::<BlockLimitsPage>() == 64);
 
 impl BlockLimitsPage {
-    /// All zeros but the header.
+    /// Zeros except the header.
     pub fn empty() -> Self {
         let mut page = Self::new_zeroed();
         page.page_code = BLOCK_LIMITS;
@@ -138,12 +139,13 @@ pub fn unit_serial_number(serial: &str) -> Vec<u8> {
     page(UNIT_SERIAL_NUMBER, serial.as_bytes())
 }
 
-/// Device identification page of designators that [`designator`] made.
+/// Device identification page of descriptors from [`designator`].
 pub fn device_identification(designators: &[Vec<u8>]) -> Vec<u8> {
     page(DEVICE_IDENTIFICATION, &designators.concat())
 }
 
-/// Extended INQUIRY data page: HEADSUP, ORDSUP, SIMPSUP, LUICLR; V_SUP when there is a volatile write cache. 64 bytes.
+/// Extended INQUIRY data page: HEADSUP, ORDSUP, SIMPSUP, LUICLR; V_SUP for a volatile write cache.
+/// 64 bytes.
 pub fn extended_inquiry(volatile_cache: bool) -> Vec<u8> {
     let mut payload = [0; 0x3c];
     let [_, simple, volatile, clear, ..] = &mut payload;
@@ -153,8 +155,9 @@ pub fn extended_inquiry(volatile_cache: bool) -> Vec<u8> {
     page(EXTENDED_INQUIRY, &payload)
 }
 
-/// Block device characteristics page: a non-rotating medium; WABEREQ = 01b, so that what was block-erased is read without an error (as zeros), and
-/// WACEREQ = 00b, as there is no cryptographic erase. 64 bytes.
+/// Block device characteristics page: non-rotating medium; WABEREQ = 01b, so that block-erased data
+/// is read without an error (as zeros); WACEREQ = 00b, because there is no cryptographic erase. 64
+/// bytes.
 pub fn block_device_characteristics() -> Vec<u8> {
     let mut payload = [0; 0x3c];
     let [_, rotation_rate, _, after_sanitize, ..] = &mut payload;
@@ -172,12 +175,13 @@ pub fn logical_block_provisioning() -> Vec<u8> {
     page(LOGICAL_BLOCK_PROVISIONING, &[THRESHOLD_EXPONENT, 0xe4, 0x02, 0x00])
 }
 
-/// Third-party copy page of descriptors that [`third_party_copy_descriptor`] made.
+/// Third-party copy page of descriptors from [`third_party_copy_descriptor`].
 pub fn third_party_copy(descriptors: &[Vec<u8>]) -> Vec<u8> {
     page(THIRD_PARTY_COPY, &descriptors.concat())
 }
 
-/// A third-party copy descriptor, SPC-4 §7.8.17: type, length, payload padded to a multiple of four bytes.
+/// Third-party copy descriptor, SPC-4 §7.8.17: type, length, payload padded to a multiple of four
+/// bytes.
 pub fn third_party_copy_descriptor(descriptor_type: u16, payload: &[u8]) -> Vec<u8> {
     let mut descriptor = descriptor_type.to_be_bytes().to_vec();
     let padded = payload.len().next_multiple_of(4);
@@ -230,8 +234,8 @@ impl DesignatorType {
     pub const SCSI_NAME_STRING: Self = Self(8);
 }
 
-/// A designation descriptor, SPC-4 §7.8.6.1. A port or device designator names the iSCSI protocol (PIV = 1). At most 255 bytes of
-/// `value` are kept.
+/// Designation descriptor, SPC-4 §7.8.6.1. A port or device designator names the iSCSI protocol
+/// (PIV = 1). `value` is truncated to 255 bytes.
 pub fn designator(code_set: CodeSet, association: Association, kind: DesignatorType, value: &[u8]) -> Vec<u8> {
     const PROTOCOL_ISCSI: u8 = 0x50;
     const PIV: u8 = 0x80;
@@ -255,7 +259,8 @@ pub fn scsi_name_string(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// `text` cut or padded with spaces to `N` bytes; what is not printable ASCII becomes a space.
+/// Field of `N` bytes with `text`, truncated or padded with spaces. Characters other than printable
+/// ASCII become spaces.
 pub fn ascii_field<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [b' '; N];
     for (slot, byte) in field.iter_mut().zip(text.bytes()) {

@@ -1,8 +1,9 @@
-//! T10 types as bytes on the wire: CDBs, parameter lists and data, VPD and mode pages, sense data.
+//! T10 types in wire format: CDBs, parameter lists and data, VPD and mode pages, sense data.
 //!
-//! From SPC-4, SBC-3 and SAM-5 (offsets that changed in later revisions are given as the later ones have them where both agree).
-//! Nothing here has behaviour: no logical unit, no device, no I/O. A fixed layout is a struct whose size is asserted; a code is a
-//! number with names, so that an unknown one survives.
+//! Sources are SPC-4, SBC-3 and SAM-5. Where offsets changed in later revisions and both agree, the
+//! later ones are given. The crate has no behaviour: no logical unit, no device, no I/O. A fixed
+//! layout is a struct whose size is asserted; a code is a number with names, so that an unknown one
+//! survives.
 #![forbid(unsafe_code)]
 
 pub mod capacity;
@@ -28,7 +29,8 @@ pub use lun::LogicalUnitNumber;
 pub use sense::{AdditionalSense, FieldArea, FieldPointer, FixedSense, SenseKey};
 pub use status::Status;
 
-/// `data` cut to an allocation length: a shorter allocation length truncates and is not an error (SPC-4 §4.2.5.6).
+/// Truncates `data` to an allocation length; a short allocation length is not an error (SPC-4
+/// §4.2.5.6).
 pub fn truncate(mut data: Vec<u8>, allocation_length: usize) -> Vec<u8> {
     data.truncate(allocation_length);
     data

@@ -21,9 +21,9 @@ pub const USED_LBA_MAPPING_RESOURCES: u16 = 0x0002;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Scope {
-    /// For this logical unit alone.
+    /// Resources of this logical unit only.
     Dedicated = 0b01,
-    /// Other logical units may use the same.
+    /// Resources that other logical units may use as well.
     Shared = 0b10,
 }
 
@@ -31,7 +31,7 @@ pub enum Scope {
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ResourceCount {
-    /// Which count.
+    /// PARAMETER CODE.
     pub parameter_code: U16,
     /// FORMAT AND LINKING 11b: binary list.
     control: u8,
@@ -48,7 +48,7 @@ const _: () = assert!(size_of::<ResourceCount>() == 12);
 const BINARY_LIST: u8 = 0x03;
 
 impl ResourceCount {
-    /// A count.
+    /// Creates a resource count parameter.
     pub fn new(parameter_code: u16, count: u32, scope: Scope) -> Self {
         Self {
             parameter_code: U16::new(parameter_code),
@@ -61,15 +61,15 @@ impl ResourceCount {
     }
 }
 
-/// The one parameter of the informational exceptions page: no exception, no temperature.
+/// Only parameter of the informational exceptions page: no exception, no temperature.
 pub const NO_INFORMATIONAL_EXCEPTION: [u8; 8] = [0, 0, BINARY_LIST, 4, 0, 0, 0xff, 0];
 
-/// A log page of parameters, SPC-4 §7.3.2.
+/// Log page with parameters, SPC-4 §7.3.2.
 pub fn page(page_code: u8, parameters: &[u8]) -> Vec<u8> {
     header(page_code, 0, parameters)
 }
 
-/// A log page of a subpage, SPC-4 §7.3.2: SPF is set.
+/// Log page with a subpage code, SPC-4 §7.3.2: SPF is set.
 pub fn subpage(page_code: u8, subpage_code: u8, payload: &[u8]) -> Vec<u8> {
     const SPF: u8 = 0x40;
     header(page_code | SPF, subpage_code, payload)

@@ -1,24 +1,26 @@
-//! Logical unit numbers, SAM-5 §4.7: the 8-byte LUN field. Single-level LUNs only; given out by peripheral device addressing
-//! (method 00b) up to 255 and by flat space addressing (01b) above, taken in every format. Hosts before ESXi 6.7 understand method 00b only.
+//! Logical unit numbers, SAM-5 §4.7: the 8-byte LUN field. Single-level LUNs only. Encoded with
+//! peripheral device addressing (method 00b) up to 255 and flat space addressing (01b) above;
+//! decoded from every format. Hosts before ESXi 6.7 support method 00b only.
 
 /// Byte 0 of extended flat space addressing: method 11b, 3 bytes, extended method 2h (SAM-5 §4.7.7.5.4).
 const EXTENDED_FLAT: u8 = 0xd2;
 /// Byte 0 of long extended flat space addressing: method 11b, 5 bytes, extended method 2h (SAM-5 §4.7.7.5.5).
 const LONG_EXTENDED_FLAT: u8 = 0xe2;
 
-/// A single-level logical unit number, 0 to 16 383.
+/// Single-level logical unit number, 0 to 16 383.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalUnitNumber(pub u16);
 
 impl LogicalUnitNumber {
-    /// Largest number that flat space addressing can carry.
+    /// Largest number in flat space addressing.
     pub const MAX: u16 = 0x3fff;
 
-    /// Reads a LUN field. A number names the same logical unit in every format that can carry it (SAM-5 §4.7.5): peripheral device
-    /// addressing of bus 0, flat space addressing, extended flat space addressing and the long form of it.
+    /// Decodes a LUN field. A number names the same logical unit in every format that can carry it
+    /// (SAM-5 §4.7.5): peripheral device addressing of bus 0, flat space addressing, extended flat
+    /// space addressing and its long form.
     ///
-    /// `None` for numbers above [`Self::MAX`], for the second level of a hierarchy, other buses and well known logical units, which name
-    /// nothing here.
+    /// `None` for numbers above [`Self::MAX`], for the second level of a hierarchy, and for other
+    /// buses and well known logical units, which do not exist here.
     pub fn decode(field: [u8; 8]) -> Option<Self> {
         let number = match field {
             [0, number, 0, 0, 0, 0, 0, 0] => u64::from(number),
@@ -30,7 +32,8 @@ impl LogicalUnitNumber {
         u16::try_from(number).ok().filter(|number| *number <= Self::MAX).map(Self)
     }
 
-    /// The LUN field, by method 00b where it fits. A number above [`Self::MAX`] loses its upper bits.
+    /// Encodes the LUN field, with method 00b where possible. A number above [`Self::MAX`] loses
+    /// its upper bits.
     pub fn encode(self) -> [u8; 8] {
         let [high, low] = self.0.to_be_bytes();
         let method = if self.0 < 256 { 0 } else { 0x40 };

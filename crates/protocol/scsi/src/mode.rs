@@ -32,18 +32,18 @@ pub const DEVICE_SPECIFIC_DPOFUA: u8 = 0x10;
 /// PAGE CONTROL field of MODE SENSE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageControl {
-    /// What is in force.
+    /// Values in force.
     Current,
-    /// A mask: ones where MODE SELECT may change a bit.
+    /// Mask: ones for bits that MODE SELECT may change.
     Changeable,
-    /// What is in force after a reset.
+    /// Values after a reset.
     Default,
-    /// What was saved.
+    /// Saved values.
     Saved,
 }
 
 impl PageControl {
-    /// From bits 7-6 of byte 2 of the CDB.
+    /// Decodes bits 7-6 of byte 2 of the CDB.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Self::Current,
@@ -69,7 +69,7 @@ pub struct CachingPage {
 const _: () = assert!(size_of::<CachingPage>() == 20);
 
 impl CachingPage {
-    /// The page with its WCE bit.
+    /// Creates the page with its WCE bit.
     pub const fn new(write_cache_enable: bool) -> Self {
         let flags = if write_cache_enable { WCE } else { 0 };
         Self { page_code: CACHING, page_length: 0x12, flags, rest: [0; 17] }
@@ -97,7 +97,8 @@ pub struct ControlPage {
 const _: () = assert!(size_of::<ControlPage>() == 12);
 
 impl ControlPage {
-    /// The page with its SWP bit: one task set for all nexuses, fixed-format sense, unrestricted reordering.
+    /// Creates the page with its SWP bit: one task set for all nexuses, fixed-format sense,
+    /// unrestricted reordering.
     pub const fn new(software_write_protect: bool) -> Self {
         Self {
             page_code: CONTROL,
@@ -110,7 +111,7 @@ impl ControlPage {
         }
     }
 
-    /// The changeable mask: SWP only.
+    /// Mask of changeable bits: SWP only.
     pub const fn changeable() -> Self {
         let mut page = Self::new(true);
         page.queueing = 0;
@@ -135,12 +136,12 @@ pub struct InformationalExceptionsPage {
 const _: () = assert!(size_of::<InformationalExceptionsPage>() == 12);
 
 impl InformationalExceptionsPage {
-    /// The page: exceptions are not reported.
+    /// Creates the page: exceptions are not reported.
     pub const fn new() -> Self {
         Self { page_code: INFORMATIONAL_EXCEPTIONS_CONTROL, page_length: 0x0a, flags: 0x08, method: 0, rest: [0; 8] }
     }
 
-    /// The changeable mask: nothing.
+    /// Mask of changeable bits: none.
     pub const fn changeable() -> Self {
         let mut page = Self::new();
         page.flags = 0;
@@ -154,16 +155,16 @@ impl Default for InformationalExceptionsPage {
     }
 }
 
-/// When a threshold of the logical block provisioning page is reached.
+/// Kind of a threshold of the logical block provisioning page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThresholdKind {
-    /// Resources that are available become as few.
+    /// Reached when the available resources fall to the count.
     AvailableDecreasing,
-    /// Resources that are used become as many.
+    /// Reached when the used resources rise to the count.
     UsedIncreasing,
 }
 
-/// A threshold descriptor, SBC-4 §6.6.9.2. 8 bytes.
+/// Threshold descriptor, SBC-4 §6.6.9.2. 8 bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ThresholdDescriptor {
@@ -178,7 +179,7 @@ pub struct ThresholdDescriptor {
 const _: () = assert!(size_of::<ThresholdDescriptor>() == 8);
 
 impl ThresholdDescriptor {
-    /// An enabled threshold.
+    /// Creates an enabled threshold.
     pub const fn new(kind: ThresholdKind, count: u32) -> Self {
         const ENABLED: u8 = 0x80;
         let (arming, resource) = match kind {
@@ -208,7 +209,7 @@ pub fn logical_block_provisioning_page(single_initiator: bool, descriptors: &[Th
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BlockDescriptor {
-    /// Logical blocks, or FFFFFFFFh when they do not fit.
+    /// Logical blocks, or FFFFFFFFh when the number does not fit.
     pub block_count: U32,
     /// Reserved byte and bytes in a logical block (24 bits).
     pub block_length: U32,
@@ -249,7 +250,7 @@ pub struct ModeParameterHeader10 {
 const _: () = assert!(size_of::<ModeParameterHeader10>() == 8);
 
 impl ModeParameterHeader10 {
-    /// A header; `data_length` counts what follows the first two bytes.
+    /// Creates a header; `data_length` counts the bytes after its first two.
     pub const fn new(data_length: u16, device_specific: u8, block_descriptor_length: u16) -> Self {
         Self {
             data_length: U16::new(data_length),

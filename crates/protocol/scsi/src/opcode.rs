@@ -99,7 +99,7 @@ pub const VERIFY_12: u8 = 0xaf;
 /// READ DEFECT DATA (12).
 pub const READ_DEFECT_DATA_12: u8 = 0xb7;
 
-/// Service actions, by the operation code that they belong to.
+/// Service actions, by their operation code.
 pub mod service_action {
     /// PERSISTENT RESERVE IN: READ KEYS.
     pub const READ_KEYS: u8 = 0x00;

@@ -6,31 +6,34 @@ mod transport_id;
 pub use parameter_list::{Basic, MoveTarget, RegisterAndMove, TransportIdsError};
 pub use transport_id::{InitiatorPort, TransportId, TransportIdError};
 
-/// SCOPE of a reservation of the whole logical unit (LU_SCOPE), the only one there is. SPC-4 §6.15.3.3.
+/// SCOPE of a reservation of the whole logical unit (LU_SCOPE), the only valid one. SPC-4
+/// §6.15.3.3.
 pub const SCOPE_LOGICAL_UNIT: u8 = 0;
 
 /// Values of the TYPE field that are not reserved or obsolete, SPC-4 §6.15.3.4: write exclusive, exclusive access, both for registrants
 /// only, and both for all registrants.
 pub const TYPES: [u8; 6] = [0x1, 0x3, 0x5, 0x6, 0x7, 0x8];
 
-/// PERSISTENT RESERVATION TYPE MASK of every type, SPC-4 §6.15.4: WR_EX is bit 1 of the first byte, EX_AC_AR bit 0 of the second.
+/// PERSISTENT RESERVATION TYPE MASK with all types, SPC-4 §6.15.4: WR_EX is bit 1 of the first
+/// byte, EX_AC_AR bit 0 of the second.
 const MASK_OF_ALL: [u8; 2] = [0xea, 0x01];
 
-/// Parameter data of READ KEYS, READ RESERVATION and READ FULL STATUS (SPC-4 §6.15.2, §6.15.3, §6.15.5): PRGENERATION, ADDITIONAL
-/// LENGTH, then keys or descriptors as they are. None of them stands for "nobody": no registration, no reservation.
+/// Parameter data of READ KEYS, READ RESERVATION and READ FULL STATUS (SPC-4 §6.15.2, §6.15.3,
+/// §6.15.5): PRGENERATION, ADDITIONAL LENGTH, then the encoded keys or descriptors. Without
+/// registrations or reservation, `descriptors` is empty.
 pub fn status(generation: u32, descriptors: &[u8]) -> Vec<u8> {
     let length = u32::try_from(descriptors.len()).unwrap_or(u32::MAX);
     [&generation.to_be_bytes()[..], &length.to_be_bytes(), descriptors].concat()
 }
 
-/// The reservation descriptor of READ RESERVATION, SPC-4 §6.15.3.2. `key` is the holder's, 0 for the all registrants types; `kind` is the
-/// value of the TYPE field.
+/// Reservation descriptor of READ RESERVATION, SPC-4 §6.15.3.2. `key`: the holder's, 0 for the all
+/// registrants types. `kind`: value of the TYPE field.
 pub fn reservation_descriptor(key: u64, kind: u8) -> Vec<u8> {
     [&key.to_be_bytes()[..], &[0; 5], &[scope_and_type(kind)], &[0; 2]].concat()
 }
 
-/// A full status descriptor, SPC-4 §6.15.5. `holds` is the TYPE of the reservation when this I_T nexus holds it. ALL_TG_PT is 0: a
-/// registration for all target ports is kept as one for each.
+/// Full status descriptor, SPC-4 §6.15.5. `holds`: TYPE of the reservation if this I_T nexus holds
+/// it. ALL_TG_PT is 0: a registration for all target ports is stored as one for each.
 pub fn full_status_descriptor(key: u64, holds: Option<u8>, relative_target_port: u16, transport_id: &[u8]) -> Vec<u8> {
     const R_HOLDER: u8 = 0x01;
     let (flags, scope_and_type) = holds.map_or((0, 0), |kind| (R_HOLDER, scope_and_type(kind)));
@@ -49,11 +52,12 @@ const fn scope_and_type(kind: u8) -> u8 {
     SCOPE_LOGICAL_UNIT << 4 | kind
 }
 
-/// REPORT CAPABILITIES parameter data (SPC-4 §6.15.4): every type, SPC-2 reservations beside registrations as §5.9 has them
-/// (CRH = 1), SPEC_I_PT and ALL_TG_PT (SIP_C = ATP_C = 1). ALLOW COMMANDS is 0.
+/// REPORT CAPABILITIES parameter data (SPC-4 §6.15.4): all types, SPC-2 reservations combined with
+/// registrations as in §5.9 (CRH = 1), SPEC_I_PT and ALL_TG_PT (SIP_C = ATP_C = 1). ALLOW COMMANDS
+/// is 0.
 ///
-/// * `persists_capable`: PTPL_C, APTPL = 1 is possible.
-/// * `persists_active`: PTPL_A, the last registration asked for it.
+/// * `persists_capable`: PTPL_C, APTPL = 1 is supported.
+/// * `persists_active`: PTPL_A, the last registration had APTPL = 1.
 pub fn capabilities(persists_capable: bool, persists_active: bool) -> Vec<u8> {
     const CRH_SIP_ATP: u8 = 0x1c;
     const TYPE_MASK_VALID: u8 = 0x80;

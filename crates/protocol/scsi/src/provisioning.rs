@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct UnmapParameterListHeader {
     /// Bytes that follow this field.
     pub data_length: U16,
-    /// Bytes of block descriptors; what exceeds a multiple of 16 is ignored.
+    /// Bytes of block descriptors; bytes beyond a multiple of 16 are ignored.
     pub block_descriptor_data_length: U16,
     reserved: [u8; 4],
 }
@@ -57,13 +57,13 @@ pub const MAPPED: u8 = 0;
 pub const DEALLOCATED: u8 = 1;
 
 impl LbaStatusDescriptor {
-    /// A run with its status.
+    /// Creates a run with its status.
     pub fn new(lba: u64, block_count: u32, status: u8) -> Self {
         Self { lba: U64::new(lba), block_count: U32::new(block_count), status, reserved: [0; 3] }
     }
 }
 
-/// GET LBA STATUS parameter data of `descriptors`.
+/// GET LBA STATUS parameter data with `descriptors`.
 pub fn lba_status_data(descriptors: &[LbaStatusDescriptor]) -> Vec<u8> {
     let descriptor_bytes = descriptors.as_bytes();
     let length = u32::try_from(descriptor_bytes.len().saturating_add(4)).unwrap_or(u32::MAX);
@@ -71,7 +71,8 @@ pub fn lba_status_data(descriptors: &[LbaStatusDescriptor]) -> Vec<u8> {
     [header.as_bytes(), descriptor_bytes].concat()
 }
 
-/// An UNMAP parameter list of `ranges` (first block, blocks); for initiators and tests. At most 4 095 ranges are written.
+/// UNMAP parameter list of `ranges` (first block, number of blocks); for initiators and tests. At
+/// most 4 095 ranges are encoded.
 pub fn unmap_parameter_list(ranges: &[(u64, u32)]) -> Vec<u8> {
     let ranges = ranges.get(..ranges.len().min(4095)).unwrap_or_default();
     let descriptors: Vec<UnmapBlockDescriptor> = ranges

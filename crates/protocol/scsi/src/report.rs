@@ -14,19 +14,20 @@ pub fn luns(luns: impl Iterator<Item = LogicalUnitNumber>) -> Vec<u8> {
     data
 }
 
-/// SUPPORT field of the one-command answer.
+/// SUPPORT field of the one-command response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// Not supported.
     No,
-    /// Supported as the standard says.
+    /// Supported in conformance with the standard.
     Standard,
 }
 
-/// Command timeouts descriptor, 12 bytes: none given.
+/// Command timeouts descriptor, 12 bytes, without timeouts.
 const TIMEOUTS: [u8; 12] = [0x00, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// One-command answer of REPORT SUPPORTED OPERATION CODES. `usage` is the CDB usage data, empty when not supported.
+/// One-command response of REPORT SUPPORTED OPERATION CODES. `usage`: the CDB usage data, empty
+/// when not supported.
 pub fn one_command(support: Support, usage: &[u8], timeouts: bool) -> Vec<u8> {
     let support_bits = match support {
         Support::No => 0b001,
@@ -42,7 +43,8 @@ pub fn one_command(support: Support, usage: &[u8], timeouts: bool) -> Vec<u8> {
     data
 }
 
-/// All-commands answer of REPORT SUPPORTED OPERATION CODES: operation code, service action, CDB length of each.
+/// All-commands response of REPORT SUPPORTED OPERATION CODES: operation code, service action and
+/// CDB length of each command.
 pub fn all_commands(commands: impl Iterator<Item = (u8, Option<u8>, u16)>, timeouts: bool) -> Vec<u8> {
     let mut data = vec![0; 4];
     for (opcode, service_action, cdb_length) in commands {
@@ -78,7 +80,8 @@ pub const QUERY_TASK_SET: u8 = 0x02;
 /// Byte 1: I_T NEXUS RESET.
 pub const I_T_NEXUS_RESET: u8 = 0x01;
 
-/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS parameter data of bytes 0 and 1; `extended` is the 16-byte form (REPD = 1).
+/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS parameter data with bytes 0 and 1; `extended`:
+/// 16-byte form (REPD = 1).
 pub fn task_management_functions(functions: [u8; 2], extended: bool) -> Vec<u8> {
     let mut data = vec![0; if extended { 16 } else { 4 }];
     if let [first, second, _, length, ..] = data.as_mut_slice() {

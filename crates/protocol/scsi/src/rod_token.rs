@@ -1,26 +1,27 @@
-//! ROD tokens: POPULATE TOKEN, WRITE USING TOKEN (SBC-4 §5.10, §5.47) and RECEIVE ROD TOKEN INFORMATION, REPORT ALL ROD TOKENS (SPC-4 §6.23 to
-//! §6.25); the token itself is SPC-4 §5.16.6. A ROD is a representation of data, a ROD token names one. Windows calls the whole offloaded data
-//! transfer (ODX).
+//! ROD tokens: POPULATE TOKEN, WRITE USING TOKEN (SBC-4 §5.10, §5.47) and RECEIVE ROD TOKEN
+//! INFORMATION, REPORT ALL ROD TOKENS (SPC-4 §6.23 to §6.25); the token itself is SPC-4 §5.16.6. A
+//! ROD is a representation of data; a ROD token names a ROD. Windows calls the whole operation
+//! offloaded data transfer (ODX).
 
 use crate::third_party_copy::IdentificationCscd;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Bytes of a ROD token in every command of block devices.
+/// Bytes of a ROD token in all commands of block devices.
 pub const TOKEN_BYTES: usize = 512;
-/// Bytes of a token that REPORT ALL ROD TOKENS shows.
+/// Bytes of a token in REPORT ALL ROD TOKENS.
 pub const MANAGEMENT_TOKEN_BYTES: usize = 96;
 /// ROD TOKEN LENGTH of a token of [`TOKEN_BYTES`].
 pub const TOKEN_LENGTH: u16 = 0x01f8;
 
-/// A ROD TYPE, SPC-4 table "ROD types".
+/// ROD TYPE, SPC-4 table "ROD types".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RodType(pub u32);
 
 impl RodType {
-    /// The data as it was when the ROD was made.
+    /// Data as it was when the ROD was created.
     pub const POINT_IN_TIME: Self = Self(0x0080_0000);
-    /// Blocks of zeros; the token is well known, nobody makes it (SBC-4 §4.30.3).
+    /// Blocks of zeros. The token is well known; no copy manager creates it (SBC-4 §4.30.3).
     pub const BLOCK_ZERO: Self = Self(0xffff_0001);
 }
 
@@ -35,7 +36,7 @@ pub struct PopulateTokenHeader {
     reserved: u8,
     /// INACTIVITY TIMEOUT in seconds; 0 for the default.
     pub inactivity_timeout: U32,
-    /// ROD TYPE; looked at with RTV.
+    /// ROD TYPE; valid with RTV.
     pub rod_type: U32,
     reserved_2: [u8; 2],
     /// BLOCK DEVICE RANGE DESCRIPTOR LENGTH in bytes.
@@ -66,7 +67,7 @@ const _: () = assert!(size_of::<WriteUsingTokenHeader>() == 536);
 pub const RTV: u8 = 0x02;
 /// DEL_TKN of WRITE USING TOKEN: the token is deleted afterwards.
 pub const DEL_TKN: u8 = 0x02;
-/// IMMED of either: status is returned when the list was checked.
+/// IMMED of both commands: status is returned when the list has been checked.
 pub const IMMED: u8 = 0x01;
 
 /// Block device range descriptor. 16 bytes.
@@ -75,20 +76,20 @@ pub const IMMED: u8 = 0x01;
 pub struct BlockRange {
     /// First logical block.
     pub lba: U64,
-    /// Logical blocks; 0 names none.
+    /// Logical blocks; 0 means no block.
     pub block_count: U32,
     reserved: [u8; 4],
 }
 const _: () = assert!(size_of::<BlockRange>() == 16);
 
 impl BlockRange {
-    /// A range; for initiators and tests.
+    /// Creates a range; for initiators and tests.
     pub const fn new(lba: u64, block_count: u32) -> Self {
         Self { lba: U64::new(lba), block_count: U32::new(block_count), reserved: [0; 4] }
     }
 }
 
-/// A POPULATE TOKEN parameter list; for initiators and tests.
+/// POPULATE TOKEN parameter list; for initiators and tests.
 pub fn populate_token_list(flags: u8, inactivity_timeout: u32, rod_type: RodType, ranges: &[BlockRange]) -> Vec<u8> {
     let range_bytes = ranges.as_bytes();
     let length = |extra: usize| U16::new(u16::try_from(range_bytes.len() + extra).unwrap_or(u16::MAX));
@@ -104,7 +105,7 @@ pub fn populate_token_list(flags: u8, inactivity_timeout: u32, rod_type: RodType
     [header.as_bytes(), range_bytes].concat()
 }
 
-/// A WRITE USING TOKEN parameter list; for initiators and tests.
+/// WRITE USING TOKEN parameter list; for initiators and tests.
 pub fn write_using_token_list(
     flags: u8,
     offset_into_rod: u64,
@@ -125,7 +126,7 @@ pub fn write_using_token_list(
     [header.as_bytes(), range_bytes].concat()
 }
 
-/// A ROD token of this copy manager. The last 32 bytes prove that it made the others.
+/// ROD token of this copy manager. The last 32 bytes prove that it created the other bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub struct RodToken {
@@ -134,9 +135,10 @@ pub struct RodToken {
     reserved: [u8; 2],
     /// ROD TOKEN LENGTH: bytes that follow this field, [`TOKEN_LENGTH`].
     pub length: U16,
-    /// COPY MANAGER ROD TOKEN IDENTIFIER, high half: the run of the copy manager that made it.
+    /// COPY MANAGER ROD TOKEN IDENTIFIER, high half: run of the copy manager that created the
+    /// token.
     pub run: U32,
-    /// COPY MANAGER ROD TOKEN IDENTIFIER, low half: counts the tokens of the run.
+    /// COPY MANAGER ROD TOKEN IDENTIFIER, low half: number of the token within the run.
     pub serial: U32,
     /// CREATOR LOGICAL UNIT DESCRIPTOR.
     pub creator: IdentificationCscd,
@@ -144,19 +146,19 @@ pub struct RodToken {
     pub bytes_high: U64,
     /// NUMBER OF BYTES REPRESENTED, low half.
     pub bytes: U64,
-    /// ROD TOKEN SPECIFIC DATA, nothing.
+    /// ROD TOKEN SPECIFIC DATA, zeros.
     specific: [u8; 32],
-    /// DEVICE TYPE SPECIFIC DATA of a block device: its block length in bytes, then nothing.
+    /// DEVICE TYPE SPECIFIC DATA of a block device: its block length in bytes, then zeros.
     pub block_length: U32,
     reserved_2: [u8; 28],
     extended: [u8; 352],
-    /// Authenticates all bytes before it.
+    /// Authenticator of all bytes before it.
     pub authenticator: [u8; 32],
 }
 const _: () = assert!(size_of::<RodToken>() == TOKEN_BYTES);
 
 impl RodToken {
-    /// A token of blocks of 512 bytes; the authenticator is still to be set.
+    /// Creates a token for blocks of 512 bytes, without authenticator.
     pub fn point_in_time(run: u32, serial: u32, naa: &[u8; 16], bytes: u64) -> Self {
         Self {
             rod_type: U32::new(RodType::POINT_IN_TIME.0),
@@ -175,23 +177,23 @@ impl RodToken {
         }
     }
 
-    /// The bytes that the authenticator covers.
+    /// Bytes that the authenticator covers.
     pub fn authenticated(&self) -> &[u8] {
         self.as_bytes().get(..TOKEN_BYTES - 32).unwrap_or_default()
     }
 
-    /// The token as a parameter list carries it.
+    /// Encodes the token for a parameter list.
     pub fn encode(&self) -> [u8; TOKEN_BYTES] {
         zerocopy::transmute!(*self)
     }
 
-    /// The token in a parameter list.
+    /// Decodes the token of a parameter list.
     pub fn decode(bytes: &[u8; TOKEN_BYTES]) -> Self {
         zerocopy::transmute!(*bytes)
     }
 }
 
-/// The well-known block device zero token (SBC-4 §4.30.3).
+/// Well-known block device zero token (SBC-4 §4.30.3).
 pub const fn zero_token() -> [u8; TOKEN_BYTES] {
     let mut token = [0; TOKEN_BYTES];
     (token[0], token[1], token[3]) = (0xff, 0xff, 0x01);
@@ -199,8 +201,8 @@ pub const fn zero_token() -> [u8; TOKEN_BYTES] {
     token
 }
 
-/// What follows the sense data in RECEIVE ROD TOKEN INFORMATION: the length of the descriptors, and one descriptor with the token if there is
-/// one.
+/// Bytes after the sense data in RECEIVE ROD TOKEN INFORMATION: the length of the descriptors, and
+/// one descriptor with the token, if any.
 pub fn token_descriptors(token: Option<&[u8; TOKEN_BYTES]>) -> Vec<u8> {
     match token {
         None => vec![0; 4],

@@ -3,9 +3,9 @@
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Byte 1 of the CDB: status comes before the operation is done.
+/// Byte 1 of the CDB: status is returned before the operation has ended.
 pub const IMMED: u8 = 0x80;
-/// Byte 1 of the CDB: EXIT FAILURE MODE may end what a failure of the operation leaves behind.
+/// Byte 1 of the CDB: EXIT FAILURE MODE may clear a failure of the operation.
 pub const AUSE: u8 = 0x20;
 
 /// Start of the parameter list; the initialization pattern follows. 4 bytes.
@@ -20,25 +20,25 @@ pub struct OverwriteHeader {
 }
 const _: () = assert!(size_of::<OverwriteHeader>() == 4);
 
-/// How the medium is overwritten.
+/// Parameters of an overwrite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overwrite {
     /// Write passes, 1 to 31.
     pub count: u8,
-    /// The pattern is inverted from pass to pass; the last pass writes it as it is.
+    /// Inverts the pattern from pass to pass; the last pass writes it unchanged.
     pub invert: bool,
-    /// Repeated in each logical block from its first byte on; not empty, at most a logical block.
+    /// Pattern, repeated in each logical block from its first byte on; 1 byte to one logical block.
     pub pattern: Vec<u8>,
 }
 
-/// Why a parameter list is none.
+/// Defect of a parameter list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverwriteFault {
-    /// A value that is not allowed, at this byte of the list.
+    /// A value is not permitted, at this byte of the list.
     Field(u16),
-    /// It ends before its pattern does.
+    /// The list ends before its pattern does.
     Length {
-        /// Bytes that it would have.
+        /// Bytes of the complete list.
         needed_bytes: u64,
     },
 }
@@ -52,7 +52,7 @@ impl Overwrite {
         size_of::<OverwriteHeader>() + logical_block_bytes
     }
 
-    /// Reads a parameter list.
+    /// Parses a parameter list.
     pub fn parse(list: &[u8], logical_block_bytes: usize) -> Result<Self, OverwriteFault> {
         let Ok((header, rest)) = OverwriteHeader::read_from_prefix(list) else {
             return Err(OverwriteFault::Length { needed_bytes: Self::MIN_BYTES as u64 });
@@ -73,7 +73,7 @@ impl Overwrite {
         Ok(Self { count, invert, pattern })
     }
 
-    /// The parameter list, for initiators and tests.
+    /// Encodes the parameter list, for initiators and tests.
     pub fn encode(&self) -> Vec<u8> {
         let flags = if self.invert { 0x80 } else { 0 } | (self.count & 0x1f);
         let length = u16::try_from(self.pattern.len()).unwrap_or(u16::MAX);

@@ -1,8 +1,9 @@
 //! Sense data in fixed format, SPC-4 §4.5.3, with sense-key specific field pointers (§4.5.2.4).
 //!
-//! Descriptor format is left out on purpose: D_SENSE stays 0, fixed format is what every initiator has met.
+//! Descriptor format is left out on purpose: D_SENSE stays 0, because every initiator supports
+//! fixed format.
 
-/// A sense key, SPC-4 §4.5.6.
+/// Sense key, SPC-4 §4.5.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SenseKey(pub u8);
 
@@ -17,9 +18,9 @@ impl SenseKey {
     pub const HARDWARE_ERROR: Self = Self(0x4);
     /// The CDB or a parameter is wrong.
     pub const ILLEGAL_REQUEST: Self = Self(0x5);
-    /// Something happened that the I_T nexus must know first.
+    /// An event occurred that is reported to the I_T nexus before further commands.
     pub const UNIT_ATTENTION: Self = Self(0x6);
-    /// The block is protected, or cannot be given space.
+    /// The block is protected, or no space can be allocated for it.
     pub const DATA_PROTECT: Self = Self(0x7);
     /// A third-party copy stopped after it started.
     pub const COPY_ABORTED: Self = Self(0xa);
@@ -31,7 +32,7 @@ impl SenseKey {
     pub const MISCOMPARE: Self = Self(0xe);
 }
 
-/// An additional sense code and its qualifier: ASC in the high byte, ASCQ in the low. SPC-4 annex F.2.
+/// Additional sense code and qualifier: ASC in the high byte, ASCQ in the low. SPC-4 annex F.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdditionalSense(pub u16);
 
@@ -168,18 +169,18 @@ impl AdditionalSense {
     /// 67/0A.
     pub const SET_TARGET_PORT_GROUPS_COMMAND_FAILED: Self = Self(0x670a);
 
-    /// The additional sense code.
+    /// Additional sense code (ASC).
     pub const fn code(self) -> u8 {
         self.0.to_be_bytes()[0]
     }
 
-    /// The additional sense code qualifier.
+    /// Additional sense code qualifier (ASCQ).
     pub const fn qualifier(self) -> u8 {
         self.0.to_be_bytes()[1]
     }
 }
 
-/// What a field pointer counts in.
+/// Area in which a field pointer counts bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldArea {
     /// Bytes of the CDB.
@@ -190,10 +191,10 @@ pub enum FieldArea {
     SegmentDescriptor,
 }
 
-/// The byte, and perhaps the bit, in error.
+/// Byte, and optionally bit, in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldPointer {
-    /// What `byte` counts in.
+    /// Area in which `byte` counts.
     pub area: FieldArea,
     /// First byte of the field in error.
     pub byte: u16,
@@ -243,20 +244,21 @@ impl FieldPointer {
 /// Current sense data in fixed format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedSense {
-    /// What kind of condition.
+    /// Sense key.
     pub key: SenseKey,
-    /// Which condition.
+    /// Additional sense code and qualifier.
     pub additional: AdditionalSense,
-    /// INFORMATION field; a value that does not fit its 32 bits is left out (VALID = 0).
+    /// INFORMATION field; omitted (VALID = 0) when the value exceeds 32 bits.
     pub information: Option<u64>,
     /// COMMAND-SPECIFIC INFORMATION field.
     pub command_specific: [u8; 4],
     /// Sense-key specific field pointer.
     pub field: Option<FieldPointer>,
-    /// Sense-key specific progress indication (SPC-4 §4.5.2.4.5): 65 536ths of the work that are done. Only without a field pointer.
+    /// Sense-key specific progress indication (SPC-4 §4.5.2.4.5), in 1/65 536. Only without a field
+    /// pointer.
     pub progress: Option<u16>,
-    /// Appended after byte 17: the status byte and sense data of a copy source or destination (SPC-4 §6.4, "EXTENDED COPY
-    /// considerations"); `command_specific` points at it.
+    /// Bytes appended after byte 17: the status byte and sense data of a copy source or destination
+    /// (SPC-4 §6.4, "EXTENDED COPY considerations"); `command_specific` points at them.
     pub forwarded: Vec<u8>,
 }
 
@@ -264,7 +266,7 @@ impl FixedSense {
     /// Bytes of the fixed part.
     pub const BYTES: usize = 18;
 
-    /// Sense data with key and code only.
+    /// Creates sense data with key and code only.
     pub const fn new(key: SenseKey, additional: AdditionalSense) -> Self {
         Self {
             key,
@@ -277,7 +279,7 @@ impl FixedSense {
         }
     }
 
-    /// The sense data bytes: 18, and the forwarded ones. At most 252.
+    /// Encodes the sense data: 18 bytes and the forwarded ones, at most 252.
     pub fn encode(&self) -> Vec<u8> {
         let forwarded = self.forwarded.get(..self.forwarded.len().min(252 - Self::BYTES)).unwrap_or_default();
         let information = self.information.and_then(|value| u32::try_from(value).ok());

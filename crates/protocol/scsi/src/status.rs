@@ -7,9 +7,9 @@ pub struct Status(pub u8);
 impl Status {
     /// The command completed.
     pub const GOOD: Self = Self(0x00);
-    /// Sense data tells what happened.
+    /// Sense data describes the error.
     pub const CHECK_CONDITION: Self = Self(0x02);
-    /// The condition asked for was met.
+    /// The requested condition was met.
     pub const CONDITION_MET: Self = Self(0x04);
     /// The logical unit is busy.
     pub const BUSY: Self = Self(0x08);

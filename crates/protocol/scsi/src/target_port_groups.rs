@@ -1,5 +1,5 @@
-//! Target port groups and their asymmetric access states (SPC-4 §5.15.2): parameter data of REPORT TARGET PORT GROUPS (§6.37) and
-//! the parameter list of SET TARGET PORT GROUPS (§6.45).
+//! Target port groups and their asymmetric access states (SPC-4 §5.15.2): parameter data of REPORT
+//! TARGET PORT GROUPS (§6.37) and parameter list of SET TARGET PORT GROUPS (§6.45).
 
 use crate::sense::FieldPointer;
 
@@ -13,21 +13,21 @@ pub mod access_state {
     pub const STANDBY: u8 = 0x2;
     /// Unavailable.
     pub const UNAVAILABLE: u8 = 0x3;
-    /// Between two states; cannot be asked for.
+    /// Between two states; cannot be requested.
     pub const TRANSITIONING: u8 = 0xf;
 }
 
 /// STATUS CODE field: cause of a group's state.
 pub mod status_code {
-    /// No cause is known.
+    /// Unknown.
     pub const NONE: u8 = 0x00;
     /// SET TARGET PORT GROUPS.
     pub const EXPLICIT: u8 = 0x01;
-    /// The array.
+    /// Change by the array.
     pub const IMPLICIT: u8 = 0x02;
 }
 
-/// A group, as it is reported.
+/// Group in REPORT TARGET PORT GROUPS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortGroup {
     /// TARGET PORT GROUP field.
@@ -45,8 +45,8 @@ pub struct PortGroup {
 /// T_SUP, U_SUP, S_SUP, AN_SUP, AO_SUP.
 const SUPPORTED_STATES: u8 = 0x8f;
 
-/// REPORT TARGET PORT GROUPS parameter data. `extended` adds the 4-byte header extension of format 001b with the IMPLICIT TRANSITION TIME
-/// in seconds.
+/// REPORT TARGET PORT GROUPS parameter data. `extended`: adds the 4-byte header extension of format
+/// 001b, with this IMPLICIT TRANSITION TIME in seconds.
 pub fn report(groups: &[PortGroup], extended: Option<u8>) -> Vec<u8> {
     let mut data = vec![0; 4];
     if let Some(seconds) = extended {
@@ -68,16 +68,17 @@ pub fn report(groups: &[PortGroup], extended: Option<u8>) -> Vec<u8> {
     data
 }
 
-/// Why the parameter list of SET TARGET PORT GROUPS is refused.
+/// Reason why the parameter list of SET TARGET PORT GROUPS is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetListError {
-    /// It is not a header and whole descriptors.
+    /// The list is not a header followed by whole descriptors.
     Length,
-    /// A state that cannot be set.
+    /// A state cannot be set.
     State(FieldPointer),
 }
 
-/// Each named group with its wanted state, one that can be asked for, and where in the list the group's identifier stands.
+/// Parses the list: each group with its requested state, which is settable, and the position of the
+/// group's identifier in the list.
 pub fn parse_set(list: &[u8]) -> Result<Vec<(u16, u8, FieldPointer)>, SetListError> {
     const HEADER_BYTES: usize = 4;
     let descriptors = list.get(HEADER_BYTES..).ok_or(SetListError::Length)?.chunks(4).zip(0..);

@@ -1,7 +1,8 @@
 //! EXTENDED COPY parameter lists, with list identifiers of one byte (LID1) and of four (LID4), and RECEIVE COPY RESULTS parameter data,
 //! SPC-4 §6.4, §6.5 and §6.17 to §6.22.
 //!
-//! CSCD (copy source and copy destination) descriptors of type E4h and segments that need no stream device: types 02h, 07h, 0Ah and 0Dh.
+//! Supported are CSCD (copy source and copy destination) descriptors of type E4h, and segments
+//! without stream devices: types 02h, 07h, 0Ah and 0Dh.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -50,7 +51,7 @@ impl ParameterListHeader {
         self.usage >> 3 & 0b11
     }
 
-    /// A header; for initiators and tests.
+    /// Creates a header; for initiators and tests.
     pub const fn new(list_identifier: u8, list_id_usage: u8, cscd_length: u16, segment_length: u32) -> Self {
         Self {
             list_identifier,
@@ -98,9 +99,9 @@ impl ParameterListHeaderLid4 {
     pub const HEADER_CSCD_LENGTH: u16 = 0x20;
     /// HEADER CSCD DESCRIPTOR TYPE CODE of this header.
     pub const HEADER_CSCD_TYPE: u8 = 0xff;
-    /// IMMED: status is returned when the list was checked.
+    /// IMMED: status is returned when the list has been checked.
     pub const IMMED: u8 = 0x01;
-    /// G_SENSE: GOOD status comes with sense data.
+    /// G_SENSE: GOOD status is returned with sense data.
     pub const G_SENSE: u8 = 0x02;
 
     /// LIST ID USAGE field.
@@ -108,7 +109,7 @@ impl ParameterListHeaderLid4 {
         self.usage >> 3 & 0b11
     }
 
-    /// A header; for initiators and tests.
+    /// Creates a header; for initiators and tests.
     pub const fn new(
         list_identifier: u32,
         list_id_usage: u8,
@@ -160,7 +161,8 @@ pub struct IdentificationCscd {
 const _: () = assert!(size_of::<IdentificationCscd>() == 32);
 
 impl IdentificationCscd {
-    /// A descriptor of a logical unit by its 16-byte NAA designator; for initiators and tests.
+    /// Creates a descriptor of a logical unit by its 16-byte NAA designator; for initiators and
+    /// tests.
     pub fn naa(naa: &[u8; 16]) -> Self {
         let mut designator = [0; 20];
         for (slot, byte) in designator.iter_mut().zip(naa) {
@@ -187,7 +189,7 @@ impl IdentificationCscd {
     }
 }
 
-/// First bytes of every segment descriptor. 4 bytes.
+/// Header of every segment descriptor. 4 bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SegmentHeader {
@@ -206,20 +208,20 @@ const _: () = assert!(size_of::<SegmentHeader>() == 4);
 pub struct VerifySegment {
     /// Type 07h, length 0008h.
     pub header: SegmentHeader,
-    /// SOURCE CSCD INDEX: the logical unit that is verified.
+    /// SOURCE CSCD INDEX: logical unit to verify.
     pub source: U16,
     reserved: [u8; 2],
-    /// TUR (bit 0): it has to be ready.
+    /// TUR (bit 0): the logical unit has to be ready.
     pub flags: u8,
     reserved_2: [u8; 3],
 }
 const _: () = assert!(size_of::<VerifySegment>() == 12);
 
 impl VerifySegment {
-    /// TUR: the logical unit is asked whether it is ready.
+    /// TUR: tests whether the logical unit is ready.
     pub const TUR: u8 = 0x01;
 
-    /// A segment; for initiators and tests.
+    /// Creates a segment; for initiators and tests.
     pub const fn new(source: u16, flags: u8) -> Self {
         Self {
             header: SegmentHeader { descriptor_type: SEGMENT_VERIFY, flags: 0, descriptor_length: U16::new(8) },
@@ -252,7 +254,7 @@ pub struct BlockToBlockSegment {
 const _: () = assert!(size_of::<BlockToBlockSegment>() == 28);
 
 impl BlockToBlockSegment {
-    /// A segment; for initiators and tests.
+    /// Creates a segment; for initiators and tests.
     pub const fn new(source: u16, destination: u16, block_count: u16, source_lba: u64, destination_lba: u64) -> Self {
         Self {
             header: SegmentHeader {
@@ -294,7 +296,7 @@ pub struct BlockToBlockOffsetSegment {
 const _: () = assert!(size_of::<BlockToBlockOffsetSegment>() == 32);
 
 impl BlockToBlockOffsetSegment {
-    /// A segment without offsets; for initiators and tests.
+    /// Creates a segment without offsets; for initiators and tests.
     pub const fn new(source: u16, destination: u16, byte_count: u32, source_lba: u64, destination_lba: u64) -> Self {
         Self {
             header: SegmentHeader {
@@ -313,7 +315,8 @@ impl BlockToBlockOffsetSegment {
     }
 }
 
-/// What a copy manager announces in RECEIVE COPY OPERATING PARAMETERS and in the third-party copy VPD page.
+/// Limits of a copy manager in RECEIVE COPY OPERATING PARAMETERS and in the third-party copy VPD
+/// page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatingParameters {
     /// MAXIMUM CSCD DESCRIPTOR COUNT.
@@ -330,7 +333,7 @@ pub struct OperatingParameters {
     pub maximum_concurrent_copies: u8,
     /// DATA SEGMENT GRANULARITY, log2 bytes.
     pub data_segment_granularity: u8,
-    /// HELD DATA LIMIT: bytes that are kept for RECEIVE COPY DATA.
+    /// HELD DATA LIMIT: bytes held for RECEIVE COPY DATA.
     pub held_data_limit: u32,
     /// HELD DATA GRANULARITY, log2 bytes.
     pub held_data_granularity: u8,
@@ -348,7 +351,7 @@ impl OperatingParameters {
         data.extend_from_slice(&self.maximum_segment_count.to_be_bytes());
         data.extend_from_slice(&self.maximum_descriptor_list_length.to_be_bytes());
         data.extend_from_slice(&self.maximum_segment_length.to_be_bytes());
-        data.extend_from_slice(&[0; 4]); // inline data: only stream devices take it
+        data.extend_from_slice(&[0; 4]); // inline data: for stream devices only
         data.extend_from_slice(&self.held_data_limit.to_be_bytes());
         data.extend_from_slice(&[0; 6]); // stream transfer size: none; 2 reserved
         data.extend_from_slice(&self.total_concurrent_copies.to_be_bytes());
@@ -381,7 +384,8 @@ pub enum CopyStatus {
     Failed = 0x02,
 }
 
-/// RECEIVE COPY STATUS (LID1) parameter data. `bytes` is written in the smallest unit that fits; `discarded` is HDD.
+/// RECEIVE COPY STATUS (LID1) parameter data. `bytes` is encoded in the smallest unit that fits;
+/// `discarded` is HDD.
 pub fn copy_status(status: CopyStatus, discarded: bool, segments_processed: u16, bytes: u64) -> Vec<u8> {
     let mut count = bytes;
     let mut units = 0u8;
@@ -416,11 +420,11 @@ pub enum OperationStatus {
     InForeground = 0x11,
     /// In progress; the command that started it has ended with IMMED.
     InBackground = 0x12,
-    /// Ended before its end, by COPY OPERATION ABORT for instance.
+    /// Ended early, for instance by COPY OPERATION ABORT.
     Terminated = 0x60,
 }
 
-/// Unit in which a TRANSFER COUNT counts.
+/// Unit of a TRANSFER COUNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TransferCountUnits {
@@ -430,10 +434,11 @@ pub enum TransferCountUnits {
     LogicalBlocks = 0xf1,
 }
 
-/// What RECEIVE COPY STATUS (LID4), RECEIVE COPY DATA (LID4) and RECEIVE ROD TOKEN INFORMATION begin with.
+/// First part of the parameter data of RECEIVE COPY STATUS (LID4), RECEIVE COPY DATA (LID4) and
+/// RECEIVE ROD TOKEN INFORMATION.
 #[derive(Clone, Debug)]
 pub struct OperationInformation<'a> {
-    /// RESPONSE TO SERVICE ACTION: that of the command which started the operation.
+    /// RESPONSE TO SERVICE ACTION: service action of the command that started the operation.
     pub service_action: u8,
     /// COPY OPERATION STATUS.
     pub status: OperationStatus,
@@ -454,7 +459,7 @@ pub struct OperationInformation<'a> {
 }
 
 impl OperationInformation<'_> {
-    /// The parameter data; `tail` stands after the sense data.
+    /// Encodes the parameter data; `tail` follows the sense data.
     pub fn encode(&self, tail: &[u8]) -> Vec<u8> {
         const NO_ESTIMATE: u32 = 0xffff_fffe;
         let sense = self.sense.get(..self.sense.len().min(0xfc)).unwrap_or_default();

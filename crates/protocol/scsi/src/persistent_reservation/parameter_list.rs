@@ -2,18 +2,19 @@
 
 use super::transport_id::TransportId;
 
-/// The basic parameter list: every service action but REGISTER AND MOVE. 24 bytes, and TransportIDs behind them when SPEC_I_PT is set.
+/// Basic parameter list: every service action except REGISTER AND MOVE. 24 bytes, followed by
+/// TransportIDs if SPEC_I_PT is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Basic {
-    /// RESERVATION KEY: that of the I_T nexus that sends the command.
+    /// RESERVATION KEY: key of the I_T nexus that sends the command.
     pub key: u64,
-    /// SERVICE ACTION RESERVATION KEY: the new key, or that of who is preempted.
+    /// SERVICE ACTION RESERVATION KEY: the new key, or the key of the preempted registrants.
     pub service_action_key: u64,
-    /// SPEC_I_PT: further initiator ports follow.
+    /// SPEC_I_PT: a list of further initiator ports follows.
     pub specify_initiator_ports: bool,
-    /// ALL_TG_PT: register with every target port.
+    /// ALL_TG_PT: registers with every target port.
     pub all_target_ports: bool,
-    /// APTPL: registrations and reservation outlive a loss of power.
+    /// APTPL: registrations and reservation survive a power loss.
     pub persist_through_power_loss: bool,
 }
 
@@ -28,12 +29,12 @@ impl Basic {
     pub const SPEC_I_PT_BIT: u8 = 3;
     /// Bit of APTPL.
     pub const APTPL_BIT: u8 = 0;
-    /// Byte where the TRANSPORTID PARAMETER DATA LENGTH stands when SPEC_I_PT is set.
+    /// Byte of TRANSPORTID PARAMETER DATA LENGTH, if SPEC_I_PT is set.
     pub const TRANSPORT_IDS_LENGTH_AT: usize = 24;
     /// First byte of the TransportIDs.
     pub const TRANSPORT_IDS_AT: usize = 28;
 
-    /// Reads the fixed part; `None` when the list is shorter.
+    /// Decodes the fixed part; `None` when the list is shorter.
     pub fn parse(list: &[u8]) -> Option<Self> {
         let (fixed, _) = list.split_first_chunk::<{ Self::BYTES }>()?;
         let (key, rest) = fixed.split_first_chunk::<8>()?;
@@ -48,7 +49,7 @@ impl Basic {
         })
     }
 
-    /// The TransportIDs behind a list with SPEC_I_PT, each with its first byte in the list.
+    /// Decodes the TransportIDs after a list with SPEC_I_PT, each with its first byte in the list.
     pub fn transport_ids(list: &[u8]) -> Result<Vec<(usize, TransportId)>, TransportIdsError> {
         let behind = list.get(Self::TRANSPORT_IDS_LENGTH_AT..).and_then(|rest| rest.split_first_chunk::<4>());
         let (length, mut rest) = behind.ok_or(TransportIdsError::Length)?;
@@ -67,21 +68,22 @@ impl Basic {
     }
 }
 
-/// Why the TransportIDs of a list cannot be read.
+/// Reason why the TransportIDs of a list cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportIdsError {
-    /// TRANSPORTID PARAMETER DATA LENGTH is not there, or is not the number of bytes that follow.
+    /// TRANSPORTID PARAMETER DATA LENGTH is missing, or differs from the number of bytes that
+    /// follow.
     Length,
-    /// One is not valid; the byte of the list that it is about.
+    /// A TransportID is invalid; byte of the list with the error.
     Invalid(usize),
 }
 
-/// The parameter list of REGISTER AND MOVE, SPC-4 §6.16.4.
+/// Parameter list of REGISTER AND MOVE, SPC-4 §6.16.4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterAndMove {
-    /// RESERVATION KEY: that of the I_T nexus that sends the command.
+    /// RESERVATION KEY: key of the I_T nexus that sends the command.
     pub key: u64,
-    /// SERVICE ACTION RESERVATION KEY: the key of the I_T nexus that the reservation moves to.
+    /// SERVICE ACTION RESERVATION KEY: key of the I_T nexus to which the reservation moves.
     pub service_action_key: u64,
     /// UNREG: the sender's registration ends.
     pub unregister: bool,
@@ -89,16 +91,16 @@ pub struct RegisterAndMove {
     pub persist_through_power_loss: bool,
     /// RELATIVE TARGET PORT IDENTIFIER.
     pub relative_target_port: u16,
-    /// Where the reservation moves to.
+    /// TransportID of the initiator port to which the reservation moves.
     pub target: MoveTarget,
 }
 
-/// The one TransportID of REGISTER AND MOVE.
+/// TransportID of REGISTER AND MOVE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveTarget {
-    /// It is well formed.
+    /// Well-formed TransportID.
     TransportId(TransportId),
-    /// It is not; the byte of the list that it is about.
+    /// Invalid TransportID; byte of the list with the error.
     Invalid(usize),
 }
 
@@ -112,7 +114,8 @@ impl RegisterAndMove {
     /// First byte of the TransportID.
     pub const TRANSPORT_ID_AT: usize = 24;
 
-    /// Reads the list; `None` when it is too short or TRANSPORTID PARAMETER DATA LENGTH is not the number of bytes that follow.
+    /// Decodes the list; `None` when it is too short or TRANSPORTID PARAMETER DATA LENGTH differs
+    /// from the number of bytes that follow.
     pub fn parse(list: &[u8]) -> Option<Self> {
         let (fixed, ids) = list.split_first_chunk::<{ Self::BYTES }>()?;
         let (key, rest) = fixed.split_first_chunk::<8>()?;

@@ -1,18 +1,19 @@
-//! TransportIDs of initiator ports, SPC-4 §7.6.4.6. Only those of iSCSI: no other protocol reaches us.
+//! TransportIDs of initiator ports, SPC-4 §7.6.4.6. Only those of iSCSI: no other transport exists
+//! here.
 
 use std::fmt;
 
 /// PROTOCOL IDENTIFIER of iSCSI, SPC-4 §7.6.1.
 const PROTOCOL_ISCSI: u8 = 0x5;
-/// What stands between name and ISID.
+/// Text between name and ISID.
 const SEPARATOR: &str = ",i,0x";
 /// Longest iSCSI name, RFC 7143 §4.2.7.1.
 const MAX_NAME_BYTES: usize = 223;
-/// ADDITIONAL LENGTH is at least this.
+/// Minimum ADDITIONAL LENGTH.
 const MIN_ADDITIONAL_LENGTH: usize = 20;
 
-/// An initiator port: iSCSI name and ISID (RFC 7143 §4.2.7). Two of them are the same port when both are equal; the name is kept in
-/// lower case, as it is compared (RFC 3722).
+/// Initiator port: iSCSI name and ISID (RFC 7143 §4.2.7). Two ports are equal if both are equal;
+/// the name is stored in lower case, in which it is compared (RFC 3722).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InitiatorPort {
     name: String,
@@ -20,8 +21,8 @@ pub struct InitiatorPort {
 }
 
 impl InitiatorPort {
-    /// Reads `NAME,i,0xISID`. `None` when there is no ISID of 1 to 12 hexadecimal digits, or the name is empty, too long or has a zero
-    /// in it.
+    /// Parses `NAME,i,0xISID`. `None` without an ISID of 1 to 12 hexadecimal digits, or when the
+    /// name is empty, too long or contains a NUL.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, digits) = text.rsplit_once(SEPARATOR)?;
         let well_formed = (1..=12).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -32,14 +33,14 @@ impl InitiatorPort {
         Some(Self { name: valid_name(name)?, isid })
     }
 
-    /// The port with this name and ISID; `None` when the name is empty, too long or has a zero in it, or the ISID has more than six
-    /// bytes.
+    /// Creates the port with this name and ISID; `None` when the name is empty, too long or
+    /// contains a NUL, or the ISID has more than six bytes.
     pub fn new(name: &str, isid: u64) -> Option<Self> {
         let name = valid_name(name).filter(|_| isid >> 48 == 0)?;
         Some(Self { name, isid })
     }
 
-    /// The initiator's name.
+    /// Name of the initiator.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -56,22 +57,22 @@ impl fmt::Display for InitiatorPort {
     }
 }
 
-/// A name as it is compared.
+/// Returns a valid name in the form in which it is compared.
 fn valid_name(name: &str) -> Option<String> {
     let valid = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains('\0');
     valid.then(|| name.to_ascii_lowercase())
 }
 
-/// A TransportID.
+/// TransportID of an iSCSI initiator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportId {
-    /// TPID FORMAT 00b: an initiator device by its name, whatever its ports.
+    /// TPID FORMAT 00b: an initiator device by name, with any of its ports.
     Device(String),
     /// TPID FORMAT 01b: an initiator port.
     Port(InitiatorPort),
 }
 
-/// Why bytes are no TransportID.
+/// Reason why bytes are not a TransportID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportIdError {
     /// First byte of the field in error, from the start of the TransportID.
@@ -79,7 +80,7 @@ pub struct TransportIdError {
 }
 
 impl TransportId {
-    /// Reads the TransportID that `bytes` begin with, and its length.
+    /// Decodes the TransportID at the start of `bytes`; returns it with its length.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), TransportIdError> {
         let [first, _reserved, high, low, rest @ ..] = bytes else { return Err(TransportIdError { at: 0 }) };
         let format = first >> 6;
@@ -103,7 +104,8 @@ impl TransportId {
         Ok((id.ok_or(wrong)?, 4 + length))
     }
 
-    /// Its bytes: header, text, at least one zero, padded to a multiple of four and to 24 at least.
+    /// Encodes the TransportID: header, text, at least one NUL, padded to a multiple of four and to
+    /// at least 24 bytes.
     pub fn encode(&self) -> Vec<u8> {
         let (format, text) = match self {
             Self::Device(name) => (0x00, name.clone()),
