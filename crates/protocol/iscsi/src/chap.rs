@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 /// Longest challenge or response accepted, in bytes (RFC 7143 §12.1.3).
 pub const MAX_BINARY_BYTES: usize = 1024;
-/// Length of the challenges made here, in bytes.
+/// Length of the challenges generated here, in bytes.
 pub const CHALLENGE_BYTES: usize = 32;
 
 /// Hash function of a CHAP exchange; the number is the value of `CHAP_A` (RFC 7143 §12.1.3, IANA PPP registry).
@@ -28,7 +28,7 @@ impl Algorithm {
     /// Every algorithm, strongest first.
     pub const ALL: [Self; 4] = [Self::Sha3_256, Self::Sha256, Self::Sha1, Self::Md5];
 
-    /// The value of `CHAP_A`.
+    /// Value of `CHAP_A`.
     pub const fn number(self) -> u8 {
         match self {
             Self::Md5 => 5,
@@ -38,7 +38,7 @@ impl Algorithm {
         }
     }
 
-    /// From a value of `CHAP_A`; `None` when it is not supported.
+    /// Algorithm with this value of `CHAP_A`; `None` when it is not supported.
     pub fn from_text(text: &str) -> Option<Self> {
         let number = crate::text::number(text)?;
         Self::ALL.into_iter().find(|algorithm| u64::from(algorithm.number()) == number)
@@ -57,7 +57,7 @@ impl Algorithm {
         }
     }
 
-    /// True when `response` is right. The time taken does not tell where it differs.
+    /// Whether `response` is correct. The comparison takes constant time.
     pub fn verify(self, identifier: u8, secret: &[u8], challenge: &[u8], response: &[u8]) -> bool {
         self.response(identifier, secret, challenge).ct_eq(response).into()
     }
@@ -68,12 +68,12 @@ impl Algorithm {
 pub struct Credentials {
     /// Value of `CHAP_N`.
     pub name: String,
-    /// The secret; RFC 7143 §9.2.1 wants at least 12 bytes.
+    /// Secret; RFC 7143 §9.2.1 requires at least 12 bytes.
     pub secret: Vec<u8>,
 }
 
 impl Credentials {
-    /// From name and secret.
+    /// Creates credentials from name and secret.
     pub fn new(name: impl Into<String>, secret: impl Into<Vec<u8>>) -> Self {
         Self { name: name.into(), secret: secret.into() }
     }
@@ -85,7 +85,8 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Challenges and identifiers out of a seed: SHA-256(seed ‖ counter). As unpredictable as the seed, and none comes twice.
+/// Source of challenges and identifiers: SHA-256(seed ‖ counter). They are as unpredictable as the
+/// seed, and none is repeated.
 #[derive(Clone)]
 pub(crate) struct ChallengeSource {
     seed: [u8; 32],
@@ -102,7 +103,7 @@ impl ChallengeSource {
         Sha256::new().chain_update(self.seed).chain_update(self.counter.to_be_bytes()).finalize().into()
     }
 
-    /// A fresh identifier and challenge.
+    /// Returns a new identifier and challenge.
     pub(crate) fn challenge(&mut self) -> (u8, [u8; CHALLENGE_BYTES]) {
         let [identifier, ..] = self.next_block();
         (identifier, self.next_block())
@@ -121,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// The digests were computed with another implementation of the hash functions (OpenSSL).
+    /// Digests computed with another implementation of the hash functions (OpenSSL).
     #[test]
     fn responses_match_known_digests() {
         let challenge = hex!("000102030405060708090a0b0c0d0e0f");

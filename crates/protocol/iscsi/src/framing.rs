@@ -1,8 +1,9 @@
-//! PDUs in and out of byte buffers, RFC 7143 §11.1: header, additional header segments, header digest, data padded to four bytes,
-//! data digest. Digests are CRC-32C, sent least significant byte first (RFC 7143 §13.1).
+//! PDUs in byte buffers, RFC 7143 §11.1: header, additional header segments, header digest, data
+//! padded to four bytes, data digest. Digests are CRC-32C, sent least significant byte first (RFC
+//! 7143 §13.1).
 //!
-//! Taking a PDU from a receive buffer does not copy its data; putting one into [`Output`] copies small data next to the header
-//! and keeps large data as a chunk of its own.
+//! Taking a PDU from a receive buffer does not copy its data. Appending one to [`Output`] copies
+//! small data next to the header, and keeps large data as a chunk of its own.
 
 use std::collections::VecDeque;
 
@@ -15,14 +16,15 @@ use crate::pdu::{BasicHeader, HEADER_BYTES, RawHeader};
 
 /// Bytes in a digest.
 const DIGEST_BYTES: usize = 4;
-/// Data up to this length is copied next to its header; one copy is cheaper than one more element of a vectored write.
+/// Data up to this length is copied next to its header; a copy is cheaper than another element of a
+/// vectored write.
 const COPY_LIMIT_BYTES: usize = 8 * 1024;
-/// Copied PDUs are handed out in chunks of about this size.
+/// Approximate size of the chunks of copied PDUs.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Capacity to ask for when the buffer for copied PDUs is used up.
+/// Capacity to reserve when the buffer for copied PDUs is used up.
 const TAIL_BYTES: usize = 16 * 1024;
 
-/// Which digests are in use.
+/// Digests in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
     /// CRC-32C after the header.
@@ -31,7 +33,7 @@ pub struct Digests {
     pub data: bool,
 }
 
-/// One PDU, checked for length and digests only.
+/// PDU of which only length and digests are checked.
 #[derive(Clone, Debug)]
 pub struct Pdu {
     /// The basic header segment.
@@ -42,23 +44,24 @@ pub struct Pdu {
     pub data: Bytes,
 }
 
-/// Why bytes are not a PDU. Only [`FramingError::DataDigest`] leaves the stream in step.
+/// Reason why bytes are not a PDU. Only after [`FramingError::DataDigest`] is the stream still in
+/// step.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FramingError {
-    /// The data segment is longer than the receiver allowed.
+    /// The data segment is longer than the receiver permits.
     #[error("data segment of {length} bytes, {limit} allowed")]
     DataSegmentTooLong {
         /// DataSegmentLength of the header.
         length: u32,
         /// MaxRecvDataSegmentLength in force.
         limit: u32,
-        /// The header.
+        /// Header.
         header: Box<RawHeader>,
     },
-    /// The header digest does not match; nothing in the header can be trusted.
+    /// The header digest does not match; no field of the header is reliable.
     #[error("header digest error")]
     HeaderDigest,
-    /// The data digest does not match; the PDU was taken from the buffer.
+    /// The data digest does not match; the PDU was removed from the buffer.
     #[error("data digest error")]
     DataDigest {
         /// The header.
@@ -88,9 +91,10 @@ const fn padding_of(length: usize) -> usize {
     length.wrapping_neg() & 3
 }
 
-/// Takes the first PDU off `input`, or answers `None` and makes room for the rest of it.
+/// Takes the first PDU from `input`. If it is not complete, returns `None` and reserves room for
+/// the rest of it.
 ///
-/// `max_data_segment_bytes` is the MaxRecvDataSegmentLength in force; it bounds the room asked for.
+/// `max_data_segment_bytes` is the MaxRecvDataSegmentLength in force; it bounds the reserved room.
 pub fn take_pdu(
     input: &mut BytesMut,
     digests: Digests,
@@ -148,7 +152,7 @@ pub fn take_pdu(
     Ok(Some(Pdu { header, additional: whole.slice(HEADER_BYTES..header_end), data: whole.slice(data_start..data_end) }))
 }
 
-/// PDUs on their way out, as chunks for a vectored write.
+/// Queued output PDUs, as chunks for a vectored write.
 #[derive(Debug, Default)]
 pub struct Output {
     ready: VecDeque<Bytes>,
@@ -157,12 +161,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Bytes not yet handed out.
+    /// Bytes that are still queued.
     pub fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
 
-    /// Takes the next chunk; chunks go to the wire in this order. Empty when `None`.
+    /// Takes the next chunk, in wire order; `None` when the queue is empty.
     pub fn next_chunk(&mut self) -> Option<Bytes> {
         let chunk = match self.ready.pop_front() {
             Some(chunk) => chunk,
@@ -173,7 +177,7 @@ impl Output {
         Some(chunk)
     }
 
-    /// Queues a PDU without data or additional header segments. The lengths in `header` are set here.
+    /// Queues a PDU without data or additional header segments. Sets the lengths in `header`.
     pub fn push_header(&mut self, header: RawHeader, digests: Digests) {
         self.push(header, Data::Slice(&[]), digests);
     }
@@ -183,12 +187,12 @@ impl Output {
         self.push(header, Data::Slice(data), digests);
     }
 
-    /// Queues a PDU whose data is copied when short and shared when long.
+    /// Queues a PDU whose data is copied if short, and shared if long.
     pub fn push_bytes(&mut self, header: RawHeader, data: Bytes, digests: Digests) {
         self.push(header, Data::Shared(data), digests);
     }
 
-    /// Queues bytes as they are.
+    /// Queues raw bytes.
     pub fn push_raw(&mut self, bytes: Bytes) {
         self.queued_bytes += bytes.len();
         self.cut_tail();
@@ -204,7 +208,7 @@ impl Output {
     fn push(&mut self, mut header: RawHeader, data: Data<'_>, digests: Digests) {
         let length = data.as_slice().len();
         let padding = padding_of(length);
-        // No caller passes more than 2^24 - 1 bytes: data is cut to a MaxRecvDataSegmentLength before.
+        // Callers pass at most 2^24 - 1 bytes: data is split by MaxRecvDataSegmentLength before.
         let [_, _, _, _, _, high, middle, low] = (length as u64).to_be_bytes();
         header[4..8].copy_from_slice(&[0, high, middle, low]);
         let digest_bytes = 2 * DIGEST_BYTES;

@@ -1,9 +1,10 @@
-//! iSNS (RFC 4171) as far as a target needs it, without I/O: how a target registers itself, its portals and their portal groups with a server,
-//! keeps the registration, and takes it back.
+//! iSNS (RFC 4171) as far as a target needs it, without I/O: registration of a target, its portals
+//! and their portal groups with a server, renewal, and deregistration.
 //!
-//! [`Registration`] says what to register and makes the messages; [`Reassembly`] takes the server's answers off a TCP stream. Entity Status
-//! Inquiry and State Change Notification are left out on purpose: registering again before the registration period is over tells the
-//! server that the target is there (§6.2.6).
+//! [`Registration`] holds the facts to register and builds the messages; [`Reassembly`] takes the
+//! server's responses from a TCP stream. Entity Status Inquiry and State Change Notification are
+//! left out on purpose: registration before the end of the registration period tells the server
+//! that the target is alive (§6.2.6).
 
 use bytes::{Buf, BytesMut};
 use std::net::{IpAddr, SocketAddr};
@@ -11,12 +12,12 @@ use thiserror::Error;
 
 /// Port of iSNS servers, RFC 4171 §2.
 pub const PORT: u16 = 3205;
-/// Portals of one registration; more would not fit a message.
+/// Most portals of one registration; more would not fit a message.
 pub const MAX_PORTALS: usize = 256;
 
 const HEADER_BYTES: usize = 12;
 const VERSION: u16 = 1;
-/// Longest answer taken, over all its PDUs.
+/// Longest accepted response, over all its PDUs.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Flags of a message, §5.1.4.
@@ -54,41 +55,41 @@ const PROTOCOL_ISCSI: u32 = 2;
 /// iSCSI Node Type: target (§6.4.2).
 const NODE_TARGET: u32 = 1;
 
-/// What a target registers.
+/// Facts that a target registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// The target's iSCSI name; it is the name of the network entity too.
+    /// Name of the target (iSCSI name), and of the network entity.
     pub target: String,
     /// Address and target portal group tag of each portal; at most [`MAX_PORTALS`] are registered.
     pub portals: Vec<(SocketAddr, u16)>,
-    /// Seconds for which the registration is to hold; the server may say otherwise.
+    /// Requested registration period in seconds; the server may choose another.
     pub period_seconds: u32,
 }
 
-/// What the server said.
+/// Response of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Transaction of the request.
     pub transaction: u16,
     /// Status code, §5.4; 0 is success.
     pub status: u32,
-    /// Seconds for which it keeps the registration, if it said so.
+    /// Registration period of the server in seconds, if it returned one.
     pub registration_period_seconds: Option<u32>,
 }
 
-/// The server does not speak iSNS, or sends more than it may.
+/// Protocol error of the server.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum IsnsError {
-    /// Another version of the protocol.
+    /// The server uses another version of the protocol.
     #[error("the server speaks version {0} of iSNS")]
     Version(u16),
-    /// Not an answer to what was sent.
+    /// The message is not a response to the request.
     #[error("the server sent function {0:#06x} instead of an answer")]
     Function(u16),
-    /// Lengths that contradict each other, or PDUs out of sequence.
+    /// Lengths are inconsistent, or PDUs are out of sequence.
     #[error("the server's answer is malformed")]
     Malformed,
-    /// Longer than any answer to a registration.
+    /// The response is longer than any response to a registration.
     #[error("the server's answer is too long")]
     TooLong,
 }
@@ -101,7 +102,7 @@ fn attribute(message: &mut Vec<u8>, tag: u32, value: &[u8]) {
     message.resize(message.len() + padded - value.len(), 0);
 }
 
-/// A name ends with NUL (§6.2.1).
+/// Appends a name, which ends with NUL (§6.2.1).
 fn name(message: &mut Vec<u8>, tag: u32, text: &str) {
     let mut value = text.as_bytes().to_vec();
     value.push(0);
@@ -112,7 +113,7 @@ fn number(message: &mut Vec<u8>, tag: u32, value: u32) {
     attribute(message, tag, &value.to_be_bytes());
 }
 
-/// IPv4 addresses are mapped into IPv6 (§6.3.1).
+/// Appends an address; IPv4 addresses are mapped into IPv6 (§6.3.1).
 fn address(message: &mut Vec<u8>, tag: u32, ip: IpAddr) {
     let ip = match ip {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -138,7 +139,7 @@ fn message(function: u16, flags: u16, transaction: u16, payload: &[u8]) -> Vec<u
 }
 
 impl Registration {
-    /// DevAttrReg (§5.6.5.1) that puts this in place of what the target registered before.
+    /// DevAttrReg (§5.6.5.1) that replaces the target's earlier registration.
     pub fn register(&self, transaction: u16) -> Vec<u8> {
         let portals = || self.portals.iter().take(MAX_PORTALS);
         let mut payload = Vec::new();
@@ -163,7 +164,7 @@ impl Registration {
         message(function::DEVICE_ATTRIBUTE_REGISTRATION, flag::REPLACE, transaction, &payload)
     }
 
-    /// DevDereg (§5.6.5.4) of the entity with all that is in it.
+    /// DevDereg (§5.6.5.4) of the entity with all its objects.
     pub fn deregister(&self, transaction: u16) -> Vec<u8> {
         let mut payload = Vec::new();
         name(&mut payload, tag::ISCSI_NAME, &self.target);
@@ -173,7 +174,7 @@ impl Registration {
     }
 }
 
-/// An answer on its way, which may take several PDUs (§5.1.4, §5.1.6).
+/// Response being reassembled, which may take several PDUs (§5.1.4, §5.1.6).
 #[derive(Debug, Default)]
 pub struct Reassembly {
     payload: Vec<u8>,
@@ -181,7 +182,7 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// Takes whole PDUs off `input`; `None` while the answer is not complete.
+    /// Takes complete PDUs from `input`; `None` while the response is not complete.
     pub fn take(&mut self, input: &mut BytesMut) -> Result<Option<Response>, IsnsError> {
         while let Some(mut header) = input.get(..HEADER_BYTES) {
             let version = header.get_u16();
@@ -290,7 +291,7 @@ mod tests {
         );
     }
 
-    /// The most portals there can be fit one message.
+    /// The maximum number of portals fits one message.
     #[test]
     fn the_longest_registration_fits() {
         let portal = ("[2001:db8::1]:860".parse().unwrap(), 7);

@@ -12,7 +12,7 @@ pub struct InvalidName(pub String);
 
 /// Checks a name and folds it to lower case.
 ///
-/// Beyond ASCII the characters RFC 3722 prepares (letters in other scripts) are accepted as they are.
+/// Non-ASCII characters that RFC 3722 prepares (letters in other scripts) are accepted unchanged.
 pub fn normalize(name: &str) -> Result<String, InvalidName> {
     let invalid = || InvalidName(name.chars().take(MAX_NAME_BYTES).collect());
     if name.len() > MAX_NAME_BYTES {

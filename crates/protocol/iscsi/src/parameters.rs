@@ -1,13 +1,14 @@
-//! The operational keys and how each is negotiated, RFC 7143 §6 and §13.
+//! Operational keys and their negotiation, RFC 7143 §6 and §13.
 //!
-//! [`Parameters`] holds the results; [`Parameters::answer`] is the target's side (an offer in, an answer out) and
-//! [`Parameters::accept`] the initiator's (an answer in). Keys about names and authentication are the login's business.
+//! [`Parameters`] holds the results; [`Parameters::answer`] is the target's side (offer in, answer
+//! out) and [`Parameters::accept`] the initiator's (answer in). The login handles the keys of names
+//! and authentication.
 
 use crate::text;
 
 /// Largest value of the length keys.
 const MAX_LENGTH: u64 = (1 << 24) - 1;
-/// iSCSIProtocolLevel spoken here: RFC 7144.
+/// Supported iSCSIProtocolLevel: RFC 7144.
 const PROTOCOL_LEVEL: u16 = 2;
 /// Smallest value of the length keys.
 const MIN_LENGTH: u64 = 512;
@@ -39,14 +40,15 @@ pub struct Parameters {
     pub default_time2retain: u16,
     /// iSCSIProtocolLevel: 1 is RFC 7143, 2 has the task management functions of RFC 7144.
     pub protocol_level: u16,
-    /// FirstBurstLength was answered: MaxBurstLength may not become less than it any more.
+    /// FirstBurstLength was answered: MaxBurstLength may no longer become smaller.
     first_burst_agreed: bool,
-    /// TaskReporting=ResponseFence. With one connection to a session it changes nothing: responses go out in order.
+    /// TaskReporting=ResponseFence. It has no effect with one connection per session: responses are
+    /// sent in order.
     pub response_fence: bool,
 }
 
 impl Default for Parameters {
-    /// What holds for keys that are not negotiated (RFC 7143 §13).
+    /// Defaults of keys that are not negotiated (RFC 7143 §13).
     fn default() -> Self {
         Self {
             header_digest: false,
@@ -67,7 +69,7 @@ impl Default for Parameters {
     }
 }
 
-/// What a target is willing to agree to.
+/// Values that a target accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// MaxRecvDataSegmentLength to declare, in bytes.
@@ -78,9 +80,9 @@ pub struct Limits {
     pub first_burst_length: u32,
     /// Largest MaxOutstandingR2T.
     pub max_outstanding_r2t: u16,
-    /// The target's word in the OR of InitialR2T.
+    /// The target's operand in the OR of InitialR2T.
     pub initial_r2t: bool,
-    /// The target's word in the AND of ImmediateData.
+    /// The target's operand in the AND of ImmediateData.
     pub immediate_data: bool,
     /// Smallest DefaultTime2Wait, in seconds.
     pub default_time2wait: u16,
@@ -103,12 +105,12 @@ impl Default for Limits {
     }
 }
 
-/// What to say to one offered key.
+/// Answer to one offered key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// `key=value`.
     Value(String),
-    /// Nothing: the key was a declaration.
+    /// None: the key was a declaration.
     Nothing,
     /// `key=Reject`: the value is not admissible.
     Reject,
@@ -120,7 +122,7 @@ fn in_range(value: &str, low: u64, high: u64) -> Option<u64> {
     text::number(value).filter(|number| (low..=high).contains(number))
 }
 
-/// A number known to be in the range of a length key.
+/// Parses a number in the range of a length key.
 fn length(value: &str) -> Option<u32> {
     in_range(value, MIN_LENGTH, MAX_LENGTH).and_then(|number| u32::try_from(number).ok())
 }
@@ -151,10 +153,11 @@ impl Parameters {
         self.protocol_level >= 2
     }
 
-    /// The target's answer to one offer of the initiator, which takes effect here.
+    /// Answers one offer of the initiator, and applies the result.
     ///
-    /// Keys that depend on each other must come in dependence order: MaxBurstLength before FirstBurstLength. A MaxBurstLength that comes in a
-    /// later set of offers and is less than the FirstBurstLength that was agreed is not admissible (RFC 7143 §13.14): it keeps its value.
+    /// Keys that depend on each other must be passed in dependence order: MaxBurstLength before
+    /// FirstBurstLength. A MaxBurstLength in a later set of offers that is below the agreed
+    /// FirstBurstLength is not admissible (RFC 7143 §13.14): the earlier value stays.
     pub fn answer(&mut self, limits: &Limits, key: &str, value: &str) -> Answer {
         match key {
             "HeaderDigest" => or_reject(digest(value).map(|on| {
@@ -209,7 +212,8 @@ impl Parameters {
             })),
             "MaxConnections" => or_reject(small(value, 1, u16::MAX).map(|_| "1".to_owned())),
             "ErrorRecoveryLevel" => or_reject(small(value, 0, 2).map(|_| "0".to_owned())),
-            // FastAbort would have other sessions told by an asynchronous message, which is not done here.
+            // FastAbort is refused: it requires asynchronous messages to other sessions, which are
+            // not implemented.
             "TaskReporting" => {
                 let choice = value.split(',').find(|choice| matches!(*choice, "RFC3720" | "ResponseFence"));
                 or_reject(choice.map(|choice| {
@@ -227,7 +231,7 @@ impl Parameters {
         }
     }
 
-    /// The target's answers to a set of offers, appended to `reply` in the order of the offers.
+    /// Answers a set of offers; appends to `reply` in the order of the offers.
     pub fn answer_all(&mut self, limits: &Limits, offers: &[(&str, &str)], reply: &mut Vec<u8>) {
         if let Some(&(key, value)) = offers.iter().find(|(key, _)| *key == "MaxBurstLength") {
             let _answered_in_turn = self.answer(limits, key, value);
@@ -245,9 +249,10 @@ impl Parameters {
         self.first_burst_length = self.first_burst_length.min(self.max_burst_length);
     }
 
-    /// Takes the target's answer to one key of ours. False when the value is not admissible.
+    /// Applies the target's answer to one of our keys. False when the value is not admissible.
     ///
-    /// `Reject`, `NotUnderstood` and `Irrelevant` leave the default in force; unknown keys are none of our business.
+    /// `Reject`, `NotUnderstood` and `Irrelevant` leave the default in force; unknown keys are
+    /// ignored.
     pub fn accept(&mut self, key: &str, value: &str) -> bool {
         if matches!(value, "Reject" | "NotUnderstood" | "Irrelevant") {
             return true;

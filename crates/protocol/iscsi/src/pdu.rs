@@ -1,6 +1,6 @@
 //! Basic header segments, RFC 7143 §11: one 48-byte struct for each PDU, and the codes in them.
 //!
-//! The data segment, additional header segments and digests are not here but in [`framing`](crate::framing).
+//! [`framing`](crate::framing) handles the data segment, additional header segments and digests.
 
 mod codes;
 
@@ -12,10 +12,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// Length of a basic header segment in bytes.
 pub const HEADER_BYTES: usize = 48;
 
-/// A basic header segment as it stands on the wire.
+/// Basic header segment in wire format.
 pub type RawHeader = [u8; HEADER_BYTES];
 
-/// The reserved value of Initiator Task Tag, Target Transfer Tag and SNACK Tag.
+/// Reserved value of Initiator Task Tag, Target Transfer Tag and SNACK Tag.
 pub const RESERVED_TAG: u32 = 0xFFFF_FFFF;
 
 /// Byte 0: the I bit, immediate delivery (RFC 7143 §11.2.1.1).
@@ -50,13 +50,13 @@ impl U24 {
     /// Largest value.
     pub const MAX: u32 = 0x00FF_FFFF;
 
-    /// The number; what lies above 24 bits is cut off.
+    /// Creates the number; bits above 24 are dropped.
     pub const fn new(value: u32) -> Self {
         let [_, a, b, c] = value.to_be_bytes();
         Self([a, b, c])
     }
 
-    /// The number.
+    /// Value of the number.
     pub const fn get(self) -> u32 {
         let [a, b, c] = self.0;
         u32::from_be_bytes([0, a, b, c])
@@ -74,12 +74,12 @@ macro_rules! header {
         const _: () = assert!(size_of::<$name>() == HEADER_BYTES);
 
         impl $name {
-            /// Reads the header; every bit pattern is a header.
+            /// Decodes the header; every bit pattern is valid.
             pub fn from_wire(raw: &RawHeader) -> Self {
                 zerocopy::transmute!(*raw)
             }
 
-            /// The header as it stands on the wire.
+            /// Encodes the header in wire format.
             pub fn to_wire(self) -> RawHeader {
                 zerocopy::transmute!(self)
             }
@@ -88,7 +88,7 @@ macro_rules! header {
 }
 
 header! {
-    /// What every header has in common, RFC 7143 §11.2.1.
+    /// Fields that every header has, RFC 7143 §11.2.1.
     BasicHeader {
         /// Opcode and I bit.
         pub opcode: u8,
@@ -108,7 +108,7 @@ header! {
 }
 
 impl BasicHeader {
-    /// The opcode without the I bit.
+    /// Opcode without the I bit.
     pub fn opcode(&self) -> Opcode {
         Opcode(self.opcode & 0x3F)
     }
@@ -130,13 +130,13 @@ header! {
         pub lun: [u8; 8],
         /// Initiator Task Tag.
         pub initiator_task_tag: U32,
-        /// Bytes of Data-Out when W, else of Data-In.
+        /// Expected Data Transfer Length: bytes of Data-Out if W, else of Data-In.
         pub expected_data_transfer_length: U32,
         /// CmdSN.
         pub cmd_sn: U32,
         /// ExpStatSN.
         pub exp_stat_sn: U32,
-        /// The first 16 bytes of the CDB, padded with zeros.
+        /// First 16 bytes of the CDB, padded with zeros.
         pub cdb: [u8; 16],
     }
 }
@@ -189,13 +189,13 @@ header! {
         pub lun: [u8; 8],
         /// Initiator Task Tag.
         pub initiator_task_tag: U32,
-        /// Initiator Task Tag of the task meant.
+        /// Initiator Task Tag of the referenced task.
         pub referenced_task_tag: U32,
         /// CmdSN.
         pub cmd_sn: U32,
         /// ExpStatSN.
         pub exp_stat_sn: U32,
-        /// CmdSN of the task meant.
+        /// CmdSN of the referenced task.
         pub ref_cmd_sn: U32,
         /// ExpDataSN, for TASK REASSIGN.
         pub exp_data_sn: U32,
@@ -308,9 +308,9 @@ header! {
         pub lun: [u8; 8],
         /// Initiator Task Tag.
         pub initiator_task_tag: U32,
-        /// Target Transfer Tag the Data-Out has to carry.
+        /// Target Transfer Tag that the Data-Out has to carry.
         pub target_transfer_tag: U32,
-        /// The next StatSN; not advanced.
+        /// Next StatSN; not advanced.
         pub stat_sn: U32,
         /// ExpCmdSN.
         pub exp_cmd_sn: U32,
@@ -318,9 +318,9 @@ header! {
         pub max_cmd_sn: U32,
         /// R2TSN within the command.
         pub r2t_sn: U32,
-        /// Offset of the first byte wanted.
+        /// Offset of the first requested byte.
         pub buffer_offset: U32,
-        /// Bytes wanted.
+        /// Number of requested bytes.
         pub desired_data_transfer_length: U32,
     }
 }
@@ -376,7 +376,7 @@ header! {
         pub lun: [u8; 8],
         /// Initiator Task Tag.
         pub initiator_task_tag: U32,
-        /// [`RESERVED_TAG`], or the tag of the response this continues.
+        /// [`RESERVED_TAG`], or the tag of the response that this request continues.
         pub target_transfer_tag: U32,
         /// CmdSN.
         pub cmd_sn: U32,
@@ -401,7 +401,7 @@ header! {
         pub lun: [u8; 8],
         /// Initiator Task Tag.
         pub initiator_task_tag: U32,
-        /// [`RESERVED_TAG`] when final, else the tag to continue with.
+        /// [`RESERVED_TAG`] if final, else the tag to continue with.
         pub target_transfer_tag: U32,
         /// StatSN.
         pub stat_sn: U32,
@@ -576,9 +576,9 @@ header! {
         pub data_segment_length: U24,
         /// LUN, when the Target Transfer Tag is given.
         pub lun: [u8; 8],
-        /// [`RESERVED_TAG`] when no answer is wanted.
+        /// [`RESERVED_TAG`] if no answer is requested.
         pub initiator_task_tag: U32,
-        /// Tag of the NOP-In this answers, else [`RESERVED_TAG`].
+        /// Tag of the NOP-In that this answers, else [`RESERVED_TAG`].
         pub target_transfer_tag: U32,
         /// CmdSN.
         pub cmd_sn: U32,
@@ -601,9 +601,9 @@ header! {
         pub data_segment_length: U24,
         /// LUN.
         pub lun: [u8; 8],
-        /// Tag of the NOP-Out this answers, else [`RESERVED_TAG`].
+        /// Tag of the NOP-Out that this answers, else [`RESERVED_TAG`].
         pub initiator_task_tag: U32,
-        /// [`RESERVED_TAG`] unless an answer is wanted.
+        /// [`RESERVED_TAG`] unless an answer is requested.
         pub target_transfer_tag: U32,
         /// StatSN.
         pub stat_sn: U32,
@@ -635,14 +635,15 @@ header! {
         /// ExpStatSN.
         pub exp_stat_sn: U32,
         pub(crate) reserved_max: [u8; 8],
-        /// First number asked for.
+        /// First requested number.
         pub beg_run: U32,
-        /// How many, 0 for all.
+        /// Number of requested PDUs, 0 for all.
         pub run_length: U32,
     }
 }
 
-/// A header of zeros with opcode, flags and Initiator Task Tag set; callers read it as their type and fill in the rest.
+/// Returns a header of zeros with opcode, flags and Initiator Task Tag set; callers decode it as
+/// their type and fill in the rest.
 pub fn blank(opcode: u8, flags: u8, initiator_task_tag: u32) -> RawHeader {
     let mut raw: RawHeader = [0; HEADER_BYTES];
     let tag = initiator_task_tag.to_be_bytes();

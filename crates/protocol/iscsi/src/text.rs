@@ -1,11 +1,12 @@
-//! `key=value` text of Login and Text PDUs, RFC 7143 §6.1: pairs end with NUL, keys have at most 63 characters, a pair may span
-//! PDUs. Every length is bounded, so that a peer cannot make us remember more than we meant to.
+//! `key=value` text of Login and Text PDUs, RFC 7143 §6.1: pairs end with NUL, keys have at most 63
+//! characters, a pair may span PDUs. Every length is bounded, so that a peer cannot exhaust memory.
 
 use thiserror::Error;
 
 /// Longest key in bytes.
 pub const MAX_KEY_BYTES: usize = 63;
-/// Longest value accepted. RFC 7143 asks for 255, and for more where a key says so (lists, `CHAP_C`, `SendTargets`).
+/// Longest value accepted. RFC 7143 requires 255, and more for some keys (lists, `CHAP_C`,
+/// `SendTargets`).
 pub const MAX_VALUE_BYTES: usize = 8192;
 /// Longest text of one negotiation accepted, over all its PDUs.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -37,7 +38,7 @@ pub enum TextError {
 
 /// Splits text into pairs, in order.
 ///
-/// Empty strings between NULs are passed over: some initiators pad with NULs and count the padding.
+/// Empty strings between NULs are skipped: some initiators pad with NULs and count the padding.
 pub fn parse(text: &[u8]) -> Result<Vec<(&str, &str)>, TextError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(TextError::TooLong);
@@ -77,7 +78,7 @@ pub fn push(text: &mut Vec<u8>, key: &str, value: &str) {
     text.push(0);
 }
 
-/// A numerical value: decimal, or hexadecimal with `0x` (RFC 7143 §6.1).
+/// Parses a numerical value: decimal, or hexadecimal with `0x` (RFC 7143 §6.1).
 pub fn number(value: &str) -> Option<u64> {
     let (digits, radix) = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
@@ -89,7 +90,7 @@ pub fn number(value: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// `Yes` or `No`.
+/// Parses `Yes` or `No`.
 pub fn boolean(value: &str) -> Option<bool> {
     match value {
         "Yes" => Some(true),
@@ -98,12 +99,13 @@ pub fn boolean(value: &str) -> Option<bool> {
     }
 }
 
-/// The word for a boolean.
+/// Returns `Yes` or `No`.
 pub const fn boolean_word(value: bool) -> &'static str {
     if value { "Yes" } else { "No" }
 }
 
-/// A large binary value: `0x` and hexadecimal digits, or `0b` and base64 (RFC 7143 §6.1). At most `limit` bytes.
+/// Parses a large binary value: `0x` and hexadecimal digits, or `0b` and base64 (RFC 7143 §6.1). At
+/// most `limit` bytes.
 pub fn binary(value: &str, limit: usize) -> Option<Vec<u8>> {
     let bytes = value.as_bytes();
     match bytes.split_at_checked(2)? {
@@ -113,7 +115,7 @@ pub fn binary(value: &str, limit: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// `0x` and lower-case hexadecimal digits.
+/// Formats bytes as `0x` and lower-case hexadecimal digits.
 pub fn binary_text(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(2 + 2 * bytes.len());

@@ -1,15 +1,20 @@
-//! Data-Out seen from the target, RFC 7143 §11.7 and §11.8: unsolicited data, R2T, and the memory to put it in.
+//! Data-Out at the target, RFC 7143 §11.7 and §11.8: unsolicited data, R2T, and the memory for the
+//! data.
 //!
-//! DataPDUInOrder and DataSequenceInOrder are always Yes, so data arrives in order and is appended. Data that comes in one PDU stays in
-//! the receive buffer; data in several PDUs is copied into one buffer, which grows with what nobody asked for and has its final size for
-//! what was asked for. Only memory that data is in, or was granted for, is booked. A connection may hold so many bytes; a task
-//! that finds no room waits before its first R2T, and the oldest goes first.
+//! DataPDUInOrder and DataSequenceInOrder are always Yes, so data arrives in order and is appended.
+//! Data in one PDU stays in the receive buffer. Data in several PDUs is copied into one buffer,
+//! which grows with unsolicited data and has its final size for solicited data. Only memory that
+//! holds data, or was granted for it, is booked. A connection may hold
+//! [`super::Config::max_data_out_bytes`]; a task without room waits before its first R2T, and the
+//! oldest task is served first.
 //!
-//! What a connection holds may belong to tasks that are complete and come after one that waits (ORDERED ones), so the oldest task that
-//! is not delivered gets what it wants beyond all bounds, one task at a time: its delivery depends on nothing but the initiator.
+//! The memory of a connection may be held by complete tasks that are behind a waiting one (ORDERED
+//! tasks). The oldest task that is not delivered therefore gets the memory that it needs even above
+//! the limit, one task at a time: its delivery then depends on the initiator only.
 //!
-//! Data out of sequence means that data before it was lost (RFC 7143 §7.9). Its task ends alone, with CHECK CONDITION, once the initiator
-//! has sent all it announced (§7.8); only Data-Out that nobody asked for ends the connection.
+//! Data out of sequence means that earlier data was lost (RFC 7143 §7.9). Only its task ends, with
+//! CHECK CONDITION, once the initiator has sent all announced data (§7.8). Data-Out that was
+//! neither solicited nor announced ends the connection.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -23,7 +28,7 @@ use crate::pdu::{self, DataOut, Opcode, R2t, RESERVED_TAG, RejectReason};
 
 /// CHECK CONDITION, SAM-5 §5.3.1.
 const CHECK_CONDITION: u8 = 0x02;
-/// BUSY, SAM-5 §5.3.1: the initiator tries again.
+/// BUSY, SAM-5 §5.3.1: the initiator retries.
 const BUSY: u8 = 0x08;
 /// ABORTED COMMAND, 47h 05h: the iSCSI condition "protocol service CRC error" (RFC 7143 §11.4.7.2), in fixed format.
 const DATA_LOST: [u8; 18] = [0x70, 0, 0x0B, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x47, 0x05, 0, 0, 0, 0];
@@ -221,7 +226,8 @@ impl Connection {
         self.serve_waiting();
     }
 
-    /// Ends a task that lost data. The initiator may use its tag again at once: nothing of the old task is on its way.
+    /// Ends a task that lost data. The initiator may reuse its tag at once: no PDU of the old task
+    /// is in flight.
     pub(super) fn end_with_data_lost(&mut self, handle: TaskHandle) {
         let refused = self.tasks.get(handle).is_some_and(|task| task.data_refused);
         let response = if refused {
@@ -232,7 +238,8 @@ impl Connection {
         self.respond(handle, response);
     }
 
-    /// Sends the R2Ts the task may have outstanding, when its unsolicited data is in and there is memory.
+    /// Sends the R2Ts that the task may have outstanding, once its unsolicited data has arrived and
+    /// there is memory.
     pub(super) fn request_data(&mut self, handle: TaskHandle) {
         let Some(task) = self.tasks.get_mut(handle) else {
             return;
@@ -250,30 +257,30 @@ impl Connection {
         self.serve_waiting();
     }
 
-    /// Takes the memory for Data-Out from what connections share. To be called before any input.
+    /// Takes memory for Data-Out from a pool that connections share. To be called before any input.
     pub fn share_data_out_memory(&mut self, memory: Rc<dyn DataOutMemory>) {
         self.data_out.share(memory);
     }
 
-    /// True when tasks wait for memory for their Data-Out.
+    /// Whether tasks wait for memory for their Data-Out.
     pub fn waits_for_data_out_memory(&self) -> bool {
         let waits = |task: &Task| task.waits_for_memory && !task.aborted;
         self.data_out.waiting.iter().any(|(_, handle)| self.tasks.get(*handle).is_some_and(waits))
     }
 
-    /// True when the initiator has something to send before its tasks can go on: Data-Out that was asked for or announced, or a command
-    /// whose number it left out.
+    /// Whether the initiator has to send something before its tasks can continue: solicited or
+    /// announced Data-Out, or a command whose CmdSN is missing.
     pub fn awaits_data_out(&self) -> bool {
         let awaits = |task: &Task| task.unsolicited || !task.r2ts.is_empty();
         self.held.iter().any(Option::is_some) || self.tasks.iter().any(awaits)
     }
 
-    /// There may be memory for tasks that wait for it.
+    /// Called when there may be memory for tasks that wait for it.
     pub fn data_out_memory_available(&mut self) {
         self.serve_waiting();
     }
 
-    /// Lets waiting tasks go on, the oldest first, as far as there is memory.
+    /// Lets waiting tasks continue, the oldest first, as long as there is memory.
     pub(super) fn serve_waiting(&mut self) {
         while let Some(&(sequence, handle)) = self.data_out.waiting.front() {
             let undelivered = |task: &&Task| task.state == TaskState::Receiving && !task.aborted;

@@ -1,9 +1,10 @@
-//! What a connection asks of the array around it: who may log in to what, and how much data a CDB wants.
+//! Interface from a connection to the array: access to targets, authentication, and amount of
+//! Data-Out of a CDB.
 
 use crate::chap::Credentials;
 use crate::pdu::LoginStatus;
 
-/// One target as SendTargets lists it.
+/// Target as SendTargets lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetRecord {
     /// iSCSI name.
@@ -12,39 +13,39 @@ pub struct TargetRecord {
     pub addresses: Vec<String>,
 }
 
-/// How an initiator has to prove who it is.
+/// Authentication required of an initiator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// It need not; CHAP is not offered.
+    /// None; CHAP is not offered.
     None,
-    /// By CHAP.
+    /// CHAP.
     Chap {
-        /// What the initiator has to know. Several are for several users of one host.
+        /// Credentials that the initiator may use. Several are for several users of one host.
         accepted: Vec<Credentials>,
-        /// What we show when the initiator wants us to authenticate too; `None` makes such a login fail.
+        /// Our credentials for mutual authentication; `None` makes a login that requests it fail.
         own: Option<Credentials>,
-        /// Hash functions to accept.
+        /// Hash functions that are accepted.
         algorithms: Vec<crate::chap::Algorithm>,
     },
 }
 
-/// The answer to a login attempt that may go on.
+/// Permission to continue a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// How the initiator has to authenticate.
+    /// Authentication required.
     pub authentication: Authentication,
-    /// Target Portal Group Tag of the portal the connection came in through. Not sent in discovery sessions.
+    /// Target Portal Group Tag of the portal of the connection. Not sent in discovery sessions.
     pub target_portal_group_tag: u16,
     /// TargetAlias to send, if any.
     pub target_alias: Option<String>,
 }
 
-/// The answer to a login attempt that ends here.
+/// Refusal of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Login status, for instance [`LoginStatus::TARGET_NOT_FOUND`] or [`LoginStatus::AUTHORIZATION_FAILURE`].
     Status(LoginStatus),
-    /// The target is reached elsewhere.
+    /// The target is at another address.
     Moved {
         /// `address:port`, sent as TargetAddress.
         address: String,
@@ -53,38 +54,43 @@ pub enum Refusal {
     },
 }
 
-/// What stood at a LUN when a command came for it. The command is for that and for nothing else, whatever stands there when its data have arrived.
-/// Means something to the directory and to the shell only.
+/// Logical unit at a LUN when a command arrived. The command is for that logical unit only, even if
+/// another one is there when its data has arrived. Only the directory and the shell interpret it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// The logical unit; `None` when there was none.
+    /// Logical unit; `None` if there was none.
     pub logical_unit: Option<u64>,
-    /// When, on the directory's own scale.
+    /// Content generation of the logical unit, as the directory counts it.
     pub content_generation: u64,
 }
 
-/// Policy and facts the protocol needs from above. Calls must be quick: they run between two PDUs.
+/// Policy and facts that the protocol needs from above. Calls must be quick: they run between two
+/// PDUs.
 pub trait Directory {
     /// Targets that `initiator_name` may see, with the portals it can reach. Called for SendTargets.
     fn targets(&self, initiator_name: &str) -> Vec<TargetRecord>;
 
-    /// Whether `initiator_name` may log in to `target_name`, or to discovery when `None`. Both names are normalized
-    /// ([`names::normalize`](crate::names::normalize)). Called once for each login, before authentication.
+    /// Decides whether `initiator_name` may log in to `target_name`, or (`None`) to discovery. Both
+    /// names are normalized ([`names::normalize`](crate::names::normalize)). Called once for each
+    /// login, before authentication.
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal>;
 
-    /// The one form of a LUN by which tasks are compared: LUNs that name the same logical unit in different formats have the same.
+    /// Canonical form of a LUN, by which tasks are compared: LUNs of different formats that name
+    /// the same logical unit have the same canonical form.
     fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
         lun
     }
 
-    /// What stands at a LUN now. Called when a command comes.
+    /// Logical unit that is at a LUN now. Called when a command arrives.
     fn arrival(&self, _lun: [u8; 8]) -> Arrival {
         Arrival::default()
     }
 
-    /// Bytes of Data-Out the device server wants for `cdb`, of the `expected` bytes the initiator is ready to send.
+    /// Bytes of Data-Out that the device server needs for `cdb`, of the `expected` bytes that the
+    /// initiator will send.
     ///
-    /// Only that much is asked for and stored; what the initiator sends beyond it is taken and dropped. An answer above `expected`
-    /// counts as `expected`. For a command that is going to fail without looking at its data the answer is 0.
+    /// Only that much is solicited and stored; data beyond it is received and dropped. A value
+    /// above `expected` counts as `expected`. 0 for a command that will fail without looking at its
+    /// data.
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32;
 }

@@ -1,5 +1,4 @@
-//! Full feature phase seen from the target, RFC 7143 §4.2 and §11: command numbering, SCSI commands and their responses, task
-//! management, NOP, logout.
+//! PDUs of the full feature phase at the target, RFC 7143 §4.2.
 
 use bytes::{Buf, Bytes};
 

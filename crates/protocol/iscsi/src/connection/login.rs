@@ -1,7 +1,8 @@
-//! The login phase seen from the target, RFC 7143 §6.3 and §10: names, authentication, operational keys, stage by stage.
+//! Login phase at the target, RFC 7143 §6.3 and §10: names, authentication, operational keys, stage
+//! by stage.
 //!
-//! [`Login`] looks at one Login Request at a time and says what to answer; it does not number or send PDUs. Its memory is bounded by
-//! the limits of [`text`] and [`MAX_REQUESTS`].
+//! [`Login`] handles one Login Request at a time and returns the response; it does not number or
+//! send PDUs. Its memory is bounded by the limits of [`text`] and [`MAX_REQUESTS`].
 
 use std::sync::Arc;
 
@@ -12,9 +13,10 @@ use crate::parameters::{Limits, Parameters};
 use crate::pdu::{self, LoginRequest, LoginStatus, RESERVED_TAG};
 use crate::{names, text};
 
-/// Most Login Requests of one login; an initiator that goes on for longer is not getting anywhere.
+/// Most Login Requests of one login; a longer login would not succeed.
 const MAX_REQUESTS: u32 = 256;
-/// Text in one Login Response: the MaxRecvDataSegmentLength that holds during login (RFC 7143 §13.12).
+/// Bytes of text in one Login Response: the MaxRecvDataSegmentLength that applies during login (RFC
+/// 7143 §13.12).
 const RESPONSE_TEXT_BYTES: usize = 8192;
 
 const SECURITY: u8 = 0;
@@ -28,14 +30,15 @@ pub(super) struct Reply {
     pub text: Vec<u8>,
 }
 
-/// What follows from a Login Request.
+/// Result of a Login Request.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Send this and wait for the next request.
+    /// Send this response and wait for the next request.
     Reply(Reply),
-    /// All is agreed: this is the final response, to be sent when the session is open.
+    /// The negotiation is complete: this is the final response, to be sent when the session is
+    /// open.
     Complete(Reply),
-    /// The login ends here.
+    /// The login failed.
     Fail(LoginFailure),
 }
 
@@ -44,7 +47,7 @@ pub(super) enum Step {
 pub(super) struct LoginFailure {
     pub status: LoginStatus,
     pub text: Vec<u8>,
-    /// What to write to the log.
+    /// Reason for the log.
     pub reason: &'static str,
 }
 
@@ -52,7 +55,7 @@ fn fail(status: LoginStatus, reason: &'static str) -> LoginFailure {
     LoginFailure { status, text: Vec::new(), reason }
 }
 
-/// What the first request fixed for all that follow (RFC 7143 §11.12).
+/// Fields of the first request that must not change in later ones (RFC 7143 §11.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Constants {
     pub initiator_task_tag: u32,
@@ -63,13 +66,13 @@ pub(super) struct Constants {
 
 #[derive(Debug)]
 enum Chap {
-    /// AuthMethod is not settled.
+    /// AuthMethod is not negotiated yet.
     Unsettled,
-    /// AuthMethod=CHAP was answered; CHAP_A is due.
+    /// AuthMethod=CHAP was sent; CHAP_A is expected.
     Chosen,
-    /// The challenge was sent; CHAP_N and CHAP_R are due.
+    /// The challenge was sent; CHAP_N and CHAP_R are expected.
     Challenged { algorithm: Algorithm, identifier: u8, challenge: [u8; crate::chap::CHALLENGE_BYTES] },
-    /// Settled: authenticated, or no need to.
+    /// Authenticated, or authentication is not required.
     Done,
 }
 
@@ -119,17 +122,17 @@ impl Login {
         }
     }
 
-    /// Fields the responses repeat; zeros before the first request.
+    /// Fields that the responses repeat; zeros before the first request.
     pub fn constants(&self) -> Constants {
         self.constants.unwrap_or(Constants { initiator_task_tag: RESERVED_TAG, isid: [0; 6], tsih: 0, cid: 0 })
     }
 
-    /// Parameters as negotiated.
+    /// Negotiated parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// Who logged in to what. Meaningful once the login is complete.
+    /// Identity of the session. Valid once the login is complete.
     pub fn identity(&self) -> SessionIdentity {
         let constants = self.constants();
         SessionIdentity {
@@ -146,7 +149,7 @@ impl Login {
         }
     }
 
-    /// Handles one Login Request.
+    /// Handles one Login Request and returns its result.
     pub fn handle(&mut self, header: &LoginRequest, data: &[u8], directory: &dyn Directory) -> Step {
         match self.step(header, data, directory) {
             Ok(step) => step,
@@ -268,7 +271,8 @@ impl Login {
         Ok(())
     }
 
-    /// Names may be repeated when they stay the same: libiscsi sends them in both stages.
+    /// Records a name or the session type. Repetition with the same value is permitted: libiscsi
+    /// sends names in both stages.
     fn declare(&mut self, key: &str, value: &str) -> Result<(), LoginFailure> {
         let changed = || fail(LoginStatus::INITIATOR_ERROR, "a name or session type changed during login");
         let settle = |place: &mut Option<String>, value: String| match place {
@@ -288,7 +292,8 @@ impl Login {
                 if late && self.target_name.is_none() {
                     return Err(changed());
                 }
-                // An unknown target is told apart from a malformed name nowhere in RFC 7143; 0203h helps the user more.
+                // RFC 7143 does not distinguish an unknown target from a malformed name; 0203h
+                // helps the user more.
                 let name = names::normalize(value)
                     .map_err(|_| fail(LoginStatus::TARGET_NOT_FOUND, "the target name is not an iSCSI name"))?;
                 settle(&mut self.target_name, name)
@@ -417,7 +422,7 @@ impl Login {
         Ok(())
     }
 
-    /// The secret the initiator proved to know.
+    /// Checks the response. Returns the secret that the initiator has proved to know.
     fn check_response(
         &self,
         algorithm: Algorithm,
@@ -431,7 +436,7 @@ impl Login {
             return Err(fail(LoginStatus::TARGET_ERROR, "CHAP without credentials"));
         };
         let response = text::binary(response, MAX_BINARY_BYTES).ok_or_else(failed)?;
-        // Every secret is tried, so that the time does not tell which names exist.
+        // All secrets are tried, so that the time does not reveal which names exist.
         let mut proven = None;
         for Credentials { name: known, secret } in accepted {
             if algorithm.verify(identifier, secret, challenge, &response) && known == name {
@@ -470,7 +475,7 @@ impl Login {
         Ok(())
     }
 
-    /// The next piece of `outbound`, and the stage transition when it is the last one.
+    /// Returns the next piece of `outbound`; with the last one, the stage transition.
     fn reply(&mut self, transit: bool, next: u8) -> Step {
         let rest = self.outbound.get(self.sent..).unwrap_or_default();
         let piece = rest.get(..RESPONSE_TEXT_BYTES).unwrap_or(rest).to_vec();

@@ -1,18 +1,20 @@
-//! One iSCSI connection seen from the target, without I/O (RFC 7143). A session has one connection, so this is the session too.
+//! One iSCSI connection at the target, without I/O (RFC 7143). A session has one connection, so
+//! this is the session too.
 //!
-//! The shell owns socket and clock and does four things:
+//! The shell owns socket and clock, and has four duties:
 //!
-//! * gives received bytes to [`Connection::handle_input`], again with what was left over after every batch of responses or output
-//!   (input is held back while too much data is on its way out);
-//! * takes [`Event`]s from [`Connection::poll_event`] and answers them with the commands below;
-//! * writes the chunks of [`Connection::poll_output`];
-//! * calls [`Connection::handle_timeout`] at [`Connection::poll_timeout`].
+//! * Pass received bytes to [`Connection::handle_input`], and pass the remainder again after every
+//!   batch of responses or output (input is held back while too much data is queued for output).
+//! * Take [`Event`]s from [`Connection::poll_event`] and answer them with the commands below.
+//! * Write the chunks of [`Connection::poll_output`].
+//! * Call [`Connection::handle_timeout`] at [`Connection::poll_timeout`].
 //!
 //! After [`Event::Closed`] it writes the rest of the output and closes the transport.
 //!
-//! Memory of a connection is bounded by [`Config`]: tasks, Data-Out being assembled, Data-In on its way out, login and text
-//! negotiation. One thing is the shell's: write data shares the receive buffer it came in, so a receive buffer of 256 KiB may stay
-//! alive for as long as one 4 KiB write in it.
+//! [`Config`] bounds the memory of a connection: tasks, Data-Out being assembled, queued Data-In,
+//! login and text negotiation. The shell has to account for one more effect: write data shares the
+//! receive buffer in which it arrived, so one 4 KiB write may keep a receive buffer of 256 KiB
+//! alive.
 
 mod data_out;
 mod directory;
@@ -272,15 +274,15 @@ pub struct Counters {
 #[derive(Debug)]
 enum Phase {
     Login(Box<Login>),
-    /// Waiting for `accept_session`.
+    /// Waiting for `accept_session`, with the final Login Response.
     Opening(Reply),
     FullFeature,
-    /// Waiting for `finish_logout`: Initiator Task Tag of the request.
+    /// Waiting for `finish_logout`, with the Initiator Task Tag of the request.
     LoggingOut(u32),
     Closed,
 }
 
-/// See the module.
+/// One connection at the target; see the module documentation.
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
@@ -329,7 +331,8 @@ struct Ping {
 }
 
 impl Connection {
-    /// A connection just accepted. `seed` is 32 unpredictable bytes, fresh for each connection: CHAP challenges come from it.
+    /// Creates the state of a new connection. `seed`: 32 unpredictable bytes, new for each
+    /// connection, from which CHAP challenges are derived.
     pub fn new(now: Instant, config: Config, seed: [u8; 32]) -> Self {
         let login = Login::new(config.limits.clone(), seed);
         Self {
@@ -368,32 +371,34 @@ impl Connection {
 
     // Getters.
 
-    /// Who logged in to what, from [`Event::SessionOpening`] on.
+    /// Identity of the session, from [`Event::SessionOpening`] on.
     pub fn identity(&self) -> Option<&SessionIdentity> {
         self.identity.as_ref()
     }
 
-    /// What was negotiated; defaults before the end of login.
+    /// Negotiated parameters; defaults before the end of login.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// Numbers for metrics.
+    /// Counters for metrics.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// True in full feature phase.
+    /// Whether the connection is in full feature phase.
     pub fn is_full_feature(&self) -> bool {
         matches!(self.phase, Phase::FullFeature)
     }
 
-    /// True after [`Event::Closed`] was queued: the transport is to be closed once the output is written.
+    /// Whether [`Event::Closed`] was queued: the transport has to be closed once the output is
+    /// written.
     pub fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed)
     }
 
-    /// True when [`Self::handle_input`] would take nothing now: the shell need not read from the transport.
+    /// Whether [`Self::handle_input`] would take no input now: the shell need not read from the
+    /// transport.
     pub fn is_input_held_back(&self) -> bool {
         match self.phase {
             Phase::Login(_) | Phase::FullFeature => {
@@ -403,7 +408,7 @@ impl Connection {
         }
     }
 
-    /// Tasks given to the shell and neither answered nor ended otherwise, with their LUNs, in CmdSN order.
+    /// Tasks that the shell has and that have not ended, with their LUNs, in CmdSN order.
     pub fn outstanding_tasks(&self) -> Vec<(TaskHandle, [u8; 8])> {
         self.tasks
             .handles()
@@ -415,14 +420,15 @@ impl Connection {
             .collect()
     }
 
-    /// Bytes of output not yet taken.
+    /// Bytes of queued output.
     pub fn output_bytes(&self) -> usize {
         self.output.queued_bytes()
     }
 
     // Input.
 
-    /// Takes the whole PDUs off `input`, as long as input is not held back, and makes room in it for the rest of the next one.
+    /// Takes all complete PDUs from `input`, unless input is held back, and reserves room in it for
+    /// the rest of the next one.
     pub fn handle_input(&mut self, now: Instant, input: &mut BytesMut, directory: &dyn Directory) {
         while !self.is_input_held_back() {
             match framing::take_pdu(input, self.digests, self.max_recv_data_segment_length) {
@@ -482,7 +488,8 @@ impl Connection {
 
     // Commands from above.
 
-    /// Answers [`Event::SessionOpening`]: the session is open. `tsih` is not 0 and in use by no other session.
+    /// Answers [`Event::SessionOpening`]: the session is open. `tsih` is not 0, and no other
+    /// session uses it.
     ///
     /// False when the connection ended meanwhile; then there is no session.
     pub fn accept_session(&mut self, tsih: u16) -> bool {
@@ -508,7 +515,7 @@ impl Connection {
         }
     }
 
-    /// Answers [`Event::Logout`]: the tasks are gone.
+    /// Answers [`Event::Logout`]: the tasks have ended.
     pub fn finish_logout(&mut self) {
         if let Phase::LoggingOut(initiator_task_tag) = self.phase {
             self.logout_response(initiator_task_tag, LogoutResponseCode::CLOSED);
@@ -516,7 +523,8 @@ impl Connection {
         }
     }
 
-    /// Asks the initiator to log out within `seconds` (asynchronous message 1); closes when it has not by then.
+    /// Asks the initiator to log out within `seconds` (asynchronous message 1); closes if it has
+    /// not by then.
     pub fn request_logout(&mut self, now: Instant, seconds: u16) {
         match self.phase {
             Phase::FullFeature => {
@@ -544,19 +552,19 @@ impl Connection {
         }
     }
 
-    /// Ends the connection without a word to the initiator.
+    /// Ends the connection without notice to the initiator.
     pub fn close(&mut self) {
         self.end(CloseReason::Requested);
     }
 
     // Output.
 
-    /// The next event, in the order in which things happened.
+    /// Next event, in the order of occurrence.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The next chunk to write. Headers and short data come together in one chunk, long data as a chunk of its own.
+    /// Next chunk to write. Headers and short data share chunks; long data is a chunk of its own.
     pub fn poll_output(&mut self) -> Option<Bytes> {
         let chunk = self.output.next_chunk();
         self.deliver_ready();
@@ -670,7 +678,7 @@ impl Connection {
         }
     }
 
-    /// Sends a Reject with the header at fault.
+    /// Sends a Reject with the faulty header.
     fn reject(&mut self, reason: RejectReason, header: &RawHeader) {
         self.counters.rejects += 1;
         let mut reject = Reject::from_wire(&pdu::blank(Opcode::REJECT.0, pdu::FINAL, RESERVED_TAG));
@@ -681,7 +689,8 @@ impl Connection {
         self.output.push_slice(reject.to_wire(), header, self.digests);
     }
 
-    /// Sends a Reject and ends the connection: at ErrorRecoveryLevel 0 session recovery is the only cure (RFC 7143 §7.1.4.1).
+    /// Sends a Reject and ends the connection: at ErrorRecoveryLevel 0 only session recovery helps
+    /// (RFC 7143 §7.1.4.1).
     fn fatal(&mut self, reason: RejectReason, header: &RawHeader, what: &'static str) {
         if matches!(self.phase, Phase::Login(_)) {
             return self.fail_login(LoginFailure {
@@ -708,7 +717,7 @@ impl Connection {
         self.data_in_reserved = 0;
         self.ready = VecDeque::new();
         self.text = TextPhase::default();
-        // Events of a connection that is gone would only make the shell start work that nobody waits for.
+        // Other events of a closed connection would only start work whose results are not used.
         self.events.retain(|event| matches!(event, Event::Closed(_)));
         self.events.push_back(Event::Closed(reason));
     }

@@ -1,4 +1,5 @@
-//! The tasks of a connection: a slab, found by handle without a search and by Initiator Task Tag through an index.
+//! Task table of a connection: a slab, accessed by handle directly and by Initiator Task Tag
+//! through an index.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,23 +9,23 @@ use bytes::{Bytes, BytesMut};
 use super::directory::Arrival;
 use crate::pdu::TaskAttribute;
 
-/// Names one task of one connection. A handle of a task that ended matches no later task.
+/// Identifier of one task of one connection. A handle of an ended task matches no later task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TaskHandle {
     slot: u32,
     generation: u32,
 }
 
-/// How far a task is.
+/// Progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskState {
     /// An earlier CmdSN has not arrived.
     Held,
     /// In order; Data-Out is arriving, or the task waits behind an ORDERED one.
     Receiving,
-    /// Complete and in order; the Data-In of tasks before it has to go first.
+    /// Complete and in order; waits until the Data-In of earlier tasks has been sent.
     Ready,
-    /// Given to the device server.
+    /// The device server has the task.
     Delivered,
 }
 
@@ -57,9 +58,9 @@ pub(super) struct Task {
     pub immediate: bool,
     pub read: bool,
     pub write: bool,
-    /// Expected Data Transfer Length: of Data-Out when `write`, else of Data-In.
+    /// Expected Data Transfer Length: of Data-Out if `write`, else of Data-In.
     pub expected: u32,
-    /// Data-In the initiator has room for.
+    /// Bytes of Data-In that the initiator has room for.
     pub expected_data_in: u32,
     /// Position in CmdSN order among all tasks of the connection.
     pub sequence: u64,
@@ -99,7 +100,8 @@ impl Task {
     }
 }
 
-/// Initiator Task Tags come from the initiator; at worst it slows down its own connection.
+/// Hasher of Initiator Task Tags. The initiator chooses these; bad ones slow down only its own
+/// connection.
 #[derive(Default)]
 pub(super) struct TagHasher(u64);
 
@@ -126,7 +128,7 @@ struct Slot {
     task: Option<Task>,
 }
 
-/// See the module.
+/// Slab of tasks with an index by tag.
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     slots: Vec<Slot>,
@@ -139,7 +141,7 @@ impl TaskTable {
         self.by_tag.len()
     }
 
-    /// The tag must not be in use.
+    /// Inserts a task; its tag must not be in use.
     pub fn insert(&mut self, task: Task) -> TaskHandle {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -176,7 +178,7 @@ impl TaskTable {
         Some(TaskHandle { slot, generation })
     }
 
-    /// Ends the task; its handle is dead from here on. The closure sees it once more.
+    /// Removes a task, which invalidates its handle, after passing it to the closure.
     pub fn remove<R>(&mut self, handle: TaskHandle, last_look: impl FnOnce(&mut Task) -> R) -> Option<R> {
         let slot = self.slots.get_mut(handle.slot as usize)?;
         if slot.generation != handle.generation {
@@ -192,12 +194,12 @@ impl TaskTable {
         Some(result)
     }
 
-    /// Every task, in no order.
+    /// All tasks, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Task> {
         self.slots.iter().filter_map(|slot| slot.task.as_ref())
     }
 
-    /// Every task, in CmdSN order.
+    /// Handles of all tasks, in CmdSN order.
     pub fn handles(&self) -> Vec<TaskHandle> {
         let mut all: Vec<(u64, TaskHandle)> = self
             .slots

@@ -1,5 +1,5 @@
-//! Text Requests in full feature phase, RFC 7143 §11.10: SendTargets (Appendix C) and what else may be said there. One text
-//! negotiation at a time; both directions may take several PDUs.
+//! Text Requests in full feature phase, RFC 7143 §11.10: SendTargets (Appendix C) and other text
+//! keys of this phase. One text negotiation at a time; both directions may take several PDUs.
 
 use super::{Connection, Directory, SessionType};
 use crate::framing::Pdu;
@@ -7,10 +7,10 @@ use crate::names;
 use crate::pdu::{self, Opcode, RESERVED_TAG, RejectReason, TextRequest, TextResponse};
 use crate::text;
 
-/// State of the text negotiation under way.
+/// State of the text negotiation in progress.
 #[derive(Debug, Default)]
 pub(super) struct TextPhase {
-    /// Target Transfer Tag the next request has to carry.
+    /// Target Transfer Tag that the next request has to carry.
     expected_tag: Option<u32>,
     inbound: Vec<u8>,
     outbound: Vec<u8>,
@@ -122,7 +122,8 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 7143 Appendix C: `All` in discovery sessions only; a name; or nothing, for the target of this session.
+    /// SendTargets, RFC 7143 Appendix C: `All`, in discovery sessions only; a name; or empty, for
+    /// the target of this session.
     fn send_targets(&self, value: &str, outbound: &mut Vec<u8>, directory: &dyn Directory) {
         let Some(identity) = &self.identity else {
             return;

@@ -72,7 +72,7 @@ fn corruption_is_noticed() {
         match result {
             Err(FramingError::HeaderDigest) => assert!(at < 52),
             Err(FramingError::DataDigest { .. }) => assert!(at >= 52),
-            Ok(None) => assert_eq!(at, 4), // TotalAHSLength: the digest is looked for further on
+            Ok(None) => assert_eq!(at, 4), // TotalAHSLength: the digest is expected further on
             other => panic!("byte {at}: {other:?}"),
         }
     }

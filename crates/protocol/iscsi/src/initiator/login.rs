@@ -1,4 +1,5 @@
-//! The login phase seen from the initiator, RFC 7143 §6.3: the security stage when CHAP is wanted, then the operational stage.
+//! Login phase at the initiator, RFC 7143 §6.3: the security stage if CHAP is configured, then the
+//! operational stage.
 
 use super::Config;
 use crate::chap::{Algorithm, ChallengeSource, MAX_BINARY_BYTES};
@@ -8,9 +9,9 @@ use crate::parameters::Parameters;
 use crate::pdu::{self, LoginRequest, LoginResponse, LoginStatus, Opcode};
 use crate::text;
 
-/// CID of the one connection.
+/// CID of the single connection.
 pub(super) const CID: u16 = 1;
-/// Most Login Responses of one login; a target that goes on for longer is not getting anywhere.
+/// Most Login Responses of one login; a longer login would not succeed.
 const MAX_RESPONSES: u32 = 256;
 /// Initiator Task Tag of the login.
 const TAG: u32 = 0;
@@ -19,16 +20,16 @@ const SECURITY: u8 = 0;
 const OPERATIONAL: u8 = 1;
 const FULL_FEATURE: u8 = 3;
 
-/// What follows from a Login Response.
+/// Result of a Login Response.
 #[derive(Debug)]
 pub(super) enum Step {
     /// The next request was queued.
     Continue,
-    /// Full feature phase.
+    /// Full feature phase is reached.
     Done { tsih: u16, target_portal_group_tag: Option<u16> },
-    /// The target ended the login, or failed to authenticate itself.
+    /// The target refused the login, or failed to authenticate itself.
     Failed { status: LoginStatus, target_address: Option<String> },
-    /// The target broke the protocol.
+    /// The target violated the protocol.
     ProtocolError(&'static str),
 }
 
@@ -36,7 +37,7 @@ pub(super) enum Step {
 enum Expect {
     AuthMethod,
     Challenge,
-    /// The target's own answer, when mutual; then the transition.
+    /// The target's CHAP response, if mutual; then the transition.
     SecurityEnd {
         mutual: Option<(Algorithm, u8, Vec<u8>)>,
     },

@@ -1,9 +1,12 @@
-//! One iSCSI connection seen from the initiator, without I/O (RFC 7143): login with CHAP and digests, SendTargets, SCSI commands with
-//! immediate, unsolicited and solicited data, task management, NOP, logout; and a way to send any bytes, for tests.
+//! One iSCSI connection at the initiator, without I/O (RFC 7143): login with CHAP and digests,
+//! SendTargets, SCSI commands with immediate, unsolicited and solicited data, task management, NOP,
+//! logout; and raw PDUs, for tests.
 //!
-//! The shell writes [`Initiator::poll_output`], gives what it receives to [`Initiator::handle_input`] and takes [`Event`]s.
-//! Commands beyond the CmdSN window wait here. What waits here is what the shell has asked for, and what one piece of input brought: a target cannot
-//! make it more, so the shell should take events after each piece, and output no faster than it is written.
+//! The shell writes [`Initiator::poll_output`], passes received bytes to
+//! [`Initiator::handle_input`] and takes [`Event`]s. Commands beyond the CmdSN window are queued
+//! here. Queues hold only requests of the shell and the results of one piece of input: a target
+//! cannot make them longer. The shell should therefore take events after each piece, and take
+//! output no faster than it writes it.
 
 mod login;
 mod requests;
@@ -25,12 +28,12 @@ use login::Login;
 use requests::Asked;
 use transfer::Transfer;
 
-/// CHAP as the initiator does it.
+/// CHAP settings of an initiator.
 #[derive(Clone, Debug)]
 pub struct Chap {
-    /// Who we are.
+    /// Our credentials.
     pub own: Credentials,
-    /// Who the target has to be, for mutual authentication.
+    /// Credentials expected of the target, for mutual authentication.
     pub target: Option<Credentials>,
     /// Hash functions to offer, best first.
     pub algorithms: Vec<Algorithm>,
@@ -47,7 +50,7 @@ pub struct Config {
     pub target_name: String,
     /// Normal or discovery.
     pub session_type: SessionType,
-    /// Authentication, when wanted.
+    /// Authentication, if configured.
     pub chap: Option<Chap>,
     /// Value of HeaderDigest to offer: `None`, `CRC32C`, or both with a comma.
     pub header_digest: String,
@@ -65,12 +68,12 @@ pub struct Config {
     pub max_outstanding_r2t: u16,
     /// MaxRecvDataSegmentLength to declare, in bytes.
     pub max_recv_data_segment_length: u32,
-    /// More `key=value` pairs to send in the operational stage.
+    /// Additional `key=value` pairs for the operational stage.
     pub more_keys: Vec<(String, String)>,
 }
 
 impl Config {
-    /// A normal session with the values hosts commonly use.
+    /// Creates settings of a normal session, with the values that hosts commonly use.
     pub fn new(initiator_name: impl Into<String>, target_name: impl Into<String>) -> Self {
         Self {
             initiator_name: initiator_name.into(),
@@ -90,7 +93,7 @@ impl Config {
         }
     }
 
-    /// A discovery session.
+    /// Creates settings of a discovery session.
     pub fn discovery(initiator_name: impl Into<String>) -> Self {
         Self { session_type: SessionType::Discovery, ..Self::new(initiator_name, "") }
     }
@@ -105,9 +108,9 @@ pub struct Request {
     pub cdb: [u8; 16],
     /// Task attribute.
     pub attribute: TaskAttribute,
-    /// Send it as an immediate command.
+    /// Whether to send it as an immediate command.
     pub immediate: bool,
-    /// Which way the data goes and how much of it is expected.
+    /// Direction and length of the data.
     pub transfer: TransferRequest,
 }
 
@@ -116,13 +119,13 @@ pub struct Request {
 pub enum TransferRequest {
     /// None.
     None,
-    /// Data-In, with room for so many bytes.
+    /// Data-In, with room for this many bytes.
     In(u32),
     /// Data-Out; the length is the Expected Data Transfer Length.
     Out(Bytes),
 }
 
-/// A finished SCSI command.
+/// Finished SCSI command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Initiator Task Tag that [`Initiator::command`] returned.
@@ -135,14 +138,14 @@ pub struct Completion {
     pub sense: Bytes,
     /// Data-In.
     pub data_in: Bytes,
-    /// Residual in bytes: positive is underflow, negative overflow.
+    /// Residual in bytes: positive for underflow, negative for overflow.
     pub residual: i64,
 }
 
-/// What the shell may want to know.
+/// Event for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Full feature phase.
+    /// Full feature phase was reached.
     LoggedIn {
         /// TSIH of the session.
         tsih: u16,
@@ -151,7 +154,7 @@ pub enum Event {
     },
     /// The login failed.
     LoginFailed {
-        /// What the target said.
+        /// Status from the target.
         status: LoginStatus,
         /// TargetAddress of a redirection.
         target_address: Option<String>,
@@ -160,25 +163,25 @@ pub enum Event {
     Completed(Completion),
     /// A task management function was answered.
     TaskManagement {
-        /// Tag that [`Initiator::task_management`] returned.
+        /// Initiator Task Tag that [`Initiator::task_management`] returned.
         initiator_task_tag: u32,
-        /// The answer.
+        /// Response.
         response: TaskManagementResponse,
     },
     /// A ping was answered.
     Pong {
-        /// Tag that [`Initiator::nop_out`] returned.
+        /// Initiator Task Tag that [`Initiator::nop_out`] returned.
         initiator_task_tag: u32,
-        /// The data that came back.
+        /// Returned ping data.
         data: Bytes,
     },
     /// Answer to [`Initiator::send_targets`].
     Targets(Vec<TargetRecord>),
     /// The target rejected a PDU.
     Rejected {
-        /// Why.
+        /// Reason.
         reason: RejectReason,
-        /// The header it rejected.
+        /// Rejected header.
         header: RawHeader,
     },
     /// An asynchronous message.
@@ -190,9 +193,9 @@ pub enum Event {
         /// Sense and event data.
         data: Bytes,
     },
-    /// The target answered a logout; it closes the connection when the code is `CLOSED`.
+    /// The target answered a logout; with code `CLOSED` it closes the connection.
     LoggedOut(LogoutResponseCode),
-    /// The target broke the protocol; the connection is of no use any more.
+    /// The target violated the protocol; the connection is unusable.
     ProtocolError(&'static str),
 }
 
@@ -203,14 +206,14 @@ enum Phase {
     Closed,
 }
 
-/// A command that waits for the window.
+/// Command that waits for the CmdSN window.
 #[derive(Debug)]
 enum Waiting {
     Command(u32),
     Text { initiator_task_tag: u32, target_transfer_tag: u32, text: Vec<u8> },
 }
 
-/// See the module.
+/// One connection at the initiator; see the module documentation.
 #[derive(Debug)]
 pub struct Initiator {
     config: Config,
@@ -225,9 +228,9 @@ pub struct Initiator {
     next_tag: u32,
     transfers: BTreeMap<u32, Transfer>,
     waiting: VecDeque<Waiting>,
-    /// What was sent, is no SCSI command and is not answered: how often, by tag.
+    /// Unanswered requests other than SCSI commands: count by tag and kind.
     asked: BTreeMap<(u32, Asked), u32>,
-    /// Where in the output the answers to the target's pings end.
+    /// Output positions at which the answers to the target's pings end.
     pings: VecDeque<u64>,
     handed_out_bytes: u64,
     targets_text: Vec<u8>,
@@ -235,7 +238,8 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// A connection just made; the first Login Request is ready to send. `seed` is unpredictable when mutual CHAP is used.
+    /// Creates the state of a new connection; the first Login Request is queued. `seed`:
+    /// unpredictable, if mutual CHAP is used.
     pub fn new(config: Config, seed: [u8; 32]) -> Self {
         let mut initiator = Self {
             phase: Phase::Closed,
@@ -264,17 +268,17 @@ impl Initiator {
 
     // Getters.
 
-    /// What was negotiated.
+    /// Negotiated parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// True in full feature phase.
+    /// Whether the connection is in full feature phase.
     pub fn is_full_feature(&self) -> bool {
         matches!(self.phase, Phase::FullFeature)
     }
 
-    /// Commands sent or waiting and not finished.
+    /// Number of commands that are sent or waiting and not finished.
     pub fn outstanding(&self) -> usize {
         self.transfers.len()
     }
@@ -289,19 +293,20 @@ impl Initiator {
         self.max_cmd_sn
     }
 
-    /// ExpStatSN to put into PDUs made by hand.
+    /// ExpStatSN for PDUs that the caller builds.
     pub fn exp_stat_sn(&self) -> u32 {
         self.exp_stat_sn
     }
 
-    /// CmdSN a command was sent with, while it is outstanding.
+    /// CmdSN of an outstanding command, once it is sent.
     pub fn cmd_sn_of(&self, initiator_task_tag: u32) -> Option<u32> {
         self.transfers.get(&initiator_task_tag).and_then(|transfer| transfer.cmd_sn)
     }
 
     // Commands.
 
-    /// Sends a SCSI command, or lets it wait for the window. Returns its Initiator Task Tag. To be called in full feature phase.
+    /// Sends a SCSI command, or queues it until the window opens. Returns its Initiator Task Tag.
+    /// To be called in full feature phase.
     pub fn command(&mut self, request: Request) -> u32 {
         let tag = self.new_tag();
         let immediate = request.immediate;
@@ -314,23 +319,24 @@ impl Initiator {
         tag
     }
 
-    /// Forgets a command, as after its ABORT TASK succeeded.
+    /// Removes a command, for example after its ABORT TASK succeeded.
     pub fn forget(&mut self, initiator_task_tag: u32) -> bool {
         self.waiting.retain(|waiting| !matches!(waiting, Waiting::Command(tag) if *tag == initiator_task_tag));
         self.transfers.remove(&initiator_task_tag).is_some()
     }
 
-    /// Sends a PDU made by hand: lengths and digests are filled in, all else goes as it is.
+    /// Sends a PDU that the caller has built: lengths and digests are filled in, other fields stay
+    /// unchanged.
     pub fn send_pdu(&mut self, header: RawHeader, data: Bytes) {
         self.send(header, data);
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub fn send_raw(&mut self, bytes: Bytes) {
         self.output.push_raw(bytes);
     }
 
-    /// Takes a CmdSN for a command made by hand.
+    /// Returns a CmdSN for a command that the caller builds.
     pub fn take_cmd_sn(&mut self) -> u32 {
         let cmd_sn = self.cmd_sn;
         self.cmd_sn = cmd_sn.wrapping_add(1);
@@ -339,7 +345,7 @@ impl Initiator {
 
     // Input and output.
 
-    /// Takes the whole PDUs off `input` and makes room for the rest of the next one.
+    /// Takes all complete PDUs from `input`, and reserves room for the rest of the next one.
     pub fn handle_input(&mut self, input: &mut BytesMut) {
         loop {
             let limit = match self.phase {
@@ -359,12 +365,12 @@ impl Initiator {
         }
     }
 
-    /// The next event.
+    /// Next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The next chunk to write.
+    /// Next chunk to write.
     pub fn poll_output(&mut self) -> Option<Bytes> {
         let chunk = self.output.next_chunk()?;
         self.handed_out_bytes = self.handed_out_bytes.saturating_add(chunk.len() as u64);
@@ -374,7 +380,7 @@ impl Initiator {
         Some(chunk)
     }
 
-    // Below: private.
+    // Private helpers.
 
     fn new_tag(&mut self) -> u32 {
         loop {
@@ -395,9 +401,10 @@ impl Initiator {
         self.events.push_back(Event::ProtocolError(what));
     }
 
-    /// Takes the numbers every target PDU carries. `status` is true when the PDU has a StatSN of its own.
+    /// Records the numbers that every target PDU carries. `status`: the PDU has a StatSN of its
+    /// own.
     fn take_numbers(&mut self, header: &RawHeader, status: bool) {
-        // StatSN, ExpCmdSN and MaxCmdSN are in the same place in every target PDU.
+        // Every target PDU has StatSN, ExpCmdSN and MaxCmdSN in the same place.
         let numbers = NopIn::from_wire(header);
         let (exp_cmd_sn, max_cmd_sn) = (numbers.exp_cmd_sn.get(), numbers.max_cmd_sn.get());
         if !pdu::sn_before(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) && pdu::sn_before(self.max_cmd_sn, max_cmd_sn) {

@@ -1,8 +1,9 @@
-//! Requests that are no SCSI commands, and what answers them: task management, pings of both sides, SendTargets, logout (RFC 7143 §11.5, §11.6,
-//! §11.10, §11.11, §11.14, §11.15, §11.18, §11.19).
+//! Requests other than SCSI commands, and their responses: task management, pings of both sides,
+//! SendTargets, logout (RFC 7143 §11.5, §11.6, §11.10, §11.11, §11.14, §11.15, §11.18, §11.19).
 //!
-//! What nobody asked for is not kept: a target may send without end. An answer to a ping or a task management function that is not known is passed over,
-//! like that of a SCSI command that was given up; a Text or Logout Response that is not known breaks the protocol.
+//! Unsolicited responses are not kept, because a target may send them without end. A response to an
+//! unknown ping or task management function is ignored, like that to an abandoned SCSI command; an
+//! unknown Text or Logout Response is a protocol violation.
 
 use bytes::Bytes;
 
@@ -16,16 +17,17 @@ use crate::pdu::{
 };
 use crate::text;
 
-/// Most text of one SendTargets answer taken, in bytes.
+/// Most text accepted in one SendTargets response, in bytes.
 const MAX_TARGETS_TEXT_BYTES: usize = 4 << 20;
 
-/// Most Text Responses of one SendTargets answer taken: the text above in pieces of the least MaxRecvDataSegmentLength, twice.
+/// Most Text Responses accepted for one SendTargets: twice the number of pieces of the smallest
+/// MaxRecvDataSegmentLength in the text above.
 const MAX_TARGETS_RESPONSES: u32 = 16_384;
 
-/// Most pings of the target whose answers wait to be sent, because it does not read.
+/// Most answers to the target's pings that are queued because the target does not read.
 const MAX_PINGS: usize = 256;
 
-/// A request that is not answered.
+/// Kind of an unanswered request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asked {
     Ping,
@@ -35,7 +37,7 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    /// What a PDU asks for; nothing when it is none of these.
+    /// Kind of request of a PDU; `None` for other PDUs.
     fn by(opcode: Opcode) -> Option<Self> {
         match opcode {
             Opcode::NOP_OUT => Some(Self::Ping),
@@ -48,7 +50,8 @@ impl Asked {
 }
 
 impl Initiator {
-    /// Sends a task management function as an immediate command. `referenced` is the tag of the task for ABORT TASK.
+    /// Sends a task management function as an immediate command. `referenced`: tag of the task for
+    /// ABORT TASK.
     pub fn task_management(&mut self, function: TaskManagementFunction, lun: [u8; 8], referenced: Option<u32>) -> u32 {
         let tag = self.new_tag();
         let opcode = Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE;
@@ -74,7 +77,7 @@ impl Initiator {
         tag
     }
 
-    /// Asks for targets: `All`, a name, or nothing. The answer is [`Event::Targets`].
+    /// Requests the list of targets: `All`, a name, or empty. The response is [`Event::Targets`].
     pub fn send_targets(&mut self, value: &str) {
         let tag = self.new_tag();
         let mut request = Vec::new();
@@ -100,18 +103,18 @@ impl Initiator {
         self.send(header.to_wire(), Bytes::new());
     }
 
-    /// Sends a PDU, and remembers what it asks for.
+    /// Sends a PDU, and records the request in it.
     pub(super) fn send(&mut self, header: RawHeader, data: Bytes) {
         let basic = BasicHeader::from_wire(&header);
         let tag = basic.initiator_task_tag.get();
         if let Some(asked) = Asked::by(basic.opcode()).filter(|_| tag != RESERVED_TAG) {
-            // Tags of PDUs made by hand need not differ.
+            // Tags of PDUs that the caller builds need not be unique.
             *self.asked.entry((tag, asked)).or_insert(0) += 1;
         }
         self.output.push_bytes(header, data, self.digests);
     }
 
-    /// Sends what asks for targets, or for the rest of them.
+    /// Sends a request for targets, or for the rest of the list.
     pub(super) fn send_text(&mut self, initiator_task_tag: u32, target_transfer_tag: u32, text: Vec<u8>) {
         let mut header = TextRequest::from_wire(&pdu::blank(Opcode::TEXT_REQUEST.0, pdu::FINAL, initiator_task_tag));
         header.target_transfer_tag = target_transfer_tag.into();
@@ -120,7 +123,7 @@ impl Initiator {
         self.send(header.to_wire(), text.into());
     }
 
-    /// True when this was asked for with this tag; it is answered now.
+    /// Whether such a request with this tag is unanswered; marks it as answered.
     fn answers(&mut self, tag: u32, asked: Asked) -> bool {
         let Some(count) = self.asked.get_mut(&(tag, asked)) else { return false };
         *count -= 1;
@@ -130,7 +133,7 @@ impl Initiator {
         true
     }
 
-    /// A request that was rejected is not answered any more.
+    /// Forgets a request that was rejected: no response will arrive.
     pub(super) fn forget_rejected(&mut self, header: &RawHeader) {
         let basic = BasicHeader::from_wire(header);
         if let Some(asked) = Asked::by(basic.opcode()) {
@@ -215,7 +218,7 @@ impl Initiator {
     }
 }
 
-/// The list may be longer than other text, so it is not read with [`text::parse`].
+/// Parses the list of targets. It may be longer than other text, so [`text::parse`] is not used.
 fn parse_targets(list: &[u8]) -> Option<Vec<TargetRecord>> {
     let mut targets: Vec<TargetRecord> = Vec::new();
     for pair in list.split(|&byte| byte == 0).filter(|pair| !pair.is_empty()) {

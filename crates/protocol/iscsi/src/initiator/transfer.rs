@@ -1,5 +1,6 @@
-//! SCSI commands seen from the initiator: the command PDU with its immediate data, unsolicited and solicited Data-Out, Data-In put
-//! together, and the response (RFC 7143 §11.3, §11.4, §11.7, §11.8).
+//! SCSI commands at the initiator: the command PDU with its immediate data, unsolicited and
+//! solicited Data-Out, reassembly of Data-In, and the response (RFC 7143 §11.3, §11.4, §11.7,
+//! §11.8).
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -7,14 +8,14 @@ use super::{Completion, Event, Initiator, Request, TransferRequest};
 use crate::framing::Pdu;
 use crate::pdu::{self, DataIn, DataOut, Opcode, R2t, RESERVED_TAG, ScsiCommand, ScsiResponse};
 
-/// A command on its way.
+/// Outstanding command.
 #[derive(Debug)]
 pub(super) struct Transfer {
     request: Request,
-    /// `None` until sent.
+    /// CmdSN; `None` until sent.
     pub cmd_sn: Option<u32>,
     next_data_sn: u32,
-    /// Bytes of Data-Out that R2Ts asked for so far.
+    /// Bytes of Data-Out that R2Ts have requested so far.
     solicited_bytes: u64,
     data_in: DataInBuffer,
 }
@@ -35,7 +36,8 @@ impl DataInBuffer {
         }
     }
 
-    /// `room` is what the whole transfer may have: so much is allocated once, when there is more than one piece.
+    /// Appends data. `room`: bytes of the whole transfer, allocated once if there is more than one
+    /// piece.
     fn append(&mut self, piece: &Bytes, room: usize) {
         *self = match std::mem::replace(self, Self::Empty) {
             Self::Empty => Self::Whole(piece.clone()),
@@ -76,7 +78,7 @@ impl Transfer {
 }
 
 impl Initiator {
-    /// Sends the command, with as much data as may go without being asked for.
+    /// Sends the command, with as much unsolicited data as permitted.
     pub(super) fn start_transfer(&mut self, tag: u32) {
         let next_cmd_sn = self.cmd_sn;
         let Some(transfer) = self.transfers.get_mut(&tag) else {
@@ -125,7 +127,7 @@ impl Initiator {
         }
     }
 
-    /// One sequence of Data-Out PDUs.
+    /// Sends one sequence of Data-Out PDUs.
     fn send_data_out(&mut self, tag: u32, lun: [u8; 8], target_transfer_tag: u32, mut offset: u32, mut data: Bytes) {
         let max_pdu = self.parameters.target_max_recv_data_segment_length as usize;
         let mut data_sn = 0_u32;
@@ -163,7 +165,8 @@ impl Initiator {
         if length == 0 || length > self.parameters.max_burst_length {
             return self.protocol_error("R2T for nothing or for more than MaxBurstLength");
         }
-        // At ErrorRecoveryLevel 0 nothing is asked for twice; a target that does could make us send without end.
+        // At ErrorRecoveryLevel 0 no data is requested twice; a target that does so could make us
+        // send without end.
         transfer.solicited_bytes += u64::from(length);
         if transfer.solicited_bytes > data.len() as u64 {
             return self.protocol_error("R2Ts for more than the transfer");

@@ -84,7 +84,7 @@ fn first_burst_never_exceeds_max_burst_whatever_the_order() {
     assert_eq!(reply, b"MaxBurstLength=Reject\0", "the initiator was told another FirstBurstLength");
     assert_eq!((parameters.first_burst_length, parameters.max_burst_length), (262_144, 262_144));
 
-    // Not less than what was agreed, or nothing was agreed.
+    // Equal to the agreed value; or no value was agreed.
     let mut parameters = Parameters::default();
     parameters.answer_all(&Limits::default(), &[("FirstBurstLength", "16384")], &mut Vec::new());
     parameters.answer_all(&Limits::default(), &[("MaxBurstLength", "16384")], &mut Vec::new());
@@ -94,7 +94,8 @@ fn first_burst_never_exceeds_max_burst_whatever_the_order() {
     assert_eq!((parameters.first_burst_length, parameters.max_burst_length), (512, 512));
 }
 
-/// Every numerical key at its ends, beyond them, and as what is no number (RFC 7143 §6.1, §13).
+/// Every numerical key at its limits, beyond them, and with text that is not a number (RFC 7143
+/// §6.1, §13).
 #[test]
 fn numbers_have_their_ranges() {
     let ranges: &[(&str, u64, u64)] = &[
@@ -133,7 +134,7 @@ fn numbers_have_their_ranges() {
     }
 }
 
-/// `Yes` and `No` and nothing else, and lists with the first that is known.
+/// Booleans accept `Yes` and `No` only; lists take the first known choice.
 #[test]
 fn booleans_and_lists_are_spelt_exactly() {
     let answer = |key: &str, value: &str| Parameters::default().answer(&Limits::default(), key, value);
@@ -151,13 +152,14 @@ fn booleans_and_lists_are_spelt_exactly() {
             assert_eq!(answer(key, value), Answer::Reject, "{key}={value}");
         }
     }
-    // Keys are told apart by case.
+    // Keys are case-sensitive.
     for key in ["initialr2t", "INITIALR2T", "MaxBurstlength", "X#FOO", "Irrelevant"] {
         assert_eq!(answer(key, "Yes"), Answer::NotUnderstood, "{key}");
     }
 }
 
-/// What an initiator says to keys that it was offered is none of ours to answer: the target offers nothing but its own declaration.
+/// An initiator's words of refusal are not valid offers: the target offers nothing but its own
+/// declaration.
 #[test]
 fn words_of_negotiation_are_no_values() {
     for key in ["InitialR2T", "MaxBurstLength", "HeaderDigest", "TaskReporting", "MaxConnections"] {
@@ -169,7 +171,7 @@ fn words_of_negotiation_are_no_values() {
     }
 }
 
-/// Each pair of both sides' words, as RFC 7143 §13 combines them.
+/// Every combination of both sides' values, as RFC 7143 §13 combines them.
 #[test]
 fn both_sides_words_are_combined() {
     for (target, offer, or, and) in

@@ -1,4 +1,4 @@
-//! The codes in headers: numbers with names, so that an unknown one survives decoding.
+//! Codes in headers: numbers with names, so that an unknown one survives decoding.
 
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident: $repr:ty { $($(#[$code_doc:meta])* $code:ident = $value:expr;)* }) => {
@@ -64,13 +64,13 @@ codes! {
 }
 
 codes! {
-    /// Why a PDU was rejected (RFC 7143 §11.17.1).
+    /// Reason of a Reject (RFC 7143 §11.17.1).
     RejectReason: u8 {
         /// The data digest does not match.
         DATA_DIGEST_ERROR = 0x02;
         /// A SNACK cannot be honoured.
         SNACK_REJECT = 0x03;
-        /// A rule of the protocol was broken.
+        /// The PDU violates the protocol.
         PROTOCOL_ERROR = 0x04;
         /// The PDU type is not supported.
         COMMAND_NOT_SUPPORTED = 0x05;
@@ -82,7 +82,7 @@ codes! {
         INVALID_DATA_ACK = 0x08;
         /// A field has a value that is not allowed.
         INVALID_PDU_FIELD = 0x09;
-        /// No Target Transfer Tag can be made.
+        /// No Target Transfer Tag is available.
         LONG_OPERATION_REJECT = 0x0A;
         /// The target waits for a logout.
         WAITING_FOR_LOGOUT = 0x0C;
@@ -94,11 +94,11 @@ codes! {
     LoginStatus: u16 {
         /// Login proceeds.
         SUCCESS = 0x0000;
-        /// The target moved for now; `TargetAddress` says where.
+        /// The target has moved temporarily; `TargetAddress` gives its address.
         TARGET_MOVED_TEMPORARILY = 0x0101;
-        /// The target moved for good; `TargetAddress` says where.
+        /// The target has moved permanently; `TargetAddress` gives its address.
         TARGET_MOVED_PERMANENTLY = 0x0102;
-        /// The initiator broke a rule.
+        /// The initiator violated the protocol.
         INITIATOR_ERROR = 0x0200;
         /// Authentication failed.
         AUTHENTICATION_FAILURE = 0x0201;
@@ -116,15 +116,15 @@ codes! {
         MISSING_PARAMETER = 0x0207;
         /// The connection cannot be part of the session.
         CANNOT_INCLUDE_IN_SESSION = 0x0208;
-        /// The session type is not supported.
+        /// The target does not support the session type.
         SESSION_TYPE_NOT_SUPPORTED = 0x0209;
-        /// There is no session with this TSIH.
+        /// No session has this TSIH.
         SESSION_DOES_NOT_EXIST = 0x020A;
-        /// A request that is not allowed during login.
+        /// The request is not allowed during login.
         INVALID_DURING_LOGIN = 0x020B;
         /// The target failed.
         TARGET_ERROR = 0x0300;
-        /// The service is not available now.
+        /// The service is not available at present.
         SERVICE_UNAVAILABLE = 0x0301;
         /// The target is out of resources.
         OUT_OF_RESOURCES = 0x0302;
@@ -132,7 +132,7 @@ codes! {
 }
 
 impl LoginStatus {
-    /// From Status-Class and Status-Detail.
+    /// Creates a status from Status-Class and Status-Detail.
     pub const fn new(class: u8, detail: u8) -> Self {
         Self(u16::from_be_bytes([class, detail]))
     }
@@ -195,7 +195,7 @@ codes! {
         NOT_SUPPORTED = 5;
         /// Function authorization failed.
         AUTHORIZATION_FAILED = 6;
-        /// Function succeeded: what was asked for is there (RFC 7144 §6.3).
+        /// Function succeeded: the queried task or event exists (RFC 7144 §6.3).
         SUCCEEDED = 7;
         /// Function rejected.
         REJECTED = 255;

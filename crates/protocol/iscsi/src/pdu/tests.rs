@@ -2,7 +2,7 @@ use hex_literal::hex;
 
 use super::*;
 
-/// A WRITE(16) of two blocks with 8 bytes of immediate data, as bytes and as fields, both ways.
+/// WRITE(16) of two blocks with 8 bytes of immediate data, as bytes and as fields, both ways.
 #[test]
 fn scsi_command() {
     let raw: RawHeader = hex!(

@@ -41,7 +41,7 @@ fn wrong_name_or_secret() {
         let failed = outcome(config(own, None, &[Algorithm::Md5]), TestDirectory::chap(&[USER], None));
         assert_eq!(failed, Err(LoginStatus::AUTHENTICATION_FAILURE));
     }
-    // The right secret of another user.
+    // Valid secret of another user.
     let directory = TestDirectory::chap(&[USER, ("esx02", "secret-of-esx02")], None);
     let failed = outcome(config(("esx01", "secret-of-esx02"), None, &[Algorithm::Md5]), directory);
     assert_eq!(failed, Err(LoginStatus::AUTHENTICATION_FAILURE));
@@ -53,14 +53,14 @@ fn mutual() {
         let directory = TestDirectory::chap(&[USER], Some(ARRAY));
         assert!(outcome(config(USER, Some(ARRAY), &[algorithm]), directory).is_ok(), "{algorithm:?}");
     }
-    // The initiator notices a target that does not know the secret.
+    // The initiator detects a target that does not know the secret.
     let directory = TestDirectory::chap(&[USER], Some(("array", "not-the-secret!")));
     let failed = outcome(config(USER, Some(ARRAY), &[Algorithm::Md5]), directory);
     assert_eq!(failed, Err(LoginStatus::AUTHENTICATION_FAILURE));
-    // The target has nothing to show.
+    // The target has no credentials.
     let failed = outcome(config(USER, Some(ARRAY), &[Algorithm::Md5]), TestDirectory::chap(&[USER], None));
     assert_eq!(failed, Err(LoginStatus::AUTHENTICATION_FAILURE));
-    // The same secret in both directions.
+    // Same secret in both directions.
     let same = ("array", USER.1);
     let failed = outcome(config(USER, Some(same), &[Algorithm::Md5]), TestDirectory::chap(&[USER], Some(same)));
     assert_eq!(failed, Err(LoginStatus::AUTHENTICATION_FAILURE));
@@ -79,7 +79,7 @@ fn authentication_cannot_be_left_out() {
     }
 }
 
-/// Up to the challenge: its identifier and bytes.
+/// Logs in up to the challenge; returns algorithm, identifier and challenge.
 fn challenged(raw: &mut Raw, algorithms: &str) -> (String, u8, Vec<u8>) {
     let names = format!("InitiatorName={INITIATOR} TargetName={TARGET} ");
     assert_eq!(raw.login(0x81, &format!("{names}AuthMethod=CHAP,None ")).0, 0x00, "no transition yet");
@@ -159,7 +159,8 @@ fn out_of_turn() {
     assert_eq!(raw.login(0x83, "").1, LoginStatus::INITIATOR_ERROR);
 }
 
-/// What an initiator may not ask of the target in mutual CHAP: its own challenge back, in whatever notation, and what is no challenge.
+/// Challenges that a target refuses in mutual CHAP: its own challenge in any notation, and values
+/// that are not a challenge.
 #[test]
 fn mutual_challenges_that_are_refused() {
     let ours = |challenge: &[u8]| text::binary_text(challenge);
@@ -181,7 +182,8 @@ fn mutual_challenges_that_are_refused() {
         let (_, status, answer) =
             raw.login(0x81, &format!("CHAP_N=esx01 CHAP_R={response} {keys}{} ", challenge(&sent)));
         assert_eq!(status, expected, "{keys}{}", challenge(&sent));
-        // Nothing that depends on the target's secret leaves it before the initiator is known, or for such a challenge.
+        // The target sends no value derived from its secret before the initiator is authenticated,
+        // or for such a challenge.
         assert_eq!(answer.contains("CHAP_R="), expected == LoginStatus::SUCCESS);
     }
     let mut raw = Raw::new(TestDirectory::chap(&[USER], Some(ARRAY)));

@@ -20,7 +20,8 @@ fn r2ts(pair: &Pair) -> Vec<(u32, u32)> {
     pair.sent.iter().filter(is_r2t).map(fields).collect()
 }
 
-/// Writes and reads back under every combination of the keys that shape transfers, at several sizes, one byte at a time too.
+/// Writes and reads back under every combination of the keys that shape transfers, at several
+/// sizes, also one byte at a time.
 #[test]
 fn every_negotiated_shape_carries_data() {
     for initial_r2t in [false, true] {
@@ -69,7 +70,8 @@ fn immediate_and_unsolicited_without_r2t() {
     assert_eq!(pair.medium[..34 * 512], data);
 }
 
-/// Conformance check 168: what exceeds FirstBurstLength is asked for in pieces of at most MaxBurstLength.
+/// Conformance check 168: data beyond FirstBurstLength is solicited in pieces of at most
+/// MaxBurstLength.
 #[test]
 fn beyond_first_burst_r2ts_ask_for_the_rest() {
     let mut pair = Pair::logged_in();
@@ -120,7 +122,7 @@ fn immediate_data_is_not_copied() {
     assert!(range.contains(&command.data_out.as_ptr()));
 }
 
-/// Conformance check 170, with MaxRecvDataSegmentLength and MaxBurstLength in the way.
+/// Conformance check 170, limited by MaxRecvDataSegmentLength and MaxBurstLength.
 #[test]
 fn data_in_is_cut_to_the_initiators_limits() {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -165,10 +167,10 @@ fn residuals_are_exact() {
             "WRITE of {blocks} blocks, {expected} bytes expected"
         );
     }
-    // What cannot go the way that the command wants was not transferred.
+    // Data in a direction that the command does not have counts as not transferred.
     let read = pair.run(&read10(0, 1), TransferRequest::Out(Bytes::from(vec![0; 512])));
     assert_eq!((read.status, read.residual), (0, 512));
-    // Never more written than the CDB says, nor than the initiator sent.
+    // Never more is written than the CDB says, nor than the initiator sent.
     assert!(pair.medium[100 * 512..101 * 512].iter().all(|byte| *byte == 0x5A));
     assert!(pair.medium[101 * 512..102 * 512].iter().all(|byte| *byte == 0xA5));
 
@@ -179,12 +181,13 @@ fn residuals_are_exact() {
     let unknown = pair.run(&[0xC1], TransferRequest::In(64));
     assert_eq!((unknown.status, unknown.residual), (2, 64));
     assert_eq!((unknown.sense[2], unknown.sense[12]), (5, 0x20));
-    // READ flagged as a write, as libiscsi's Read10Invalid does.
+    // READ flagged as a write, like libiscsi's Read10Invalid.
     let odd = pair.run(&read10(0, 1), TransferRequest::Out(pattern(512)));
     assert_eq!((odd.status, odd.data_in.len()), (0, 0));
 }
 
-/// A write of more than one burst of which the device server wants little: all unsolicited data is taken, the rest never asked for.
+/// A write of more than one burst of which the device server wants little: all unsolicited data is
+/// received, the rest never solicited.
 #[test]
 fn surplus_data_is_dropped() {
     let mut pair = Pair::logged_in();
@@ -203,7 +206,7 @@ fn data_out_header(tag: u32, transfer_tag: u32, data_sn: u32, offset: u32, last:
     header.to_wire()
 }
 
-/// A WRITE of two blocks that announces unsolicited data, sent by hand.
+/// Sends a WRITE of two blocks that announces unsolicited data.
 fn announce_write(pair: &mut Pair, tag: u32, expected: u32) {
     let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::WRITE, tag));
     header.cmd_sn = pair.initiator.take_cmd_sn().into();
@@ -222,7 +225,7 @@ fn send_pieces(pair: &mut Pair, tag: u32, transfer_tag: u32, pieces: &[Piece]) {
     pair.drive();
 }
 
-/// The status of each SCSI Response sent, with the response's residual and its sense key and additional sense code.
+/// Status of each SCSI Response sent, with the residual, sense key and additional sense code.
 fn scsi_responses(pair: &Pair) -> Vec<(u8, u32, [u8; 3])> {
     let responses = pair.sent.iter().filter(|pdu| pdu.header[0] == Opcode::SCSI_RESPONSE.0);
     let facts = responses.map(|pdu| {
@@ -233,8 +236,9 @@ fn scsi_responses(pair: &Pair) -> Vec<(u8, u32, [u8; 3])> {
     facts.collect()
 }
 
-/// Conformance check 169 and libiscsi's iSCSIdatasn, which reconnects with other keys when the connection goes and then no longer sends
-/// Data-Out at all: a sequence out of order ends its task, stores nothing, and leaves the connection alone.
+/// Conformance check 169 and libiscsi's iSCSIdatasn, which reconnects with other keys if the
+/// connection is closed, and then no longer sends Data-Out: a sequence out of order ends its task,
+/// stores nothing, and leaves the connection open.
 #[test]
 fn data_out_of_order_ends_the_task() {
     let cases: &[&[Piece]] = &[
@@ -252,7 +256,7 @@ fn data_out_of_order_ends_the_task() {
         assert_eq!(scsi_responses(&pair), [(2, 1024, [0x0B, 0x47, 0x05])], "{case:?}");
         assert_eq!(pair.target.counters().data_out_sequence_errors, 1);
         assert!(pair.medium.iter().all(|byte| *byte == 0));
-        // The tag is free, and its next task is another one.
+        // The tag is free for a new task.
         pair.sent.clear();
         announce_write(&mut pair, 50, 1024);
         send_pieces(&mut pair, 50, RESERVED_TAG, &[(0, 0, false, 512), (1, 512, true, 512)]);
@@ -261,7 +265,7 @@ fn data_out_of_order_ends_the_task() {
     }
 }
 
-/// The response waits for the end of the data that is on its way (RFC 7143 §7.8), and no R2T asks for more.
+/// The response waits for the end of the data in flight (RFC 7143 §7.8), and no R2T requests more.
 #[test]
 fn a_task_that_lost_data_ends_after_its_last_data() {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -298,7 +302,7 @@ fn a_task_that_lost_data_can_be_aborted() {
     assert_eq!(pair.closed, None);
 }
 
-/// Data-Out that nobody asked for: session recovery has to mend it.
+/// Data-Out that was neither solicited nor announced requires session recovery.
 #[test]
 fn data_out_beyond_the_transfer_ends_the_connection() {
     let cases: &[&[Piece]] =
@@ -344,7 +348,8 @@ fn commands_that_break_the_rules_of_data_are_rejected() {
     header.cdb[..10].copy_from_slice(&write10(0, 1));
     header.expected_data_transfer_length = 512.into();
     pair.initiator.send_pdu(header.to_wire(), pattern(512));
-    // Unsolicited data announced although InitialR2T=Yes; the data that follows is dropped without a word.
+    // Unsolicited data announced although InitialR2T=Yes; the data that follows is dropped
+    // silently.
     announce_write(&mut pair, 61, 1024);
     pair.initiator.send_pdu(data_out_header(61, RESERVED_TAG, 0, 0, true), pattern(1024));
     pair.drive();
@@ -378,7 +383,7 @@ fn memory_for_data_out_is_bounded() {
     assert!(tags.iter().all(|tag| pair.completion(*tag).is_some_and(|done| done.status == 0)));
 }
 
-/// Unsolicited data is taken above the budget, but the tasks then finish one after the other.
+/// Unsolicited data is accepted above the budget, but the tasks then finish one after the other.
 #[test]
 fn partly_sent_writes_above_the_budget_finish() {
     let target = connection::Config { max_data_out_bytes: 600 * 1024, ..connection::Config::default() };
@@ -390,7 +395,7 @@ fn partly_sent_writes_above_the_budget_finish() {
     assert_eq!(pair.medium[..data.len()], data);
 }
 
-/// Commands wait while too much Data-In is on its way, and go on when it is gone.
+/// Commands wait while too much Data-In is queued, and continue when it has been sent.
 #[test]
 fn memory_for_data_in_is_bounded() {
     let target = connection::Config { max_data_in_bytes: 1 << 20, ..connection::Config::default() };
@@ -439,7 +444,8 @@ fn a_corrupt_header_ends_the_connection() {
     assert!(pair.medium.iter().all(|byte| *byte == 0));
 }
 
-/// A bidirectional command gets the data it expects to send, and a response for both directions.
+/// A bidirectional command gets the data that it expects to send, and a response for both
+/// directions.
 #[test]
 fn bidirectional_commands_are_answered() {
     let mut pair = Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());

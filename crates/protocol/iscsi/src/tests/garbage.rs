@@ -1,4 +1,5 @@
-//! Whatever bytes come, in whatever state: no panic, no endless work, bounded output. Seeded, so that a failure can be replayed.
+//! Random bytes in every state: no panic, no endless work, bounded output. Seeded, so that a
+//! failure can be replayed.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The login phase: stages, keys, status codes, text over several PDUs (conformance checks 150 to 157, 174).
+//! Login phase: stages, keys, status codes, text over several PDUs (conformance checks 150 to 157,
+//! 174).
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::framing::{self, Digests, Output, Pdu};
 use crate::initiator::{Config, Event};
 use crate::pdu::{self, LoginRequest, LoginResponse, LoginStatus, Opcode, RawHeader};
 
-/// Talks to a target with Login Requests made by hand.
+/// Target under test, which gets raw Login Requests.
 pub(super) struct Raw {
     pub target: Connection,
     pub directory: TestDirectory,
@@ -45,7 +46,7 @@ impl Raw {
         pdus
     }
 
-    /// Flags, status and text of the answer.
+    /// Sends a request; returns flags, status and text of the response.
     pub fn login(&mut self, flags: u8, text: &str) -> (u8, LoginStatus, String) {
         self.login_with(flags, text, |_| {})
     }
@@ -117,7 +118,7 @@ fn from_security_straight_to_full_feature() {
     let mut raw = Raw::new(TestDirectory::default());
     assert_eq!(raw.login(0x83, &format!("{NAMES}AuthMethod=None ")).0, 0x83);
     assert!(raw.target.is_full_feature());
-    // Nothing was declared, so defaults hold.
+    // No value was declared, so defaults apply.
     assert_eq!(raw.target.parameters().target_max_recv_data_segment_length, 8192);
 }
 
@@ -153,7 +154,7 @@ fn failures_have_the_right_status() {
         assert_eq!(raw.login(*flags, text).1, *expected, "{flags:#x} {text}");
         assert!(raw.target.is_closed());
     }
-    // conformance check 155: the same key in two requests.
+    // Conformance check 155: the same key in two requests.
     let mut raw = Raw::new(TestDirectory::default());
     assert_eq!(raw.login(0x04, &format!("{NAMES}InitialR2T=No ")).1, LoginStatus::SUCCESS);
     assert_eq!(raw.login(DIRECT, "InitialR2T=No ").1, LoginStatus::INITIATOR_ERROR);
@@ -245,7 +246,8 @@ fn login_has_a_deadline() {
     assert_eq!(raw.target.poll_timeout(), None);
 }
 
-/// The session before it had not ended, and the initiator heard nothing but the end of the connection.
+/// Bug: when the previous session had not ended in time, the initiator got no response, only the
+/// end of the connection.
 #[test]
 fn a_login_that_waits_too_long_for_the_session_before_it_is_refused() {
     let mut pair = Pair::with(Config::new(INITIATOR, TARGET), connection::Config::default(), TestDirectory::default());

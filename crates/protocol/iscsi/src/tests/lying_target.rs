@@ -1,4 +1,4 @@
-//! A target that means harm must not make an initiator send or work without end.
+//! A malicious target must not make an initiator send or work without end.
 
 use bytes::BytesMut;
 
@@ -16,7 +16,8 @@ fn say(initiator: &mut Initiator, header: pdu::RawHeader, text: &[u8]) -> usize 
     std::iter::from_fn(|| initiator.poll_output()).map(|chunk| chunk.len()).sum()
 }
 
-/// It never said that it was done with the operational stage, and the initiator asked once more, for ever.
+/// Bug: if the target never ended the operational stage, the initiator sent another request each
+/// time, without end.
 #[test]
 fn a_login_without_end_is_given_up() {
     let mut initiator = Initiator::new(Config::new(INITIATOR, TARGET), [0; 32]);
@@ -28,7 +29,7 @@ fn a_login_without_end_is_given_up() {
     assert_eq!(last, Some(Event::ProtocolError("too many login responses")));
 }
 
-/// One R2T of 48 bytes got a whole burst; the next one for the same range another.
+/// Bug: one R2T of 48 bytes got a whole burst, and the next one for the same range another.
 #[test]
 fn data_that_was_asked_for_once_is_sent_once() {
     let config = Config { initial_r2t: true, immediate_data: false, ..Config::new(INITIATOR, TARGET) };
@@ -42,7 +43,7 @@ fn data_that_was_asked_for_once_is_sent_once() {
     assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("R2Ts for more than the transfer")));
 }
 
-/// Text Responses that are not final and bring nothing.
+/// Text Responses that are not final and carry no text.
 #[test]
 fn a_list_of_targets_without_end_is_given_up() {
     let mut pair = Pair::logged_in();
@@ -51,7 +52,7 @@ fn a_list_of_targets_without_end_is_given_up() {
         continued(&mut pair.initiator, stat_sn, 8, &[]);
     }
     assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("the list of targets is too long")));
-    // The same with as much text as there may be in one.
+    // Likewise, with the maximum of text in each response.
     let mut pair = Pair::logged_in();
     pair.initiator.send_targets("");
     for stat_sn in 0..17_u32 {
@@ -60,7 +61,8 @@ fn a_list_of_targets_without_end_is_given_up() {
     assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("the list of targets is too long")));
 }
 
-/// A Text Response that is not final, to the first request; the window is so many commands.
+/// Sends a Text Response to the first request that is not final; `window`: number of commands that
+/// the window permits.
 fn continued(initiator: &mut Initiator, stat_sn: u32, window: u32, text: &[u8]) -> usize {
     let mut header = pdu::blank(Opcode::TEXT_RESPONSE.0, 0, 1);
     header[20..24].copy_from_slice(&9_u32.to_be_bytes());
@@ -69,7 +71,7 @@ fn continued(initiator: &mut Initiator, stat_sn: u32, window: u32, text: &[u8]) 
     say(initiator, header, text)
 }
 
-/// Each was a list of targets of its own, and all of them were kept.
+/// Bug: each unsolicited response became a list of targets, and all of them were kept.
 #[test]
 fn text_that_nobody_asked_for_ends_the_connection() {
     let header = pdu::blank(Opcode::TEXT_RESPONSE.0, pdu::FINAL, 1);
@@ -78,7 +80,7 @@ fn text_that_nobody_asked_for_ends_the_connection() {
     say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
     assert_eq!(pair.initiator.poll_event(), expected);
     assert!(!pair.initiator.is_full_feature());
-    // One answer to one request; with another tag, none.
+    // One response for each request; with another tag, none.
     let mut pair = Pair::logged_in();
     pair.initiator.send_targets("");
     say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
@@ -91,7 +93,7 @@ fn text_that_nobody_asked_for_ends_the_connection() {
     assert_eq!(pair.initiator.poll_event(), expected);
 }
 
-/// The requests for the rest waited for a window that never came.
+/// Bug: the requests for the rest of a list waited for a window that never opened.
 #[test]
 fn a_list_of_targets_goes_on_when_it_was_asked_for_the_rest() {
     let mut pair = Pair::logged_in();
@@ -111,7 +113,7 @@ fn a_list_of_targets_goes_on_when_it_was_asked_for_the_rest() {
 #[test]
 fn a_logout_that_nobody_asked_for_ends_the_connection() {
     let mut header = pdu::blank(Opcode::LOGOUT_RESPONSE.0, pdu::FINAL, 1);
-    // Recovery is not supported: the connection stays.
+    // Recovery is not supported: the connection stays open.
     header[2] = 2;
     let expected = Some(Event::ProtocolError("a logout response that nobody asked for"));
     let mut pair = Pair::logged_in();
@@ -125,12 +127,13 @@ fn a_logout_that_nobody_asked_for_ends_the_connection() {
     assert_eq!(pair.initiator.poll_event(), expected);
 }
 
-/// A target that pinged and did not read had the answers pile up.
+/// Bug: for a target that sent pings and did not read, the answers accumulated.
 #[test]
 fn pings_without_end_are_given_up_when_the_answers_are_not_read() {
     let mut header = pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG);
     header[20..24].copy_from_slice(&9_u32.to_be_bytes());
-    // Those that are read are answered, each with 48 bytes, whatever else is on its way.
+    // Pings whose answers are read are answered, each with 48 bytes, whatever other output is
+    // queued.
     let mut pair = Pair::logged_in();
     pair.command(&write10(0, 64), TransferRequest::Out(pattern(32_768)));
     assert!(say(&mut pair.initiator, header, &[]) > 32_768);
@@ -148,7 +151,7 @@ fn pings_without_end_are_given_up_when_the_answers_are_not_read() {
     assert!(std::iter::from_fn(|| pair.initiator.poll_output()).map(|chunk| chunk.len()).sum::<usize>() < 16 << 10);
 }
 
-/// Answers to commands that were given up may come late; nothing is kept of them.
+/// Responses to abandoned commands may arrive late; nothing of them is kept.
 #[test]
 fn what_answers_nothing_is_passed_over() {
     let mut pair = Pair::logged_in();

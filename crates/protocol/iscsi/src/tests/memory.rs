@@ -1,4 +1,4 @@
-//! Memory that tasks of a connection hold and wait for: who gets it, who waits, and what goes on meanwhile.
+//! Memory for the tasks of a connection: grants, waiters, and traffic that continues meanwhile.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use crate::connection;
 use crate::initiator::{Config, TransferRequest};
 use crate::pdu::{self, DataOut, Opcode, R2t, ScsiCommand, TaskAttribute};
 
-/// Memory that connections share, with a limit, for tests.
+/// Shared memory with a limit, for tests.
 #[derive(Debug)]
 struct Shared {
     limit: usize,
@@ -58,7 +58,7 @@ impl connection::DataOutMemory for Shared {
     }
 }
 
-/// No R2T before the memory that connections share has room; everything goes back to it.
+/// No R2T is sent until the shared memory has room; all of it is returned.
 #[test]
 fn r2ts_wait_for_shared_memory() {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -108,7 +108,7 @@ fn unsolicited_data_without_memory_ends_with_busy() {
     assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
 }
 
-/// A WRITE as the initiator of this crate would not send it.
+/// WRITE in a form that the initiator of this crate would not send.
 struct RawWrite {
     tag: u32,
     blocks: u16,
@@ -136,13 +136,13 @@ fn send(pair: &mut Pair, header: &[u8], bytes: usize) {
     pair.initiator.send_raw(raw.into());
 }
 
-/// The R2Ts that were sent since the last look.
+/// R2Ts sent since the last call.
 fn r2ts(pair: &mut Pair) -> Vec<R2t> {
     let sent = std::mem::take(&mut pair.sent);
     sent.iter().filter(|pdu| pdu.header[0] & 0x3f == Opcode::R2T.0).map(|pdu| R2t::from_wire(&pdu.header)).collect()
 }
 
-/// An announcement costs nothing: what is booked is what came.
+/// An announcement books no memory: only data that has arrived is booked.
 #[test]
 fn data_that_is_announced_and_not_sent_takes_no_memory() {
     let mut pair = Pair::logged_in();
@@ -158,7 +158,7 @@ fn data_that_is_announced_and_not_sent_takes_no_memory() {
     assert!(pair.target.awaits_data_out());
 }
 
-/// Data that comes piece by piece is booked as it comes, and less than twice.
+/// Memory for data that arrives in pieces is booked as it arrives, and is less than twice its size.
 #[test]
 fn memory_for_unsolicited_data_grows_with_it() {
     let mut pair = Pair::logged_in();
@@ -184,7 +184,8 @@ fn memory_for_unsolicited_data_grows_with_it() {
     assert_eq!(shared.unasked.get(), 0);
 }
 
-/// Complete ORDERED writes that come after one that waits hold what it waits for, and cannot go before it: it gets its memory all the same.
+/// Complete ORDERED writes behind a waiting one hold the memory that it waits for, and cannot be
+/// delivered before it. It gets its memory nevertheless.
 #[test]
 fn the_oldest_write_gets_through_past_what_waits_for_it() {
     for shares in [false, true] {
@@ -216,7 +217,7 @@ fn the_oldest_write_gets_through_past_what_waits_for_it() {
     }
 }
 
-/// Commands that are held for the one before them wait for the initiator, which may have left it out for ever.
+/// Commands held because of a missing earlier one wait for the initiator, which may never send it.
 #[test]
 fn a_gap_in_the_numbers_is_the_initiators_to_fill() {
     let mut pair = Pair::logged_in();
@@ -232,7 +233,7 @@ fn a_gap_in_the_numbers_is_the_initiators_to_fill() {
     assert!(!pair.target.awaits_data_out());
 }
 
-/// READs that wait for room hold back READs, and nothing else.
+/// Waiting READs delay other READs only.
 #[test]
 fn pings_and_task_management_go_past_reads_that_wait() {
     let target = connection::Config { max_data_in_bytes: 1 << 20, ..connection::Config::default() };
@@ -247,7 +248,7 @@ fn pings_and_task_management_go_past_reads_that_wait() {
     send(&mut pair, &ping.to_wire(), 0);
     pair.drive();
     assert_eq!(pair.sent_opcodes(), [Opcode::NOP_IN]);
-    // One that the shell has not seen ends at once.
+    // A task that the shell has not seen ends at once.
     let abort = pdu::FINAL | pdu::TaskManagementFunction::ABORT_TASK.0;
     let mut abort = pdu::TaskManagementRequest::from_wire(&pdu::blank(
         Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE,

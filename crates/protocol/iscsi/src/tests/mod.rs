@@ -1,4 +1,4 @@
-//! Both ends in memory under a virtual clock.
+//! Tests with both ends in memory under a virtual clock.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod authentication;

@@ -7,7 +7,7 @@ use crate::connection;
 use crate::initiator::{Config, Event, TransferRequest};
 use crate::pdu::{self, NopIn, NopOut, Opcode, RESERVED_TAG, RejectReason, ScsiCommand, TaskAttribute};
 
-/// A TEST UNIT READY made by hand.
+/// Sends a TEST UNIT READY with the given numbers.
 fn send(pair: &mut Pair, tag: u32, cmd_sn: u32, opcode_bits: u8) {
     let opcode = Opcode::SCSI_COMMAND.0 | opcode_bits;
     let mut header = ScsiCommand::from_wire(&pdu::blank(opcode, pdu::FINAL | 1, tag));
@@ -85,7 +85,7 @@ fn the_window_stays_open_for_128_commands_and_closes_before_memory_runs_out() {
     pair.drive();
     assert_eq!(pair.commands.len(), 128);
     for _ in 0..4 {
-        // Each answer to a ping tells the initiator how far the window has moved.
+        // Each answer to a ping reports the window to the initiator.
         pair.initiator.nop_out(Bytes::new());
         pair.drive();
     }
@@ -121,7 +121,7 @@ fn the_window_stays_open_for_128_commands_and_closes_before_memory_runs_out() {
 fn numbers_wrap() {
     let mut pair = Pair::logged_in();
     pair.serve = true;
-    // The sim of 2^32 commands is a CmdSN set by hand: log in again with a high one.
+    // Simulates 2^32 commands by a login with a high CmdSN.
     let mut raw = super::login::Raw::new(super::pair::TestDirectory::default());
     let names = format!("InitiatorName={INITIATOR} TargetName={TARGET} ");
     raw.login_with(0x87, &names, |header| header.cmd_sn = 0xFFFF_FFFE.into());
@@ -173,7 +173,8 @@ fn a_tag_in_use_is_rejected() {
     assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0, "the CmdSN of the rejected command was used up");
 }
 
-/// An ORDERED command does not pass a write whose data is still coming, and nothing passes the ORDERED command.
+/// An ORDERED command does not overtake a write whose data is still arriving, and no command
+/// overtakes the ORDERED one.
 #[test]
 fn ordered_commands_keep_their_place() {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -219,7 +220,8 @@ fn unknown_and_unsupported_pdus_are_rejected() {
     assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
 }
 
-/// An initiator that sends pings and reads none of the answers is not read any more, and is again once it reads.
+/// Input of an initiator that sends pings and does not read the answers is held back until it
+/// reads.
 #[test]
 fn answers_that_nobody_reads_hold_back_input() {
     let mut pair = Pair::logged_in();
@@ -247,7 +249,7 @@ fn answers_that_nobody_reads_hold_back_input() {
     assert!(!pair.target.is_input_held_back());
 }
 
-/// Pings that come before their turn are kept, but not without bound.
+/// Pings that arrive before their turn are held, up to a limit.
 #[test]
 fn data_ahead_of_its_turn_is_bounded() {
     let mut pair = Pair::logged_in();

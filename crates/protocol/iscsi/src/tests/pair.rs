@@ -1,4 +1,4 @@
-//! An initiator and a target connected in memory, with a small medium behind the target.
+//! Initiator and target connected in memory, with a small medium behind the target.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ impl Directory for TestDirectory {
     }
 
     fn canonical_lun(&self, lun: [u8; 8]) -> [u8; 8] {
-        // Flat space addressing as peripheral addressing.
+        // Flat space addressing as peripheral device addressing.
         let [first, rest @ ..] = lun;
         let [a, b, c, d, e, f, g] = rest;
         [first & 0x3f, a, b, c, d, e, f, g]
@@ -89,7 +89,7 @@ impl Directory for TestDirectory {
     }
 }
 
-/// Length of the transfer a READ(10) or WRITE(10) asks for, in bytes.
+/// Length in bytes of the transfer of a READ(10) or WRITE(10).
 pub(super) fn transfer_bytes(cdb: &[u8; 16]) -> u32 {
     u32::from(u16::from_be_bytes([cdb[7], cdb[8]])) * 512
 }
@@ -100,7 +100,7 @@ pub(super) struct Pair {
     pub initiator: Initiator,
     pub directory: TestDirectory,
     pub medium: Vec<u8>,
-    /// Answer commands at once; else they pile up in `commands`.
+    /// Whether commands are answered at once; otherwise they accumulate in `commands`.
     pub serve: bool,
     pub accept: bool,
     pub commands: Vec<Command>,
@@ -109,9 +109,9 @@ pub(super) struct Pair {
     pub logout: bool,
     pub closed: Option<CloseReason>,
     pub events: Vec<initiator::Event>,
-    /// Every PDU the target sent; only while digests are off.
+    /// All PDUs that the target has sent; recorded only while digests are off.
     pub sent: Vec<Pdu>,
-    /// Bytes that cross at a time.
+    /// Bytes transferred in one step.
     pub step: usize,
     pub to_target: BytesMut,
     to_initiator: BytesMut,
@@ -121,7 +121,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// What stands at every LUN.
+    /// Logical unit at every LUN.
     pub const LOGICAL_UNIT: u64 = 7;
 
     pub fn with(config: initiator::Config, target_config: connection::Config, directory: TestDirectory) -> Self {
@@ -150,7 +150,7 @@ impl Pair {
         }
     }
 
-    /// Logged in with `config`.
+    /// Creates a pair that is logged in with `config`.
     pub fn logged_in_with(config: initiator::Config, target_config: connection::Config) -> Self {
         let mut pair = Self::with(config, target_config, TestDirectory::default());
         pair.drive();
@@ -164,7 +164,7 @@ impl Pair {
         Self::logged_in_with(initiator::Config::new(INITIATOR, TARGET), connection::Config::default())
     }
 
-    /// Lets bytes cross and events happen until nothing moves.
+    /// Transfers bytes and handles events until both ends are idle.
     pub fn drive(&mut self) {
         loop {
             let mut moved = false;
@@ -241,7 +241,7 @@ impl Pair {
         any
     }
 
-    /// What a device server with READ(10), WRITE(10) and a 36-byte INQUIRY does.
+    /// Device server with READ(10), WRITE(10) and a 36-byte INQUIRY.
     pub fn answer(&mut self, command: &Command) -> bool {
         let cdb = &command.cdb;
         let start = u32::from_be_bytes([cdb[2], cdb[3], cdb[4], cdb[5]]) as usize * 512;

@@ -42,7 +42,7 @@ fn a_silent_initiator_is_pinged_and_then_dropped() {
     for _ in 0..3 {
         let due = pair.target.poll_timeout().unwrap();
         assert_eq!(due, pair.now + Duration::from_secs(30));
-        pair.advance(Duration::from_secs(30)); // pinged and answered
+        pair.advance(Duration::from_secs(30)); // a ping was sent and answered
         let ping = NopIn::from_wire(&pair.sent.pop().unwrap().header);
         assert_eq!(ping.initiator_task_tag.get(), RESERVED_TAG);
         assert_ne!(ping.target_transfer_tag.get(), RESERVED_TAG);
@@ -50,7 +50,7 @@ fn a_silent_initiator_is_pinged_and_then_dropped() {
     }
     pair.now += Duration::from_secs(30);
     pair.target.handle_timeout(pair.now);
-    while pair.target.poll_output().is_some() {} // the ping gets lost
+    while pair.target.poll_output().is_some() {} // the ping is lost
     assert_eq!(pair.target.poll_timeout(), Some(pair.now + Duration::from_secs(30)));
     pair.advance(Duration::from_secs(29));
     assert_eq!(pair.closed, None);

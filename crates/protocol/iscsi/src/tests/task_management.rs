@@ -1,4 +1,5 @@
-//! Task management (K.5 checks 143 to 147): no response for an aborted task, none after the function's own.
+//! Task management (K.5 checks 143 to 147): no response for an aborted task, and none after the
+//! function's own.
 
 use bytes::Bytes;
 
@@ -36,7 +37,7 @@ fn an_aborted_task_gets_no_response() {
     pair.target.respond_task_management(function.handle, Answer::COMPLETE);
     assert_eq!(answers(&mut pair), [Answer::COMPLETE]);
     assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
-    // The tag may be used again at once.
+    // The tag may be reused at once.
     let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, pdu::FINAL | 1, tag));
     header.cmd_sn = pair.initiator.take_cmd_sn().into();
     pair.initiator.send_pdu(header.to_wire(), Bytes::new());
@@ -44,7 +45,8 @@ fn an_aborted_task_gets_no_response() {
     assert_eq!(pair.commands.len(), 1);
 }
 
-/// ABORT TASK of a write that waits for its data: the device server never hears of it, and the data is dropped without a word.
+/// ABORT TASK of a write that waits for its data: the device server never gets it, and the data is
+/// dropped silently.
 #[test]
 fn a_task_without_its_data_is_dropped() {
     let mut pair = Pair::logged_in();
@@ -86,7 +88,7 @@ fn a_finished_task() {
     }
 }
 
-/// RFC 7143 §11.6.1: a command that has not arrived is aborted before it does.
+/// RFC 7143 §11.6.1: a command is aborted before it arrives.
 #[test]
 fn a_task_yet_to_come() {
     let mut pair = Pair::logged_in();
@@ -118,7 +120,8 @@ fn abort_task(pair: &mut Pair, tag: u32, ref_cmd_sn: u32, cmd_sn: u32) {
     pair.initiator.send_pdu(header.to_wire(), Bytes::new());
 }
 
-/// RFC 7143 §11.6.1: also when it is the one that everybody waits for; the session would wait for ever.
+/// RFC 7143 §11.6.1 also applies to the command that all later ones wait for; otherwise the session
+/// would wait permanently.
 #[test]
 fn the_next_task_that_never_comes() {
     let mut pair = Pair::logged_in();
@@ -133,7 +136,8 @@ fn the_next_task_that_never_comes() {
     assert_eq!(pair.run(&[0; 6], TransferRequest::None).status, 0);
 }
 
-/// A CmdSN that is not before that of the function is nobody's yet: a command that has it later must not be swallowed.
+/// A CmdSN that is not before that of the function is unused: a later command with it must not be
+/// dropped.
 #[test]
 fn a_task_that_was_not_sent_does_not_exist() {
     let mut pair = Pair::logged_in();
@@ -147,7 +151,8 @@ fn a_task_that_was_not_sent_does_not_exist() {
     }
 }
 
-/// Somebody else's reset: what waits for its data ends, too, and what comes of them is dropped.
+/// Reset by another session: tasks that wait for their data end as well, and the rest of their data
+/// is dropped.
 #[test]
 fn a_write_that_waits_for_its_data_is_discarded() {
     let mut pair = Pair::logged_in();
@@ -159,7 +164,7 @@ fn a_write_that_waits_for_its_data_is_discarded() {
         header.expected_data_transfer_length = 1024.into();
         pair.initiator.send_pdu(header.to_wire(), pattern(512));
     };
-    // The second is ORDERED, and the third, which is whole, waits for it.
+    // The second command is ORDERED, and the third, which is complete, waits for it.
     write(80, pdu::WRITE | 1);
     write(81, pdu::WRITE | 2);
     let whole = pair.command(&write10(0, 2), TransferRequest::Out(pattern(1024)));
@@ -179,7 +184,8 @@ fn a_write_that_waits_for_its_data_is_discarded() {
     assert_eq!(pair.run(&write10(0, 2), TransferRequest::Out(pattern(1024))).status, 0);
 }
 
-/// The end of an ORDERED command that waits for its data must not hand the next one to the device server after all.
+/// The end of an ORDERED command that waits for its data must not deliver the next aborted one to
+/// the device server.
 #[test]
 fn a_task_set_with_an_ordered_task_ends_whole() {
     let mut pair = Pair::logged_in();
@@ -219,7 +225,7 @@ fn resets_name_the_tasks_they_end() {
         let expected = if of_other_lun { tasks.clone() } else { vec![tasks[0], tasks[2]] };
         assert_eq!(pair.functions[0].tasks, expected, "{function:?}");
         assert_eq!(pair.functions[0].lun, LUN);
-        // A command after the function is not touched by it.
+        // The function does not affect a command after it.
         pair.command(&read10(0, 1), TransferRequest::In(512));
         pair.drive();
         pair.target.respond_task_management(pair.functions[0].handle, Answer::COMPLETE);
@@ -258,7 +264,7 @@ fn tasks_of_another_connections_reset() {
     assert!(pair.sent.is_empty());
 }
 
-// RFC 7144: QUERY TASK and its kin.
+// RFC 7144: QUERY TASK, QUERY TASK SET, I_T NEXUS RESET, QUERY ASYNCHRONOUS EVENT.
 
 fn with_query_functions() -> Pair {
     let mut config = Config::new(INITIATOR, TARGET);
@@ -287,7 +293,7 @@ fn query_task_tells_whether_it_is_there() {
     pair.initiator.task_management(Function::QUERY_TASK, LUN, Some(tag));
     pair.initiator.task_management(Function::QUERY_TASK, LUN, Some(tag + 1000));
     assert_eq!(answers(&mut pair), [Answer::SUCCEEDED, Answer::COMPLETE]);
-    // Nothing happened to it.
+    // The query has not changed the task.
     let command = pair.commands.pop().unwrap();
     assert!(pair.answer(&command));
     pair.drive();
@@ -314,7 +320,7 @@ fn query_task_set_and_asynchronous_event_ask_the_task_manager() {
     assert_eq!(answers(&mut pair), [Answer::SUCCEEDED]);
     let response = pair.sent.last().unwrap();
     assert_eq!((response.header[2], &response.header[8..11]), (7, &[0x06, 0x2a, 0x06][..]));
-    // No task is touched.
+    // No task is affected.
     assert_eq!(pair.target.outstanding_tasks().len(), 1);
 }
 
@@ -334,7 +340,7 @@ fn nexus_reset_ends_every_task_of_the_session() {
     assert_eq!(pair.sent_opcodes(), [Opcode::TASK_MANAGEMENT_RESPONSE]);
 }
 
-/// A reset by a LUN in one format ends tasks that were sent with it in another.
+/// A reset with a LUN in one format ends tasks that were sent with it in another.
 #[test]
 fn formats_of_a_lun_are_told_to_be_the_same() {
     let mut pair = Pair::logged_in();
