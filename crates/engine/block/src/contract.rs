@@ -1,6 +1,7 @@
-//! The promises of [`BlockDevice`] as tests, run over every implementation.
+//! Contract tests of [`BlockDevice`], run over every implementation.
 //!
-//! An implementation's test makes a [`Fixture`] and calls [`holds`]. What needs an engine below (durability, crashes) is tested there.
+//! An implementation's test creates a [`Fixture`] and calls [`holds`]. Properties that need an
+//! engine below (durability, crashes) are tested with the engine.
 
 use crate::{BlockDevice, BlockError, CompareOutcome, Durability, Extent, Lba, RemainingCopy, VolumeId, copy_all};
 use bytes::Bytes;
@@ -8,15 +9,15 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// What the tests need of an implementation.
+/// Implementation under test.
 pub trait Fixture {
-    /// The implementation.
+    /// Device type.
     type Device: BlockDevice + Clone + 'static;
-    /// A new device of the engine under test, all of it deallocated.
+    /// Creates a device of the engine under test, completely deallocated.
     fn device(&mut self, block_count: u64) -> Self::Device;
-    /// A device of another engine of the same type; `None` where there is only one engine.
+    /// Creates a device of the same type in another engine; `None` where only one engine exists.
     fn foreign(&mut self, block_count: u64) -> Option<Self::Device>;
-    /// Lets the engine work: called while a future is pending.
+    /// Runs the engine; called while a future is pending.
     fn turn(&mut self);
 }
 
@@ -50,12 +51,13 @@ impl<F: Fixture> Run<F> {
     }
 }
 
-/// Blocks that differ from each other, by `mark` and by their number.
+/// Content in which every word differs, by `mark` and by its number.
 fn content(mark: u64, count: u64) -> Vec<u8> {
     (0..count * 64).flat_map(|word| ((mark << 32) | (word + 1)).to_le_bytes()).collect()
 }
 
-/// Checks every promise. Panics with the first that is broken.
+/// Checks the results of single calls. Panics at the first violation. Atomicity of concurrent calls,
+/// durability and failures are tested with each engine.
 pub fn holds(fixture: impl Fixture) {
     let mut run = Run(fixture);
     content_is_what_was_written(&mut run);
@@ -146,7 +148,8 @@ fn unmap_checks_all_before_the_first<F: Fixture>(run: &mut Run<F>) {
     assert_eq!(run.read(&device, 8, 8), data[8 * 512..]);
 }
 
-/// Copies within a device, both ways and overlapping, and between devices: step by step, and the content is that of the source before the copy.
+/// Copies within a device, in both directions and overlapping, and between devices. The steps cover
+/// the whole copy, and the result is the source's content before the copy.
 fn a_copy_ends_and_is_exact<F: Fixture>(run: &mut Run<F>) {
     let limits_hold = |device: &F::Device| {
         let limits = device.limits();

@@ -1,4 +1,4 @@
-//! Copies, step by step: how far a step reaches, and what is left after it.
+//! Copies in steps: the reach of one step, and the remainder after it.
 
 use crate::{BlockDevice, BlockError, Extent, LOGICAL_BLOCK_BYTES, Lba, VolumeId};
 
@@ -7,23 +7,26 @@ use crate::{BlockDevice, BlockError, Extent, LOGICAL_BLOCK_BYTES, Lba, VolumeId}
 pub struct Limits {
     /// Unit that is mapped, shared and deallocated as a whole.
     pub mapping_unit_blocks: u64,
-    /// Longest step of a copy that moves data, since source and destination disagree modulo the mapping unit.
+    /// Longest step of a copy that moves data, because source and destination differ modulo the
+    /// mapping unit.
     pub move_step_blocks: u64,
     /// Longest step of a copy that shares data.
     pub share_step_blocks: u64,
-    /// Unit of the map above the mapping unit: ranges that agree modulo it are shared by reference to whole parts of the map.
+    /// Unit of the map above the mapping unit: ranges that agree modulo it are shared by referring
+    /// to whole parts of the map.
     pub map_unit_blocks: u64,
     /// Longest step of a copy between such ranges.
     pub map_step_blocks: u64,
 }
 
 impl Limits {
-    /// True when a copy shares storage instead of moving data.
+    /// Whether a copy shares storage instead of moving data.
     pub const fn shares(&self, from: Lba, to: Lba) -> bool {
         from.0 % self.mapping_unit_blocks == to.0 % self.mapping_unit_blocks
     }
 
-    /// Blocks of the longest step of a copy between these places. A copy of no more blocks is one step.
+    /// Blocks of the longest step of a copy between these addresses. A copy of at most that length
+    /// is one step.
     pub const fn copy_step_blocks(&self, from: Lba, to: Lba) -> u64 {
         if !self.shares(from, to) {
             self.move_step_blocks
@@ -34,8 +37,8 @@ impl Limits {
         }
     }
 
-    /// The part of a copy that its first step covers, as an engine cuts it: as long as allowed, and ending (or, backwards, beginning) where a unit
-    /// does, so that the next step begins with a whole one.
+    /// Part of a copy that its first step covers: as long as allowed, and ending (backwards:
+    /// beginning) at a mapping unit if storage is shared, so that the next step begins at one.
     pub fn step(&self, extent: Extent, to: Lba, backwards: bool) -> Extent {
         let longest = self.copy_step_blocks(extent.lba, to);
         if extent.count <= longest {
@@ -53,7 +56,7 @@ impl Limits {
     }
 }
 
-/// What one step of a copy did.
+/// Result of one step of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyStep {
     /// Blocks covered.
@@ -72,7 +75,7 @@ impl std::ops::AddAssign for CopyStep {
     }
 }
 
-/// What is left of a copy.
+/// Remainder of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct RemainingCopy {
     from: Extent,
@@ -81,22 +84,23 @@ pub struct RemainingCopy {
 }
 
 impl RemainingCopy {
-    /// A copy of which nothing is done.
+    /// Starts with the whole copy.
     pub fn new(source: VolumeId, from: Extent, destination: VolumeId, to: Lba) -> Self {
         Self { from, to, backwards: Self::goes_backwards(source, from.lba, destination, to) }
     }
 
-    /// True when steps cover the end of what is left, so that an overlapping source is read before it is overwritten.
+    /// True when steps start at the end of the remainder, so that an overlapping source is read
+    /// before it is overwritten.
     pub fn goes_backwards(source: VolumeId, from: Lba, destination: VolumeId, to: Lba) -> bool {
         source == destination && to > from
     }
 
-    /// Source and destination of what is left; `None` when all is done.
+    /// Source and destination of the remainder; `None` when the copy is complete.
     pub const fn next(&self) -> Option<(Extent, Lba)> {
         if self.from.count == 0 { None } else { Some((self.from, self.to)) }
     }
 
-    /// Notes that a step covered `blocks`.
+    /// Records that a step covered `blocks`.
     pub fn advance(&mut self, blocks: u64) {
         let blocks = blocks.min(self.from.count);
         self.from.count -= blocks;
@@ -107,7 +111,7 @@ impl RemainingCopy {
     }
 }
 
-/// Makes all steps of a copy. For callers that have nothing to check between them.
+/// Executes all steps of a copy, for callers that have nothing to check between them.
 pub async fn copy_all<D: BlockDevice>(
     source: &D,
     extent: Extent,

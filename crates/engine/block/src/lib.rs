@@ -1,8 +1,10 @@
-//! The waist between the protocols above and the engine below: a block device as a contract.
+//! Waist between the protocols above and the engine below: the contract of a block device.
 //!
-//! Nothing here knows a protocol or a disk format. Adapters (`scsi_target`) call the [`BlockDevice`] trait; engines (`pool`)
-//! implement it. Every method is atomic against every other method on overlapping blocks, from any caller: an engine
-//! executes each operation at one instant. All futures are polled on the thread that owns the device.
+//! This crate knows no protocol and no disk format. Adapters (`scsi_target`) call the
+//! [`BlockDevice`] trait; engines (`pool`) implement it. Every method is atomic against every other
+//! method on overlapping blocks, from any caller: an engine executes each operation at one instant.
+//! The one exception is a step of [`BlockDevice::copy_from`] that moves data. All futures are
+//! polled on the thread that owns the device.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "testing")]
@@ -23,7 +25,7 @@ pub const LOGICAL_BLOCK_BYTES: u32 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lba(pub u64);
 
-/// A run of logical blocks. `count` may be 0, which names no block.
+/// Run of logical blocks. `count` may be 0: no block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// First logical block.
@@ -33,7 +35,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// An extent of `count` logical blocks from `lba`.
+    /// Creates an extent of `count` logical blocks from `lba`.
     pub const fn new(lba: u64, count: u64) -> Self {
         Self { lba: Lba(lba), count }
     }
@@ -56,9 +58,10 @@ pub struct VolumeId(pub u64);
 /// Whether a write may be acknowledged before it is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// As the volume's write cache says: durable before the reply when it is off (the default), volatile when it is on.
+    /// Depends on the volume's write cache: durable before the response when it is off (the
+    /// default), volatile when it is on.
     AsConfigured,
-    /// Durable before the reply, whatever the write cache says (Force Unit Access).
+    /// Durable before the response, whatever the write cache setting (Force Unit Access).
     Forced,
 }
 
@@ -83,24 +86,25 @@ pub struct ProvisioningExtent {
     pub mapped: bool,
 }
 
-/// What a device takes of its pool, and could still take.
+/// Space that a device uses in its pool, and that it could still use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MappingResources {
-    /// Bytes that new content of the device can use. Other devices may use them too.
+    /// Bytes available for new content of the device. Other devices may use them too.
     pub available_bytes: u64,
     /// Bytes of the device that are mapped.
     pub used_bytes: u64,
 }
 
-/// Why an operation failed. Nothing was changed unless a variant says otherwise.
+/// Reason why an operation failed. After [`Self::PoolStopped`] its change may have taken effect, and
+/// may be there after a restart. With any other reason nothing was changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BlockError {
     /// The extent does not lie inside the device.
     #[error("blocks {lba}+{count} are beyond the end of the device ({device_blocks} blocks)")]
     OutOfRange {
-        /// First block asked for.
+        /// First block requested.
         lba: u64,
-        /// Blocks asked for.
+        /// Number of blocks requested.
         count: u64,
         /// Size of the device in blocks.
         device_blocks: u64,
@@ -111,41 +115,48 @@ pub enum BlockError {
     /// The device is read-only (a snapshot).
     #[error("the volume is read-only")]
     ReadOnly,
-    /// The stored data cannot be vouched for: a read failed or a checksum does not match.
+    /// Stored data cannot be trusted: a read failed or a checksum does not match. The error does not
+    /// tell whether the block belongs to the source or to the destination of a copy.
     #[error("unrecovered read error at block {lba}")]
     ReadFailed {
-        /// First logical block that could not be read.
+        /// First logical block known to be unreadable; where the engine knows none, the first block
+        /// of the call.
         lba: u64,
     },
     /// The pool stopped after an error of its medium; nothing more is acknowledged.
     #[error("the pool stopped after a media error: {reason}")]
     PoolStopped {
-        /// What happened, for the log.
+        /// Cause, for the log.
         reason: String,
     },
     /// The volume was deleted.
     #[error("the volume no longer exists")]
     Gone,
-    /// The source of a copy belongs to another engine. It can be copied by reading and writing.
+    /// The source of a copy belongs to another engine. Such a copy has to read and write.
     #[error("the source of the copy belongs to another pool")]
     ForeignSource,
 }
 
 /// A device of 512-byte logical blocks.
 ///
-/// * Callers may pass any extent; the device validates it and answers [`BlockError::OutOfRange`]. An empty extent inside or at the
-///   end of the device is a success that does nothing.
-/// * Each call takes effect at one instant between call and return, but for a step of [`Self::copy_from`] that moves data, which reads at
-///   one instant and writes at a later one. A read never sees part of a concurrent call's effect on one block;
-///   `compare_and_write` compares and writes at the same instant.
-/// * On return of a mutating call its effect is durable, unless the write cache is on and `Durability::AsConfigured` was asked for;
-///   then it is durable after the next `flush`. Mutating calls become durable in the order in which they took effect.
-/// * A dropped future does not undo a call that took effect.
+/// * Callers may pass any extent; the device validates it and returns [`BlockError::OutOfRange`], or
+///   [`BlockError::TooLong`] for a write or compare-and-write longer than its [`Limits`] say.
+///   An empty extent inside or at the end of the device is a success that does nothing; a device
+///   that is read-only refuses it as it refuses every change.
+/// * Each call takes effect at one instant between call and return. Exception: a step of
+///   [`Self::copy_from`] that moves data reads at one instant and writes at a later one. A read
+///   of any length sees all of another call's effect or nothing of it; `compare_and_write` compares
+///   and writes at the same instant.
+/// * When a mutating call returns, its effect is durable if the write cache is off or
+///   [`Durability::Forced`] was passed. Otherwise it is durable after the next `flush`; `unmap` and
+///   `copy_from`, which take no [`Durability`], too. Mutating calls become durable in the order in
+///   which they took effect. A capture ends with the engine's run and is never durable.
+/// * Dropping a future does not undo a call that took effect.
 pub trait BlockDevice {
-    /// Which volume this is.
+    /// Identity of the volume.
     fn volume(&self) -> VolumeId;
 
-    /// Size in logical blocks, as of now; it changes when the volume is resized.
+    /// Current size in logical blocks; it changes when the volume is resized.
     fn block_count(&self) -> u64;
 
     /// True when the write cache is on: `AsConfigured` writes are acknowledged before they are durable.
@@ -154,16 +165,19 @@ pub trait BlockDevice {
     /// True when writes are refused.
     fn read_only(&self) -> bool;
 
-    /// What the device takes of its pool, and could still take, as of now.
+    /// Space that the device uses in its pool now, and that it could still use.
     fn mapping_resources(&self) -> MappingResources;
 
-    /// Reads the extent. The result has exactly `extent.count` × 512 bytes; deallocated blocks read as zeros.
+    /// Reads the extent, of any length: the caller limits the memory. The result has exactly
+    /// `extent.count` × 512 bytes; deallocated blocks read as zeros.
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError>;
 
-    /// Writes the extent; `data` has exactly `extent.count` × 512 bytes. Blocks of zeros may be deallocated instead of stored.
+    /// Writes the extent. Blocks of zeros may be deallocated instead of stored.
+    /// [`BlockError::Internal`]: `data` has not exactly `extent.count` × 512 bytes.
     async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError>;
 
-    /// Compares the extent with `compare` and, when equal, writes `data`; both have `extent.count` × 512 bytes.
+    /// Compares the extent with `compare` and, when equal, writes `data`. [`BlockError::Internal`]:
+    /// one of them has not exactly `extent.count` × 512 bytes.
     async fn compare_and_write(
         &self,
         extent: Extent,
@@ -172,40 +186,48 @@ pub trait BlockDevice {
         durability: Durability,
     ) -> Result<CompareOutcome, BlockError>;
 
-    /// Makes the extent read as zeros, deallocating what can be deallocated. The cost does not depend on the length.
+    /// Makes the extent read as zeros and deallocates what it can. The cost does not depend on the
+    /// length.
     async fn zero(&self, extent: Extent, durability: Durability) -> Result<(), BlockError>;
 
     /// Deallocates the extents, which then read as zeros. All of them are validated before the first is touched.
     async fn unmap(&self, extents: &[Extent]) -> Result<(), BlockError>;
 
-    /// Units and step lengths of the device. They do not change while it is open.
+    /// Units and step lengths of the device. They must not change while it is open.
     fn limits(&self) -> Limits;
 
-    /// One step of a copy of `extent` of `source` to `destination` of this device. The ranges may overlap.
+    /// Executes one step of a copy of `extent` of `source` to `destination` of this device. The
+    /// ranges may overlap.
     ///
-    /// * The step covers at least one block of an extent that is not empty, and at most [`Limits::copy_step_blocks`]. The caller loops, see
-    ///   [`RemainingCopy`], and may stop between two steps.
-    /// * It covers the start of the extent; its end, when the destination lies above the source in the same device, so that an overlapping source
-    ///   is read before it is overwritten.
-    /// * All of `extent` and its destination are validated before anything is changed.
+    /// * The step covers at least one block of a non-empty extent, and at most
+    ///   [`Limits::copy_step_blocks`]. The caller loops, see [`RemainingCopy`], and may stop
+    ///   between two steps.
+    /// * The step covers the start of the extent. If the destination lies above the source in the
+    ///   same device, it covers the end, so that an overlapping source is read before it is
+    ///   overwritten.
+    /// * `extent` and its whole destination are validated before anything is changed.
     /// * [`BlockError::ForeignSource`]: the source belongs to another engine; nothing was changed.
     async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError>;
 
-    /// Keeps what the extents hold at one instant, as a device of its own: read-only, of the same size, the extents at their own addresses and
-    /// everything else deallocated (a mapping unit that an extent covers in part may be there whole). Metadata only: the cost does not depend
-    /// on the length. The new device does not outlive the engine's run; until then whoever asked for it ends it with [`Self::discard`].
+    /// Captures the content of the extents at one instant as a device of its own: read-only, of the
+    /// same size, the extents at their own addresses and everything else deallocated (a mapping
+    /// unit that an extent covers in part may be captured whole). Only metadata is written: the
+    /// cost does not depend on the length. The new device does not outlive the engine's run; its
+    /// owner ends it earlier with [`Self::discard`].
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError>
     where
         Self: Sized;
 
-    /// Ends a device that came from [`Self::capture`]: calls on it fail with [`BlockError::Gone`] from then on, and its space comes back in the
-    /// background.
+    /// Deletes a device that came from [`Self::capture`], and has no effect on any other. It is gone
+    /// a little later ([`BlockError::Gone`]; only `flush` still succeeds), and its space is freed in
+    /// the background; at the latest the engine's next run deletes it.
     fn discard(&self);
 
     /// Makes every acknowledged write durable.
     async fn flush(&self) -> Result<(), BlockError>;
 
-    /// Provisioning status from `lba` on: consecutive runs that start at `lba`, at most `limit` of them, adjacent runs of equal status
-    /// merged. Covers at least one block.
+    /// Returns the provisioning status from `lba` on: consecutive runs that start at `lba`, at least
+    /// one and at most `limit` (≥ 1) of them. The last run may be cut short: a device may stop anywhere
+    /// behind the first block.
     async fn provisioning(&self, lba: Lba, limit: usize) -> Result<Vec<ProvisioningExtent>, BlockError>;
 }

@@ -13,7 +13,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// As the pool's: units of 4 KiB and 1 MiB; steps of 1 MiB, 64 MiB and 64 GiB.
+/// Limits of the pool: units of 4 KiB and 1 MiB; steps of 1 MiB, 64 MiB and 64 GiB.
 const LIMITS: Limits = Limits {
     mapping_unit_blocks: 8,
     move_step_blocks: 1 << 11,
@@ -36,7 +36,7 @@ struct Inner {
     bad_block: Cell<Option<u64>>,
     held: Cell<bool>,
     waiting: RefCell<Vec<Waker>>,
-    /// What this is a capture of.
+    /// Device of which this is a capture.
     captures: RefCell<Option<Rc<Inner>>>,
     /// Captures of this that were not discarded.
     captured: Cell<u64>,
@@ -47,7 +47,7 @@ struct Inner {
     calls: Cell<u64>,
 }
 
-/// A handle; clones share the device.
+/// Handle; clones share the device.
 #[derive(Clone, Debug)]
 pub struct MemoryDevice(Rc<Inner>);
 
@@ -89,7 +89,7 @@ impl MemoryDevice {
         self.0.read_only.set(read_only);
     }
 
-    /// No new block can be mapped.
+    /// While set, no new block can be mapped.
     pub fn set_full(&self, full: bool) {
         self.0.full.set(full);
     }
@@ -98,7 +98,7 @@ impl MemoryDevice {
         self.0.bad_block.set(lba);
     }
 
-    /// Mutating calls wait until the gate opens again.
+    /// Holds mutating calls back until the gate opens again.
     pub fn hold(&self, held: bool) {
         self.0.held.set(held);
         for waker in self.0.waiting.take() {
@@ -106,17 +106,17 @@ impl MemoryDevice {
         }
     }
 
-    /// No space is left for what captures of this device hold.
+    /// While set, no space is left for the content of captures.
     pub fn set_captures_full(&self, full: bool) {
         self.0.captures_full.set(full);
     }
 
-    /// Captures of this device that are there.
+    /// Number of captures of this device that exist.
     pub fn captures(&self) -> u64 {
         self.0.captured.get()
     }
 
-    /// Every call lets others go first, once.
+    /// Makes each read, write and copy yield once.
     pub fn stutter(&self) {
         self.0.stutters.set(true);
     }
@@ -138,7 +138,7 @@ impl MemoryDevice {
         self.0.forced.get()
     }
 
-    /// Mutating calls that took effect.
+    /// Number of mutating calls that were admitted.
     pub fn calls(&self) -> u64 {
         self.0.calls.get()
     }
