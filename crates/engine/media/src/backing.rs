@@ -1,5 +1,6 @@
-//! The file or block device under a [`FileDisk`](crate::FileDisk): opening, locking, size, and blocking transfers that the engines
-//! without io_uring use. A memory file system is recognised here, because RAM needs neither direct I/O nor flushes.
+//! File or block device under a [`FileDisk`](crate::FileDisk): opening, locking, size, and blocking
+//! transfers, which the engines without io_uring use. Memory file systems are recognised here,
+//! because RAM needs neither direct I/O nor flushes.
 
 use std::fs::File;
 use std::io::{IoSlice, Seek, SeekFrom};
@@ -17,10 +18,11 @@ use crate::disk::block_length;
 use crate::growth::GrowthError;
 use crate::{BLOCK_BYTES, Buffer, Completion, Done, MediaError, Ticket};
 
-/// Why a file or device could not be opened as a disk. Nothing was changed, except that a missing file may have been created.
+/// Reason why a file or device could not be opened as a disk. Nothing was changed, except that a
+/// missing file may have been created.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// No such file, and it was not to be created.
+    /// The file does not exist, and may not be created.
     #[error("{path}: no such file or device")]
     NotFound {
         /// Path as given.
@@ -32,19 +34,19 @@ pub enum OpenError {
         /// Path as given.
         path: String,
     },
-    /// A block device that the kernel uses, or that a process has claimed.
+    /// The kernel uses the block device, or a process has claimed it.
     #[error("{path} is in use: it is mounted, part of another device, or opened by another process")]
     Busy {
         /// Path as given.
         path: String,
     },
-    /// A directory, socket, character device or the like.
+    /// The path is a directory, socket, character device or the like.
     #[error("{path} is neither a regular file nor a block device")]
     NotADisk {
         /// Path as given.
         path: String,
     },
-    /// A device whose sectors are larger than a block of the pool.
+    /// The device's sectors are larger than a block of the pool.
     #[error("{path} has sectors of {sector_bytes} bytes; at most {BLOCK_BYTES} are supported")]
     SectorSize {
         /// Path as given.
@@ -52,14 +54,15 @@ pub enum OpenError {
         /// Logical sector size of the device.
         sector_bytes: u32,
     },
-    /// Part of a pool, or a pool of which a part cannot be used: missing, foreign, in another's place, cut off.
+    /// A member of the pool cannot be used: it is missing, foreign, in another member's place, or
+    /// truncated; or `path` itself is a further member, not the first.
     #[error("{path}: the pool also needs {member}: {reason}")]
     Member {
         /// Path as given.
         path: String,
-        /// Which member, and where it is.
+        /// Number and path of the member.
         member: String,
-        /// What is wrong with it.
+        /// Defect of the member.
         reason: String,
     },
     /// The operating system refused.
@@ -67,9 +70,9 @@ pub enum OpenError {
     System {
         /// Path as given.
         path: String,
-        /// What was being done.
+        /// Operation that failed.
         operation: &'static str,
-        /// The operating system's words.
+        /// Error of the operating system.
         reason: std::io::Error,
     },
 }
@@ -78,7 +81,7 @@ pub enum OpenError {
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a request does.
+/// Operation of a request.
 pub(crate) enum Operation {
     Read { block: u64, buffer: Buffer },
     Write { block: u64, buffer: Buffer, durable: bool },
@@ -86,14 +89,14 @@ pub(crate) enum Operation {
     Discard { block: u64, blocks: u64 },
 }
 
-/// A validated request on its way to an engine.
+/// Validated request on its way to an engine.
 pub(crate) struct Request {
     pub(crate) ticket: Ticket,
     pub(crate) operation: Operation,
 }
 
 impl Operation {
-    /// The error that this operation reports for `reason`.
+    /// Error of this operation for `reason`.
     pub(crate) fn error(&self, reason: &std::io::Error) -> MediaError {
         let (operation, address, blocks) = match self {
             Self::Read { block, buffer } => ("read", *block, block_length(buffer)),
@@ -107,7 +110,7 @@ impl Operation {
         }
     }
 
-    /// What this operation returns on success.
+    /// Result of this operation on success.
     pub(crate) fn done(self) -> Done {
         match self {
             Self::Read { buffer, .. } => Done::Read(buffer),
@@ -117,12 +120,13 @@ impl Operation {
     }
 }
 
-/// Byte offset of a block. The block lies on a device whose size in bytes fits 64 bits.
+/// Byte offset of a block. Does not overflow, because the block lies on a device whose size in
+/// bytes fits 64 bits.
 pub(crate) const fn byte_offset(block: u64) -> u64 {
     block * BLOCK_BYTES as u64
 }
 
-/// An open, locked file or block device.
+/// Open, locked file or block device.
 pub(crate) struct BackingFile {
     file: File,
     block_device: bool,
@@ -131,12 +135,13 @@ pub(crate) struct BackingFile {
     read_only: bool,
     created: bool,
     path: PathBuf,
-    /// Only ever grows.
+    /// Size in blocks; it never decreases.
     block_count: AtomicU64,
 }
 
 impl BackingFile {
-    /// Opens and locks `path`. A missing or empty file becomes a sparse file of `create_bytes`, when given.
+    /// Opens and locks `path`. With `create_bytes`, a missing or empty file becomes a sparse file
+    /// of that size.
     pub(crate) fn open(
         path: &Path,
         create_bytes: Option<u64>,
@@ -161,7 +166,8 @@ impl BackingFile {
         let mut options = std::fs::OpenOptions::new();
         options.read(true).write(!read_only).mode(0o600);
         if block_device {
-            // Without O_CREAT, O_EXCL claims the device: it fails while the device is mounted or part of another.
+            // Without O_CREAT, O_EXCL claims the device: it fails while the device is mounted or
+            // part of another one.
             options.custom_flags(OFlags::EXCL.bits().cast_signed());
         } else {
             options.create(create_bytes.is_some() && !read_only);
@@ -212,7 +218,8 @@ impl BackingFile {
         self.block_device
     }
 
-    /// On tmpfs or ramfs: nothing here outlives the machine, and nothing here blocks.
+    /// Whether the file is on tmpfs or ramfs: its content does not survive the machine, and no call
+    /// blocks.
     pub(crate) fn memory(&self) -> bool {
         self.memory
     }
@@ -233,7 +240,9 @@ impl BackingFile {
         self.block_count.load(Ordering::Relaxed)
     }
 
-    /// Makes a file at least `blocks` long, durably, or finds that the device has become so.
+    /// Extends a file durably to at least `blocks` blocks, or checks that the device has grown that
+    /// far. The last block of a file, which the pool does not use yet, is written with zeros: a
+    /// superblock copy gets its place there, which must not fail for lack of space.
     pub(crate) fn grow(&self, blocks: u64) -> Result<(), GrowthError> {
         let path = || self.path.display().to_string();
         let failed = |operation| move |reason: std::io::Error| GrowthError::System { path: path(), operation, reason };
@@ -299,7 +308,8 @@ impl BackingFile {
                     offset += u64::try_from(count).unwrap_or_default();
                 }
                 Err(Errno::INTR | Errno::AGAIN) => {}
-                // A kernel or file system without RWF_DSYNC: write, then flush; as durable, only slower.
+                // Kernel or file system without RWF_DSYNC: write, then flush; as durable, but
+                // slower.
                 Err(Errno::NOSYS | Errno::OPNOTSUPP) if !flags.is_empty() => {
                     flags = ReadWriteFlags::empty();
                     flush_after = true;
@@ -333,7 +343,8 @@ impl BackingFile {
             };
             match outcome {
                 Err(Errno::INTR) => {}
-                // Advisory: a device or file system that cannot discard keeps the content, which is allowed.
+                // Discard is advisory: a device or file system without it keeps the content, which
+                // is permitted.
                 Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOTTY) => return Ok(()),
                 Err(reason) => return Err(reason.into()),
             }
@@ -355,18 +366,20 @@ impl BackingFile {
         })
     }
 
-    /// The first block from `block` on of a file that has been written to. `None` when there is none, or when that cannot be told.
+    /// First block from `block` on that has been written to, in a file. `None` when there is none,
+    /// or when it cannot be determined.
     pub(crate) fn written_from(&self, block: u64) -> Option<u64> {
         let data = self.seek_data(block).ok()?;
         (!self.block_device).then_some(data / BLOCK_BYTES as u64)
     }
 
-    /// Where the file has been written to from `block` on, in bytes.
+    /// Byte offset of the first data in the file from `block` on.
     fn seek_data(&self, block: u64) -> Result<u64, Errno> {
         rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block)))
     }
 
-    /// True when nothing has ever been written to these blocks of a file. False when that cannot be told.
+    /// Whether nothing has ever been written to these blocks of a file. False when it cannot be
+    /// determined.
     pub(crate) fn is_hole(&self, block: u64, blocks: u64) -> bool {
         match self.seek_data(block) {
             Ok(data) => data >= byte_offset(block + blocks),
@@ -389,7 +402,7 @@ fn patiently<T, E>(patient: bool, claim: impl Fn() -> Result<T, E>, taken: impl 
     }
 }
 
-/// Makes a new directory entry durable.
+/// Syncs the folder of `path`, which makes a new directory entry durable.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = match path.canonicalize()?.parent() {
         Some(folder) => PathBuf::from(folder),
@@ -405,7 +418,7 @@ fn on_memory_file_system(file: &File) -> rustix::io::Result<bool> {
     Ok(kind == i128::from(TMPFS_MAGIC) || kind == i128::from(RAMFS_MAGIC))
 }
 
-/// False when the file system has no direct I/O.
+/// Turns on direct I/O; false when the file system does not support it.
 fn enable_direct_io(file: &File) -> rustix::io::Result<bool> {
     let flags = rustix::fs::fcntl_getfl(file)?;
     match rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT) {
@@ -419,8 +432,8 @@ fn enable_direct_io(file: &File) -> rustix::io::Result<bool> {
 #[expect(unsafe_code, reason = "the discard of a block device is reached by ioctl only")]
 fn discard_device(device: BorrowedFd<'_>, offset: u64, length: u64) -> rustix::io::Result<()> {
     const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
-    // SAFETY: BLKDISCARD reads two 64-bit numbers through the pointer it is given, and `Setter` passes a pointer to this array, which
-    // lives until the call returns.
+    // SAFETY: BLKDISCARD reads two 64-bit numbers through the given pointer. `Setter` passes a
+    // pointer to this array, which lives until the call returns.
     unsafe {
         let range = rustix::ioctl::Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]);
         rustix::ioctl::ioctl(device, range)

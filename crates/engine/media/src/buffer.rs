@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// Bytes in one block of the pool: the mapping unit and the unit of all media I/O.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// One 4 KiB block, aligned to 4 KiB as O_DIRECT asks.
+/// 4 KiB block, aligned to 4 KiB as O_DIRECT requires.
 #[derive(Clone, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C, align(4096))]
 pub struct Block(pub [u8; BLOCK_BYTES]);
@@ -24,26 +24,26 @@ impl std::fmt::Debug for Block {
     }
 }
 
-/// A whole number of aligned blocks.
+/// Buffer of a whole number of aligned blocks.
 #[derive(Clone, Default)]
 pub struct Buffer(Vec<Block>);
 
 impl Buffer {
-    /// `blocks` zeroed blocks.
+    /// Creates a buffer of `blocks` zeroed blocks.
     pub fn zeroed(blocks: usize) -> Self {
-        // `FromZeros` allocates zeroed memory straight from the allocator instead of filling it block by block.
+        // `FromZeros` takes zeroed memory from the allocator instead of filling it block by block.
         match <Block as zerocopy::FromZeros>::new_vec_zeroed(blocks) {
             Ok(blocks) => Self(blocks),
             Err(_) => Self(vec![Block::default(); blocks]),
         }
     }
 
-    /// A buffer of the given blocks.
+    /// Creates a buffer of the given blocks.
     pub fn from_blocks(blocks: Vec<Block>) -> Self {
         Self(blocks)
     }
 
-    /// Makes it so many blocks; new ones are zeroed.
+    /// Resizes the buffer to `blocks` blocks; new blocks are zeroed.
     pub fn resize(&mut self, blocks: usize) {
         self.0.resize(blocks, Block::default());
     }
@@ -58,7 +58,7 @@ impl Buffer {
         &self.0
     }
 
-    /// The blocks, to change.
+    /// The blocks, mutable.
     pub fn as_blocks_mut(&mut self) -> &mut [Block] {
         &mut self.0
     }

@@ -1,4 +1,5 @@
-//! A disk over a file or block device, by one of three engines: io_uring, threads, or inline for memory file systems.
+//! Disk over a file or block device, with one of three engines: io_uring, threads, or inline for
+//! memory file systems.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use crate::{Buffer, Capabilities, Completion, Disk, MediaError, Ticket};
 
 /// Threads of the engine that replaces io_uring.
 const THREADS: usize = 4;
-/// Largest request a caller should make; larger ones work.
+/// Largest recommended request; larger ones work.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
 /// What executes requests. One owner; `wait` submits first.
@@ -43,10 +44,11 @@ pub(crate) trait Engine: Send {
 /// Which engine executes the requests of a [`FileDisk`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// Inline on a memory file system; else io_uring; else, where the kernel refuses that, threads.
+    /// Inline on a memory file system; otherwise io_uring; otherwise, if the kernel refuses it,
+    /// threads.
     #[default]
     Auto,
-    /// io_uring, or an error.
+    /// io_uring; opening fails without it.
     Uring,
     /// A small pool of threads with blocking transfers.
     Threads,
@@ -54,12 +56,13 @@ pub enum EngineChoice {
     Inline,
 }
 
-/// How to open a [`FileDisk`].
+/// Options for opening a [`FileDisk`].
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Makes a missing or empty file a sparse file of this many bytes. A file with content is opened as it is.
+    /// Size in bytes of the sparse file that a missing or empty file becomes. A file with content
+    /// is opened unchanged.
     pub create_bytes: Option<u64>,
-    /// Bypass the page cache, where the file system can (O_DIRECT).
+    /// Bypass the page cache (O_DIRECT) where the file system supports it.
     pub direct: bool,
     /// Refuse writes.
     pub read_only: bool,
@@ -73,14 +76,14 @@ impl Default for OpenOptions {
     }
 }
 
-/// A file or block device as a [`Disk`]. Holds an exclusive advisory lock while it lives.
+/// File or block device as a [`Disk`]. Holds an exclusive advisory lock while it lives.
 pub struct FileDisk {
     engine: Box<dyn Engine>,
-    /// For the discard of a block device under io_uring. Started at the first need.
+    /// Helper thread for discards of a block device under io_uring. Started when first needed.
     helper: Option<Threads>,
-    /// For a sparse file: first writes that wait.
+    /// Delayed first writes of a sparse file.
     holes: Option<Holes>,
-    /// Discards of a sparse file that are on their way: ticket, first block, number.
+    /// Discards of a sparse file in flight: ticket, first block, number of blocks.
     discards: Vec<(Ticket, u64, u64)>,
     ready: VecDeque<Completion>,
     engine_name: &'static str,
@@ -96,7 +99,8 @@ impl std::fmt::Debug for FileDisk {
 }
 
 impl FileDisk {
-    /// Opens and locks a file or block device. A file whose size is not a multiple of 4 096 loses the rest.
+    /// Opens and locks a file or block device. A file whose size is not a multiple of 4 096 loses
+    /// the remainder.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|reason| {
@@ -106,7 +110,8 @@ impl FileDisk {
         Self::open_sharing(path, options, Arc::new(wake), true)
     }
 
-    /// As [`FileDisk::open`], with the event descriptor of another disk. `patient`: wait a little for a file that is locked.
+    /// Like [`FileDisk::open`], with the event descriptor of another disk. `patient`: wait briefly
+    /// for a locked file.
     pub(crate) fn open_sharing(
         path: &Path,
         options: &OpenOptions,
@@ -153,22 +158,22 @@ impl FileDisk {
         })
     }
 
-    /// True when `open` made the file, or gave an empty one its size.
+    /// Whether `open` created the file, or gave an empty one its size.
     pub fn created(&self) -> bool {
         self.backing.created()
     }
 
-    /// `io_uring`, `threads` or `inline`.
+    /// Name of the engine: `io_uring`, `threads` or `inline`.
     pub fn engine(&self) -> &'static str {
         self.engine_name
     }
 
-    /// True on tmpfs or ramfs: content does not survive the machine.
+    /// Whether the file is on tmpfs or ramfs: content does not survive the machine.
     pub fn memory(&self) -> bool {
         self.backing.memory()
     }
 
-    /// One line for the log: what the disk is and how it is reached.
+    /// Line for the log: kind of the disk and access to it.
     pub fn description(&self) -> String {
         let kind = match (self.backing.block_device(), self.backing.memory()) {
             (true, _) => "block device",
@@ -182,12 +187,12 @@ impl FileDisk {
         }
     }
 
-    /// The event descriptor that completions make readable.
+    /// Event descriptor that completions make readable.
     pub(crate) fn shared_wake(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.wake)
     }
 
-    /// Reads blocks on this thread, past whatever is in flight.
+    /// Reads blocks synchronously, independent of requests in flight.
     pub(crate) fn read_now(&mut self, block: u64, blocks: usize) -> std::io::Result<Buffer> {
         let mut buffer = Buffer::zeroed(blocks);
         self.backing.read(byte_offset(block), &mut buffer)?;
@@ -199,17 +204,18 @@ impl FileDisk {
         self.backing.written_from(block)
     }
 
-    /// Writes blocks on this thread, past whatever is in flight. They are durable after [`FileDisk::flush_now`].
+    /// Writes blocks synchronously, independent of requests in flight. They are durable after
+    /// [`FileDisk::flush_now`].
     pub(crate) fn write_now(&mut self, block: u64, buffer: Buffer) -> std::io::Result<()> {
         self.backing.write(byte_offset(block), &buffer, false)
     }
 
-    /// Makes what was written durable, on this thread.
+    /// Makes earlier writes durable, synchronously.
     pub(crate) fn flush_now(&mut self) -> std::io::Result<()> {
         self.backing.flush()
     }
 
-    /// Makes the file at least `blocks` long, or finds that the device has become so. Blocks.
+    /// Extends the file to at least `blocks` blocks, or checks that the device has grown that far.
     pub(crate) fn grow(&mut self, blocks: u64) -> Result<(), GrowthError> {
         self.backing.grow(blocks)?;
         if let Some(holes) = &mut self.holes {
@@ -228,7 +234,7 @@ impl FileDisk {
         }
     }
 
-    /// The engine's next completion that is the caller's.
+    /// Next completion of the engine that is for the caller.
     fn poll_engine(&mut self) -> Option<Completion> {
         loop {
             let completion = self.engine.poll()?;
@@ -246,7 +252,7 @@ impl FileDisk {
         }
     }
 
-    /// A request completed: when it was a discard of a sparse file, the holes in it are known again.
+    /// Handles the completion of a discard of a sparse file: its holes are known again.
     fn note_discarded(&mut self, ticket: Ticket) {
         let Some(at) = self.discards.iter().position(|(found, ..)| *found == ticket) else { return };
         let (_, block, blocks) = self.discards.swap_remove(at);
@@ -259,7 +265,7 @@ impl FileDisk {
         self.ready.push_back(Completion { ticket, result: Err(error) });
     }
 
-    /// The error of a change to a disk opened for reading only.
+    /// Error of a change to a read-only disk.
     fn change_error(&self, operation: &'static str, address: u64, blocks: u64) -> Option<MediaError> {
         self.backing.read_only().then(|| MediaError::Io {
             operation,
@@ -269,7 +275,7 @@ impl FileDisk {
         })
     }
 
-    /// The helper thread, started now if need be.
+    /// The helper thread, started if necessary.
     fn helper(&mut self) -> std::io::Result<&mut Threads> {
         if self.helper.is_none() {
             self.helper = Some(Threads::new(Arc::clone(&self.backing), Arc::clone(&self.wake), 1)?);
@@ -386,9 +392,10 @@ impl Disk for FileDisk {
                 return;
             }
             if self.helper_outstanding() == 0 {
-                continue; // a fill ended; what waited for it has started
+                continue; // a fill ended; the writes that waited for it have started
             }
-            // Two sources of completions: the event descriptor stands for both. The time limit is a safety net, not a tick.
+            // Completions come from two sources, which share the event descriptor. The time limit
+            // is a safety net.
             let limit = Timespec { tv_sec: 1, tv_nsec: 0 };
             let mut wait_on = [PollFd::new(&self.wake, PollFlags::IN)];
             let _ = rustix::event::poll(&mut wait_on, Some(&limit));
@@ -407,7 +414,7 @@ impl Disk for FileDisk {
 
     fn clear_wake(&mut self) {
         let mut count = [0; 8];
-        // EAGAIN: it was not readable.
+        // EAGAIN: the descriptor was not readable.
         let _ = rustix::io::read(&self.wake, &mut count);
     }
 }

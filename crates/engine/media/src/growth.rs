@@ -1,4 +1,4 @@
-//! Making a pool larger while it is in use: what is asked for, what a disk gives, and why it may be refused.
+//! Growth of a pool in use: requests, results of a disk, and reasons for refusal.
 
 use std::path::PathBuf;
 
@@ -6,52 +6,53 @@ use thiserror::Error;
 
 use crate::{BLOCK_BYTES, OpenError};
 
-/// How a pool gets larger.
+/// Request to grow a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// The last file or device of the pool has this many bytes from now on. A file is made longer, a device must have grown already.
+    /// New size in bytes of the last file or device of the pool. A file is extended; a device must
+    /// have grown already.
     Size(u64),
-    /// One more blank file or block device, of at least 8 MiB, is added at the end.
+    /// Path of one more blank file or block device, of at least 8 MiB, added at the end.
     Device(PathBuf),
 }
 
-/// One file or device of a pool that has several.
+/// One file or device of a pool with several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Identity of the member. The first one has that of the pool.
+    /// Identity of the member. The first member has the identity of the pool.
     pub uuid: [u8; 16],
-    /// Blocks of the pool that it holds, its label not counted.
+    /// Blocks of the pool on this member, without its label.
     pub blocks: u64,
 }
 
-/// Most members of a pool: what the superblock has room for.
+/// Most members of a pool: the superblock has no room for more.
 pub const MAX_MEMBERS: usize = 16;
 /// Smallest file or device that can be added: 8 MiB, a segment.
 pub const MIN_MEMBER_BLOCKS: u64 = 2048;
-/// Largest pool that grows, in blocks: 512 TiB, what the root's space index has room for.
+/// Largest size to which a pool can grow, in blocks: 512 TiB, the limit of the root's space index.
 pub const MAX_GROWN_BLOCKS: u64 = 1 << 37;
 
-/// What a disk has to know of the pool on it before it grows.
+/// Facts of the pool that a disk needs to grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowthTerms {
     /// Identity of the pool.
     pub pool: [u8; 16],
-    /// Blocks of the pool now. The disk may be larger already.
+    /// Current blocks of the pool. The disk may already be larger.
     pub block_count: u64,
-    /// Most blocks that it may have afterwards.
+    /// Most blocks that the pool may have afterwards.
     pub most_blocks: u64,
 }
 
-/// A disk that has grown.
+/// Result of a disk that has grown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extended {
     /// Blocks that the pool may have now.
     pub block_count: u64,
-    /// Its members, when there is more than one; otherwise empty.
+    /// Members of the disk, if there is more than one; otherwise empty.
     pub members: Vec<Member>,
 }
 
-/// What a back end offers after it has grown. In force with the next swap of the root.
+/// Size that a back end offers after growth. In force with the next swap of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grown {
     /// Size of the device in blocks.
@@ -63,59 +64,59 @@ pub struct Grown {
 /// Why a pool cannot grow as asked. Nothing that the pool uses was changed.
 #[derive(Debug, Error)]
 pub enum GrowthError {
-    /// Smaller than the pool is, or as large.
+    /// The requested size is not larger than the present one.
     #[error("the last file or device of the pool has {now_bytes} bytes: {wanted_bytes} is not larger")]
     NotLarger {
-        /// Its size, as far as the pool uses it.
+        /// Present size, as far as the pool uses it.
         now_bytes: u64,
-        /// Size asked for.
+        /// Requested size.
         wanted_bytes: u64,
     },
-    /// Above the limit.
+    /// The new size would be above the limit.
     #[error("a pool has at most {most_bytes} bytes, and {wanted_bytes} were asked for")]
     TooLarge {
-        /// The limit.
+        /// Limit.
         most_bytes: u64,
-        /// Size that it would have.
+        /// Size that the pool would have.
         wanted_bytes: u64,
     },
     /// The device under the pool has not grown that much.
     #[error("{path} has {bytes} bytes and would need {needed_bytes}: make the device larger first")]
     DeviceNotGrown {
-        /// The last device of the pool.
+        /// Path of the last device of the pool.
         path: String,
-        /// Its size.
+        /// Size of the device.
         bytes: u64,
-        /// Size needed.
+        /// Required size.
         needed_bytes: u64,
     },
-    /// Too small to be worth adding.
+    /// The device to add is too small.
     #[error("{path} has {bytes} bytes: a device to add has at least {least_bytes}")]
     DeviceTooSmall {
         /// Path as given.
         path: String,
-        /// Its size.
+        /// Size of the device.
         bytes: u64,
-        /// Smallest size.
+        /// Minimum size.
         least_bytes: u64,
     },
-    /// Something is on it.
+    /// The device to add holds data.
     #[error(
         "{path} is not blank: it holds data at block {block}, which the pool would destroy; wipe it first (wipefs, blkdiscard)"
     )]
     NotBlank {
         /// Path as given.
         path: String,
-        /// First block found that is not zeros.
+        /// First block found with content other than zeros.
         block: u64,
     },
-    /// Part of the pool already.
+    /// The device is already part of the pool.
     #[error("{path} is part of this pool already")]
     Member {
         /// Path as given.
         path: String,
     },
-    /// As many members as there can be.
+    /// The pool has the maximum number of members.
     #[error("the pool has {MAX_MEMBERS} files and devices, and cannot have more")]
     TooManyMembers,
     /// One is memory, the other is not.
@@ -124,7 +125,7 @@ pub enum GrowthError {
         /// Path as given.
         path: String,
     },
-    /// The path cannot be kept in the pool.
+    /// The path is too long for the table of members.
     #[error("{path}: the path is too long to be kept in the pool")]
     PathTooLong {
         /// Path as given.
@@ -138,9 +139,9 @@ pub enum GrowthError {
     System {
         /// Path of the file or device.
         path: String,
-        /// What was being done.
+        /// Operation that failed.
         operation: &'static str,
-        /// The operating system's words.
+        /// Error of the operating system.
         reason: std::io::Error,
     },
     /// This back end cannot.
@@ -148,8 +149,8 @@ pub enum GrowthError {
     Unsupported(&'static str),
 }
 
-/// Blocks of a pool whose last file or device gets `bytes` bytes; or why not. `before` blocks lie on those before it, and the pool's part of
-/// it begins at its block `skip`.
+/// Blocks of a pool whose last file or device gets `bytes` bytes. `before`: blocks on the members
+/// before it. `skip`: its first block that belongs to the pool.
 pub(crate) fn wanted_blocks(bytes: u64, terms: &GrowthTerms, before: u64, skip: u64) -> Result<u64, GrowthError> {
     let block_bytes = BLOCK_BYTES as u64;
     let blocks = (bytes / block_bytes).saturating_sub(skip).saturating_add(before);
@@ -160,7 +161,7 @@ pub(crate) fn wanted_blocks(bytes: u64, terms: &GrowthTerms, before: u64, skip: 
     within_limit(blocks, terms)
 }
 
-/// `blocks`, when a pool may have so many.
+/// Returns `blocks` if the pool may have that many.
 pub(crate) fn within_limit(blocks: u64, terms: &GrowthTerms) -> Result<u64, GrowthError> {
     let block_bytes = BLOCK_BYTES as u64;
     if blocks > terms.most_blocks {

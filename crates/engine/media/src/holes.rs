@@ -1,7 +1,9 @@
-//! First writes to a sparse file, made cheap. A file system has to record every block that it gives to a file, and makes the record durable
-//! with the next durable write to that file, whichever part it is to: with small first writes under way, each log write of the
-//! pool costs a commit of the file system's own journal (some milliseconds instead of a tenth of one). So the first small write to a chunk of the
-//! file that is all hole waits while zeros are written over the whole chunk in one request: one such commit for thousands of blocks.
+//! Fast first writes to a sparse file. A file system has to record every block that it allocates to
+//! a file, and the next durable write to that file, wherever it is, makes the record durable. While
+//! small first writes run, each log write of the pool therefore costs a commit of the file system's
+//! own journal (some milliseconds instead of a tenth of one). So the first small write to a chunk
+//! that is still a hole waits until one request has filled the whole chunk with zeros: one such
+//! commit for thousands of blocks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,25 +12,26 @@ use crate::backing::{BackingFile, Operation, Request};
 use crate::disk::block_length;
 use crate::{Buffer, Ticket};
 
-/// Blocks of a chunk (4 MiB).
+/// Blocks of one chunk (4 MiB).
 pub(crate) const CHUNK_BLOCKS: u64 = 1024;
-/// Writes of so many blocks go ahead without waiting: the file system records them in one piece anyway.
+/// Writes of at least this many blocks do not wait: the file system records them in one piece
+/// anyway.
 const LARGE_BLOCKS: u64 = 128;
-/// Chunks filled at once; bounds the memory for zeros.
+/// Chunks filled concurrently; bounds the memory for zeros.
 const FILLS: usize = 4;
-/// Tickets from here on are those of fills.
+/// First ticket of fills.
 const FILL_TICKET: Ticket = 1 << 63;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
     Unknown,
-    /// Waits for its turn, or its zeros are on their way.
+    /// Queued to be filled, or its zeros are being written.
     Filling,
-    /// Has been written somewhere, or must not be filled.
+    /// Has been written to somewhere, or must not be filled.
     Settled,
 }
 
-/// What is known of the holes of one file, and the writes that wait.
+/// State of the holes of one file, with the writes that wait.
 pub(crate) struct Holes {
     backing: Arc<BackingFile>,
     chunks: Vec<Chunk>,
@@ -39,7 +42,8 @@ pub(crate) struct Holes {
 }
 
 impl Holes {
-    /// For a regular file; `None` for a device, for memory, and for a file that is only read.
+    /// Creates the state for a regular file; `None` for a device, for memory, and for a read-only
+    /// file.
     pub(crate) fn new(backing: &Arc<BackingFile>) -> Option<Self> {
         if backing.block_device() || backing.memory() || backing.read_only() {
             return None;
@@ -55,15 +59,16 @@ impl Holes {
         })
     }
 
-    /// The file has become longer.
+    /// Called after the file has grown.
     pub(crate) fn grow(&mut self) {
         if let Ok(chunks) = usize::try_from(self.backing.block_count().div_ceil(CHUNK_BLOCKS)) {
             self.chunks.resize(chunks.max(self.chunks.len()), Chunk::Unknown);
         }
     }
 
-    /// A discard of these blocks ended: chunks that lie in it as a whole are holes again, to be filled at the next small write. Nothing else is on
-    /// its way to them, or the discard would have been of no use.
+    /// Called when a discard of these blocks has ended: chunks that lie completely in it are holes
+    /// again, filled at the next small write. No other request to these chunks is in flight,
+    /// because a discard must not overlap with one.
     pub(crate) fn discarded(&mut self, block: u64, blocks: u64) {
         for chunk in block.div_ceil(CHUNK_BLOCKS)..(block + blocks) / CHUNK_BLOCKS {
             if self.state(chunk) == Chunk::Settled {
@@ -72,28 +77,29 @@ impl Holes {
         }
     }
 
-    /// Writes that wait for a fill.
+    /// Number of writes that wait for a fill.
     pub(crate) fn held(&self) -> usize {
         self.held_count
     }
 
-    /// Fills with the engine.
+    /// Number of fills in the engine.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Looks at a validated request. Gives it back to be started now, or keeps it.
+    /// Examines a validated request. Returns it if it can start now, otherwise keeps it.
     pub(crate) fn admit(&mut self, request: Request) -> Option<Request> {
         let (first, blocks) = match &request.operation {
             Operation::Write { block, buffer, .. } => (*block, block_length(buffer)),
-            // A discard leaves its chunks settled: writes to them may be in flight, which zeros must not overtake.
+            // A discard leaves its chunks settled: writes to them may be in flight, and zeros must
+            // not overwrite those.
             Operation::Read { .. } | Operation::Flush | Operation::Discard { .. } => return Some(request),
         };
         let mut wait_for = None;
         for chunk in first / CHUNK_BLOCKS..=(first + blocks - 1) / CHUNK_BLOCKS {
             match self.state(chunk) {
                 Chunk::Settled => {}
-                // Also a large write must not be overtaken by zeros.
+                // A fill must not overwrite a large write either.
                 Chunk::Filling => wait_for = Some(chunk),
                 Chunk::Unknown
                     if blocks >= LARGE_BLOCKS || !self.backing.is_hole(chunk * CHUNK_BLOCKS, CHUNK_BLOCKS) =>
@@ -117,7 +123,7 @@ impl Holes {
         }
     }
 
-    /// The next fill to start, if one may.
+    /// Next fill to start, if another is permitted.
     pub(crate) fn next_fill(&mut self) -> Option<Request> {
         if self.in_flight >= FILLS {
             return None;
@@ -130,12 +136,13 @@ impl Holes {
         Some(Request { ticket: FILL_TICKET | chunk, operation: Operation::Write { block, buffer, durable: false } })
     }
 
-    /// True for the ticket of a fill: the completion is none of the caller's.
+    /// Whether the ticket is that of a fill, whose completion is not for the caller.
     pub(crate) fn is_fill(ticket: Ticket) -> bool {
         ticket & FILL_TICKET != 0
     }
 
-    /// A fill ended. Its writes may start, also when it failed: they meet the reason themselves.
+    /// Called when a fill has ended. Returns its writes, which may start. If the fill failed, they
+    /// will fail for the same reason.
     pub(crate) fn filled(&mut self, ticket: Ticket) -> Vec<Request> {
         let chunk = ticket & !FILL_TICKET;
         self.in_flight = self.in_flight.saturating_sub(1);

@@ -1,5 +1,6 @@
-//! The engine for memory file systems: pread and pwrite inside the submitting call. RAM does not block, and io_uring would hand such a
-//! request to a worker thread, whose wake-up costs more than the copy.
+//! Engine for memory file systems: pread and pwrite inside the submitting call. RAM does not block,
+//! and io_uring would pass such a request to a worker thread, whose wake-up costs more than the
+//! copy.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,12 +1,14 @@
-//! What the pool engine stands on: a segment store, a log and a root, all reached by submission and completion.
+//! Medium of the pool engine: a segment store, a log and a root, all accessed by asynchronous
+//! requests and completions.
 //!
-//! The three traits are the whole of what an engine may ask of its medium. None of them blocks and none calls back: a request
-//! carries a [`Ticket`], and its [`Completion`] is taken later with [`Media::poll`]. Three back ends implement them: a file or block
-//! device, a simulated disk with crashes and faults, and (later) RADOS. This is the only crate besides `daemon` that touches the
-//! operating system, and the only one with `unsafe`.
+//! The three traits are the complete interface between an engine and its medium. No method blocks
+//! (except where noted) and none calls back: a request carries a [`Ticket`], and [`Media::poll`]
+//! returns its [`Completion`] later. In the serving process, this is the only crate besides `daemon`
+//! that touches the operating system; it is the only one with `unsafe`.
 //!
-//! The local back end is [`LocalMedia`] over a [`Disk`]: a [`Span`] of one or more [`FileDisk`]s on a machine, a [`SimDisk`] in tests.
-#![deny(unsafe_code)] // allowed where the operating system asks for it, each time with its reason
+//! The local back end is [`LocalMedia`] over a [`Disk`]: a [`Span`] of one or more [`FileDisk`]s on
+//! a machine; in tests a [`SimDisk`], with crashes and faults. A RADOS back end is planned.
+#![deny(unsafe_code)] // allowed where the operating system requires it, each time with its reason
 
 mod allocator;
 mod backing;
@@ -44,10 +46,11 @@ use std::os::fd::BorrowedFd;
 
 use thiserror::Error;
 
-/// Names a request; chosen by the caller, returned with its completion.
+/// Identifier of a request, chosen by the caller and returned with the completion.
 pub type Ticket = u64;
 
-/// Who may write. A back end that several gateways share refuses calls with an old epoch; a local one has a constant fence.
+/// Write permission. A back end refuses calls with an older epoch than the newest it has seen
+/// ([`MediaError::Fenced`]), so that a gateway that was replaced writes nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// Part of the pool.
@@ -56,11 +59,12 @@ pub struct Fence {
     pub epoch: u64,
 }
 
-/// Address of a 4 KiB block of the pool, counted from the start of the device. Block 0 holds a superblock, so 0 never names data.
+/// Address of a 4 KiB block of the pool, counted from the start of the device. Block 0 holds a
+/// superblock, so 0 never refers to data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockAddress(pub u64);
 
-/// Why a request failed.
+/// Reason why a request failed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum MediaError {
     /// The device reported an error.
@@ -72,23 +76,23 @@ pub enum MediaError {
         address: u64,
         /// Number of blocks.
         blocks: u64,
-        /// The operating system's words.
+        /// Error of the operating system.
         reason: String,
     },
-    /// The file system under a sparse file is full. Nothing of the request can be relied on.
+    /// The file system under a sparse file is full. The blocks of the request are undefined.
     #[error("{operation} of {blocks} blocks at block {address} failed: the file system under the file is full")]
     NoSpace {
-        /// `write`, `discard`...
+        /// `write`, `discard`, ...
         operation: &'static str,
         /// First 4 KiB block.
         address: u64,
         /// Number of blocks.
         blocks: u64,
     },
-    /// Another owner has taken over; this instance must stop.
+    /// Another owner has taken over the pool; this instance must stop.
     #[error("another instance owns this pool now")]
     Fenced,
-    /// The root was changed by someone else since it was loaded.
+    /// Another instance changed the root after it was loaded.
     #[error("the pool's root is at version {found}, expected {expected}")]
     RootConflict {
         /// Version that the caller expected.
@@ -101,14 +105,14 @@ pub enum MediaError {
     BadRoot(String),
 }
 
-/// What a completed request returns.
+/// Result of a completed request.
 #[derive(Debug)]
 pub enum Done {
     /// A read of segments or log: the buffer that was passed in, filled.
     Read(Buffer),
-    /// A write, append, flush, discard or compare-and-swap. The buffer of a write comes back for reuse.
+    /// A write, append, flush, discard or compare-and-swap. A write returns its buffer for reuse.
     Written(Option<Buffer>),
-    /// A root load: the blob and its version.
+    /// A root load: the root and its version.
     Root(Vec<u8>, u64),
 }
 
@@ -117,20 +121,21 @@ pub enum Done {
 pub struct Completion {
     /// The request's ticket.
     pub ticket: Ticket,
-    /// What it returned.
+    /// Result.
     pub result: Result<Done, MediaError>,
 }
 
-/// What a back end promises and needs.
+/// Guarantees and requirements of a back end.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
-    /// A write that was in flight at a crash may be found partly applied.
+    /// A write that was in flight at a crash may be partly applied.
     pub torn_writes: bool,
     /// Segment writes are durable only after a flush.
     pub needs_flush: bool,
-    /// Largest request in bytes.
+    /// Most bytes of a data request that are handled as one. A longer request is allowed, and may be
+    /// split.
     pub max_request_bytes: usize,
-    /// The medium is memory: requests complete at once, inside the submitting call.
+    /// The medium is memory: requests complete inside the submitting call.
     pub immediate: bool,
 }
 
@@ -144,32 +149,35 @@ pub trait SegmentStore {
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer);
     /// Makes every write that completed before this call durable.
     fn flush(&mut self, fence: &Fence, ticket: Ticket);
-    /// Tells that the blocks hold nothing of value. Advisory; their content is undefined afterwards.
+    /// Declares that the blocks hold no data. Advisory; their content is undefined afterwards.
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64);
-    /// What this store promises.
+    /// Guarantees of this store.
     fn capabilities(&self) -> Capabilities;
-    /// Size of the device in 4 KiB blocks.
+    /// Size of the pool in 4 KiB blocks, as its superblock has it; the device may be larger.
     fn block_count(&self) -> u64;
-    /// First block of the data area; a multiple of 2 048. Everything below belongs to root and log.
+    /// First block of the data area; a multiple of 2 048. Root and log lie below it.
     fn data_start(&self) -> BlockAddress;
     /// First block after the data area.
     fn data_end(&self) -> BlockAddress;
 }
 
-/// The write-ahead log: a ring of 4 KiB blocks whose frames the engine lays out.
+/// Write-ahead log: a ring of 4 KiB blocks. The engine lays out its frames.
 pub trait LogStore {
     /// Size of the ring in bytes; a multiple of 4 096.
     fn log_bytes(&self) -> u64;
-    /// Writes `frame` at `offset_bytes` of the ring (both multiples of 4 096; it does not wrap). Durable on completion. Several may be
-    /// in flight; they complete in any order, and after a crash any subset of those in flight may be there, or torn.
+    /// Writes `frame` at `offset_bytes` of the ring (both multiples of 4 096; it does not wrap).
+    /// Durable on completion. Several appends may be in flight; they complete in any order, and
+    /// after a crash any subset of them may be present, or torn.
     fn append(&mut self, fence: &Fence, ticket: Ticket, offset_bytes: u64, frame: Buffer);
-    /// Fills `buffer` from `offset_bytes` of the ring (it does not wrap). Used by recovery only, after `seal`.
+    /// Fills `buffer` from `offset_bytes` of the ring (it does not wrap). A run that is about to write
+    /// calls `seal` before, so that what it reads is final.
     fn read_log(&mut self, ticket: Ticket, offset_bytes: u64, buffer: Buffer);
-    /// Forbids appends with an older fence. A local log has one owner by the lock on its file, and completes this at once.
+    /// Forbids appends with an older fence. A local log has one owner, ensured by the lock on its
+    /// file, and completes this at once.
     fn seal(&mut self, fence: &Fence, ticket: Ticket);
 }
 
-/// The pool's root: one small blob, replaced atomically. How it is kept in copies is the store's business.
+/// Root of the pool: one small blob, replaced atomically. The store keeps it in copies.
 pub trait RootStore {
     /// Reads the newest valid root.
     fn load_root(&mut self, ticket: Ticket);
@@ -181,25 +189,29 @@ pub trait RootStore {
 /// Largest root blob in bytes.
 pub const MAX_ROOT_BYTES: usize = 3072;
 
-/// A complete back end.
+/// Complete back end.
 pub trait Media: SegmentStore + LogStore + RootStore {
-    /// Hands everything queued to the device. Requests may also start earlier.
+    /// Submits all queued requests to the device. Requests may also start earlier.
     fn submit(&mut self);
-    /// The next completion, or `None` when nothing has completed yet. Never blocks.
+    /// Next completion, or `None` if there is none yet. Never blocks.
     fn poll(&mut self) -> Option<Completion>;
-    /// Submits, then blocks until `poll` has something to return or nothing is outstanding. For tools and recovery; a reactor never calls it.
+    /// Submits, then blocks until `poll` has a completion or nothing is outstanding. For tools and
+    /// recovery; a reactor never calls it.
     fn wait(&mut self);
-    /// Makes the medium larger while it is in use. Blocks for a moment; requests may be in flight. What it returns is in force with the next
-    /// `swap_root`; until then, and after a crash before, the pool has its old size.
+    /// Grows the medium while it is in use. Blocks briefly; requests may be in flight. The new size
+    /// is in force with the next `swap_root`; until then, and after a crash before, the pool has
+    /// its old size.
     fn extend(&mut self, growth: &Growth) -> Result<Grown, GrowthError> {
         let _ = growth;
         Err(GrowthError::Unsupported("this back end"))
     }
-    /// A descriptor that becomes readable when something completes after the last `poll` returned `None`; `None` when requests complete
-    /// inside the submitting call. Each completion makes a new edge, so an edge-triggered waiter never has to call `clear_wake`.
+    /// Descriptor that becomes readable when a request completes after the last `poll` returned
+    /// `None`; `None` when requests complete inside the submitting call. Each completion creates a
+    /// new edge, so an edge-triggered waiter never has to call `clear_wake`.
     fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
-    /// Makes the wake descriptor unreadable again, for a level-triggered waiter: call it, then poll until `None`.
+    /// Makes the wake descriptor unreadable again, for a level-triggered waiter: call this, then
+    /// poll until `None`.
     fn clear_wake(&mut self) {}
 }

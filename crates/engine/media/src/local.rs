@@ -1,8 +1,10 @@
-//! The local back end: one disk that holds the superblock copies, the log ring and the data area of a pool.
+//! Local back end: one disk that holds the superblock copies, the log ring and the data area of a
+//! pool.
 //!
-//! One process owns the disk (by its lock), so the fence is constant and only guards against an owner's own older epoch. The root in force
-//! is kept in memory; a swap writes two copies, flushes, writes the other two, flushes, and then completes. Internal requests travel with the
-//! caller's and are filtered out in `poll`.
+//! One process owns the disk (by its lock), so the fence is constant and only protects from an
+//! older epoch of the same owner. The root in force is kept in memory. A swap writes two copies,
+//! flushes, writes the other two, flushes, and then completes. Internal requests share the disk
+//! with the caller's; `poll` filters them out.
 
 mod format;
 #[cfg(test)]
@@ -20,27 +22,27 @@ use crate::{
 };
 pub use format::{FormatOptions, default_log_bytes};
 
-/// A superblock copy that was found damaged when the pool was opened. The next swap of the root repairs it.
+/// Superblock copy that was damaged when the pool was opened. The next swap of the root repairs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedCopy {
-    /// 0 to 3.
+    /// Copy index, 0 to 3.
     pub index: usize,
-    /// Where it is.
+    /// Block of the copy.
     pub block: u64,
-    /// What is wrong with it.
+    /// Defect of the copy.
     pub reason: String,
 }
 
-/// What was found at the place of a superblock copy, for experts.
+/// State found at the place of a superblock copy, for diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCopy {
-    /// 0 to 3.
+    /// Copy index, 0 to 3.
     pub index: usize,
-    /// Where it is.
+    /// Block of the copy.
     pub block: u64,
-    /// `intact, version 7`, or what is wrong.
+    /// Text: `intact, version 7`, or the defect.
     pub state: String,
-    /// Its fields, when it is intact.
+    /// Fields of the copy, if it is intact.
     pub fields: Option<CopyFields>,
 }
 
@@ -61,11 +63,12 @@ pub struct CopyFields {
     pub root_version: u64,
     /// The root.
     pub root: Vec<u8>,
-    /// Members, when there is more than one.
+    /// Members, if there is more than one.
     pub members: Vec<Member>,
 }
 
-/// Counts of completed requests since the pool was opened. Superblock writes are not included, except in `errors`.
+/// Counters of completed requests since the pool was opened. Superblock writes are not included,
+/// except in `errors`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Reads of segments and log.
@@ -90,7 +93,7 @@ pub struct Statistics {
     pub errors: u64,
 }
 
-/// Whom a request on the disk belongs to.
+/// Requester of a request on the disk.
 #[derive(Clone, Copy)]
 enum Owner {
     Read { ticket: Ticket },
@@ -102,13 +105,13 @@ enum Owner {
     Vacant,
 }
 
-/// A swap of the root under way.
+/// Swap of the root in progress.
 struct Swap {
     ticket: Ticket,
     contents: Contents,
     /// Copies that are written together, in the order of the groups.
     groups: Vec<Vec<usize>>,
-    /// Twice the number of the group, and one more for its flush.
+    /// Twice the number of the group, plus one during its flush.
     step: usize,
     outstanding: usize,
 }
@@ -117,7 +120,7 @@ struct Swap {
 pub struct LocalMedia<D: Disk> {
     disk: D,
     contents: Contents,
-    /// Which copies hold the root in force.
+    /// Whether each copy holds the root in force.
     holds: [bool; COPIES],
     damaged: Vec<DamagedCopy>,
     newest_epoch: u64,
@@ -126,7 +129,7 @@ pub struct LocalMedia<D: Disk> {
     ready: VecDeque<Completion>,
     swap: Option<Swap>,
     waiting_swaps: VecDeque<(Ticket, u64, Vec<u8>)>,
-    /// The disk has grown; the next swap tells the superblock.
+    /// Growth of the disk that the next swap records in the superblock.
     extended: Option<Extended>,
     /// Set when a swap failed: what is on disk is unknown until the pool is opened again.
     root_lost: Option<MediaError>,
@@ -140,15 +143,17 @@ impl<D: Disk> std::fmt::Debug for LocalMedia<D> {
 }
 
 impl<D: Disk> LocalMedia<D> {
-    /// Opens the pool on `disk`. Blocks. Refuses, with a sentence in [`MediaError::BadRoot`], what is blank or not a pool, is damaged beyond
-    /// its copies, has a newer format or unknown features, or is larger than the disk.
+    /// Opens the pool on `disk`. Blocks. Refuses with [`MediaError::BadRoot`] a disk that is blank
+    /// or not a pool, is damaged beyond its copies, has a newer format or unknown features, or is
+    /// smaller than the pool.
     pub fn open(mut disk: D) -> Result<Self, MediaError> {
         match disk.block_count() {
             0 => return Err(MediaError::BadRoot("the file is empty: it holds no pool".to_owned())),
             1 => return Err(MediaError::BadRoot("this is not a pool: it is too small to hold one".to_owned())),
             _ => {}
         }
-        // A flush that failed before may have left what the disk shows where a power failure would still take it.
+        // An earlier process may have ended after a failed flush. The disk then still returns
+        // content that a power failure would lose.
         if !disk.read_only() {
             format::flush_now(&mut disk)?;
         }
@@ -177,7 +182,7 @@ impl<D: Disk> LocalMedia<D> {
             if let Some(entry) = media.holds.get_mut(index) {
                 *entry = holds;
             }
-            // An intact copy of another version is what a crash inside a swap leaves; it is not damage.
+            // A crash inside a swap leaves an intact copy of another version, which is not damage.
             if state.contents().is_none() {
                 media.damaged.push(DamagedCopy { index, block, reason: describe(state) });
             }
@@ -185,7 +190,7 @@ impl<D: Disk> LocalMedia<D> {
         Ok(media)
     }
 
-    /// What lies at the places of the superblock copies. Blocks; nothing may be outstanding.
+    /// Examines the places of the superblock copies. Blocks; nothing may be outstanding.
     pub fn find_copies(disk: &mut D) -> Vec<FoundCopy> {
         let show = |(index, (block, state)): (usize, (u64, CopyState))| FoundCopy {
             index,
@@ -228,42 +233,43 @@ impl<D: Disk> LocalMedia<D> {
         self.contents.uuid
     }
 
-    /// The root in force.
+    /// Root in force.
     pub fn root(&self) -> &[u8] {
         &self.contents.root
     }
 
-    /// Superblock copies found damaged at opening and not repaired since.
+    /// Superblock copies that were damaged at opening and are not repaired yet.
     pub fn damaged_copies(&self) -> &[DamagedCopy] {
         &self.damaged
     }
 
-    /// What was done since opening.
+    /// Counters since opening.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// The disk below.
+    /// Underlying disk.
     pub fn disk(&self) -> &D {
         &self.disk
     }
 
-    /// The disk below, to change (for fault injection). Requests made on it directly confuse this back end.
+    /// Underlying disk, mutable, for fault injection. Direct requests on it confuse this back end.
     pub fn disk_mut(&mut self) -> &mut D {
         &mut self.disk
     }
 
-    /// Gives the disk back, for opening it again. Completions not yet taken are lost.
+    /// Returns the disk, to open it again. Completions that were not polled are lost.
     pub fn into_disk(self) -> D {
         self.disk
     }
 
-    /// Requests whose completion `poll` has not returned yet, including a swap's own.
+    /// Number of requests whose completion `poll` has not returned yet, including those of a swap.
     pub fn outstanding(&self) -> usize {
         self.ready.len() + self.disk.outstanding() + self.waiting_swaps.len()
     }
 
-    /// A descriptor that becomes readable when something completes after the last poll; see [`Disk::wake_descriptor`].
+    /// Descriptor that becomes readable when a request completes after the last poll; see
+    /// [`Disk::wake_descriptor`].
     pub fn wake_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.disk.wake_descriptor()
     }
@@ -273,7 +279,7 @@ impl<D: Disk> LocalMedia<D> {
         self.disk.clear_wake();
     }
 
-    /// A ticket of the disk for a request of `owner`.
+    /// Assigns a disk ticket to a request of `owner`.
     fn lend(&mut self, owner: Owner) -> Ticket {
         if let Some(ticket) = self.vacant.pop()
             && let Some(entry) = self.owner_mut(ticket)
@@ -304,7 +310,8 @@ impl<D: Disk> LocalMedia<D> {
         self.ready.push_back(Completion { ticket, result });
     }
 
-    /// Notes the epoch of a call; false, and the call completed, when a newer one was seen.
+    /// Checks and records the epoch of a call. If a newer one was seen, completes the call and
+    /// returns false.
     fn admit(&mut self, fence: &Fence, ticket: Ticket) -> bool {
         if fence.epoch < self.newest_epoch {
             self.complete(ticket, Err(MediaError::Fenced));
@@ -314,8 +321,8 @@ impl<D: Disk> LocalMedia<D> {
         true
     }
 
-    /// True when the blocks lie in the data area; otherwise the request is completed with an error. An address may come from a damaged page,
-    /// and must never reach log or superblocks.
+    /// Whether the blocks lie in the data area; otherwise completes the request with an error. An
+    /// address may come from a damaged page, and must never reach log or superblocks.
     fn in_data_area(&mut self, operation: &'static str, ticket: Ticket, address: BlockAddress, blocks: u64) -> bool {
         let geometry = &self.contents.geometry;
         let inside = match address.0.checked_add(blocks) {
@@ -329,7 +336,7 @@ impl<D: Disk> LocalMedia<D> {
         inside
     }
 
-    /// The block of a range of the ring; otherwise the request is completed with an error.
+    /// Block of a range of the ring; for an invalid range completes the request with an error.
     fn log_block(&mut self, operation: &'static str, ticket: Ticket, offset_bytes: u64, blocks: u64) -> Option<u64> {
         let geometry = &self.contents.geometry;
         let block_bytes = BLOCK_BYTES as u64;
@@ -345,7 +352,7 @@ impl<D: Disk> LocalMedia<D> {
         None
     }
 
-    /// Starts a swap when none is under way.
+    /// Starts the next swap if none is in progress.
     fn start_next_swap(&mut self) {
         while self.swap.is_none()
             && let Some((ticket, expected, root)) = self.waiting_swaps.pop_front()
@@ -404,7 +411,7 @@ impl<D: Disk> LocalMedia<D> {
         self.disk.submit();
     }
 
-    /// One of the swap's requests completed.
+    /// Handles the completion of one of the swap's requests.
     fn advance_swap(&mut self, result: Result<Done, MediaError>) {
         if let Err(error) = result {
             self.root_lost.get_or_insert(error);
@@ -441,7 +448,8 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
     };
     let unknown = || (0, CopyState::PlaceUnknown);
     let mut copies = [read(disk, 0, 0), read(disk, 1, 1), unknown(), unknown()];
-    // The geometries that intact copies tell: one, unless the device was formatted anew and a copy of its earlier life survived.
+    // Geometries that intact copies name: one, unless the device was formatted again and an older
+    // copy survived.
     let mut geometries = Vec::new();
     let learn = |geometries: &mut Vec<_>, copy: &CopyState| match copy.contents() {
         Some(contents) if !geometries.contains(&contents.geometry) => geometries.push(contents.geometry),
@@ -455,7 +463,8 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
         learn(&mut geometries, &at_end.1);
         copies[3] = at_end;
     }
-    // Copy 2 has the same place in all of them, and after a growth cut short it may be the one that tells where the old copy 3 is.
+    // Copy 2 has the same place in all geometries. After an interrupted growth it may be the one
+    // that leads to the old copy 3.
     let mut at = 0;
     while let Some(geometry) = geometries.get(at).copied() {
         at += 1;
@@ -466,7 +475,8 @@ fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
             }
             let found = read(disk, index, block);
             learn(&mut geometries, &found.1);
-            // A growth leaves the copy that lay at the old end behind, perhaps intact: the newer one counts.
+            // A growth leaves the copy at the old end behind, perhaps intact: the copy with the
+            // newer version counts.
             let version = |state: &CopyState| state.contents().map(|contents| contents.version);
             let kept = &copies[index].1;
             let worthless = version(kept).is_none() && !matches!(kept, CopyState::Unreadable(_));

@@ -1,21 +1,23 @@
-//! What ties the files and devices of one pool together: a label on each further member, and on the first the table of their paths.
+//! Identification of the files and devices of one pool: a label on each further member, and a table
+//! of their paths on the first.
 //!
-//! The superblock says which members there are, in which order and how large. The label says of a device that it is one of them, so that a
-//! foreign or swapped one is noticed. The table says where to look for it, since an administrator names only the first at start; it
-//! lies in free blocks between superblock and log.
+//! The superblock lists the members with order and size. The label identifies a device as one of
+//! them, so that a foreign or swapped device is noticed. The table gives the path of each member,
+//! because an administrator names only the first one at start; it lies in free blocks between
+//! superblock and log.
 //!
 //! ```text
-//! label: blocks 0 and 1 of a further member, the same in both; what it holds of the pool begins at its block 256 (1 MiB)
+//! label: blocks 0 and 1 of a further member, identical; its data begins at its block 256 (1 MiB)
 //! 0     8  magic "WLmember"
 //! 8     4  format version: 1
 //! 12    4  index of the member, from 1
 //! 16   16  UUID of the pool
 //! 32   16  UUID of the member
-//! 48    8  blocks that it held when it was added
+//! 48    8  its blocks of the pool when it was added
 //! 56 4032  reserved
 //! 4088  8  CRC-64/NVME of bytes 0 to 4 087
 //!
-//! table: blocks 16 to 31 of the first member, and the same in 32 to 47; the intact one of the higher generation counts
+//! table: blocks 16 to 31 of the first member, copy in 32 to 47; the newer intact one counts
 //! 0     8  magic "WLtable1"
 //! 8     8  CRC-64/NVME of the bytes in use, with this field zero
 //! 16   16  UUID of the pool
@@ -42,9 +44,9 @@ pub(crate) const MEMBER_SKIP_BLOCKS: u64 = 256;
 pub(crate) const LABEL_BLOCKS: [u64; 2] = [0, 1];
 /// First blocks of the table's copies.
 pub(crate) const TABLE_BLOCKS: [u64; 2] = [16, 32];
-/// Blocks of one copy.
+/// Blocks of one copy of the table.
 pub(crate) const TABLE_LENGTH: usize = 16;
-/// Longest path of a member in bytes: all members' paths together fit a table.
+/// Longest path of a member in bytes; all members' paths together fit a table.
 pub(crate) const MAX_PATH_BYTES: usize = 4000;
 
 const LABEL_MAGIC: [u8; 8] = *b"WLmember";
@@ -68,14 +70,14 @@ struct RawLabel {
 }
 const _: () = assert!(size_of::<RawLabel>() == BLOCK_BYTES);
 
-/// What makes a file or device a member.
+/// Label of a further member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) pool: [u8; 16],
     pub(crate) member: [u8; 16],
-    /// From 1.
+    /// Index of the member, from 1.
     pub(crate) index: usize,
-    /// Blocks when it was added.
+    /// Blocks of the member when it was added.
     pub(crate) blocks: u64,
 }
 
@@ -95,7 +97,7 @@ impl Label {
         Block(zerocopy::transmute!(raw))
     }
 
-    /// `Ok(None)`: there is no label. The error says what is wrong with the one there is.
+    /// Decodes a label. `Ok(None)`: there is none. The error describes a defective label.
     pub(crate) fn decode(block: &Block) -> Result<Option<Self>, String> {
         let raw: &RawLabel = zerocopy::transmute_ref!(&block.0);
         if raw.magic != LABEL_MAGIC {
@@ -150,16 +152,16 @@ struct RawEntry {
 }
 const _: () = assert!(size_of::<RawEntry>() == 32);
 
-/// Where a member was found last.
+/// Last known place of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) member: [u8; 16],
     pub(crate) blocks: u64,
-    /// Empty for the first member, which the administrator names.
+    /// Path; empty for the first member, which the administrator names.
     pub(crate) path: PathBuf,
 }
 
-/// The table of the members' paths.
+/// Table of the members' paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) pool: [u8; 16],
@@ -167,13 +169,13 @@ pub(crate) struct Table {
     pub(crate) places: Vec<Place>,
 }
 
-/// Whether a path has room in the table.
+/// Whether a path fits the table.
 pub(crate) fn path_fits(path: &Path) -> bool {
     path.as_os_str().len() <= MAX_PATH_BYTES
 }
 
 impl Table {
-    /// The blocks of one copy. There are at most [`MAX_MEMBERS`] places, and each path fits.
+    /// Encodes one copy. There are at most [`MAX_MEMBERS`] places, and each path fits.
     pub(crate) fn encode(&self) -> Buffer {
         let mut body = Vec::new();
         for place in &self.places {
@@ -205,7 +207,7 @@ impl Table {
         buffer
     }
 
-    /// The table in `buffer`, if there is an intact one.
+    /// Decodes the table in `buffer`; `None` unless it is intact.
     pub(crate) fn decode(buffer: &[u8]) -> Option<Self> {
         let (mut header, _) = RawTable::read_from_prefix(buffer).ok()?;
         let length = usize::try_from(header.length.get()).ok()?;

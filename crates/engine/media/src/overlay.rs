@@ -1,7 +1,9 @@
-//! A medium that keeps every change in memory and never passes one on: recovery and a check run over it on a pool that must not change.
+//! Medium that keeps all changes in memory and never passes them on: recovery and checks run over
+//! it on a pool that must not change.
 //!
-//! Reads see what was written here, block by block, over what the inner medium holds. An inner medium that is open for reading only is
-//! enough. Memory: 4 KiB for each block written, which for a recovery is bounded by the log it replays and the pages that changes.
+//! Reads return the blocks written here, and the blocks of the inner medium otherwise. A read-only
+//! inner medium is sufficient. Memory: 4 KiB for each block written, which for a recovery is
+//! bounded by the log that it replays and the pages that this changes.
 
 #[cfg(test)]
 mod tests;
@@ -15,29 +17,30 @@ use crate::{
     MediaError, RootStore, SegmentStore, Ticket,
 };
 
-/// Blocks written, by block of the device or of the log. Boxed, so that a growing map moves no content.
+/// Written blocks, by block number of the device or of the log. Boxed, so that a growing map moves
+/// no content.
 type Blocks = HashMap<u64, Box<Block>>;
 
-/// Where a read goes.
+/// Area that a read addresses.
 #[derive(Clone, Copy)]
 enum Place {
     Segments,
     Log,
 }
 
-/// What a request to the inner medium is for.
+/// Purpose of a request to the inner medium.
 enum Request {
-    /// A read of which nothing was written here: the buffer passes through.
+    /// A read of which no block was written here: the buffer passes through.
     Whole { ticket: Ticket },
     /// A run of blocks of the gathered read `gather`, from its block `at` on.
     Part { gather: u64, at: usize },
-    /// The inner root, for a caller.
+    /// A load of the inner root for a caller.
     Root { ticket: Ticket },
-    /// The inner root, for the swaps that wait for it.
+    /// A load of the inner root for the swaps that wait for it.
     RootForSwaps,
 }
 
-/// A read that is part memory and part inner medium.
+/// Read that is partly memory and partly inner medium.
 struct Gather {
     ticket: Ticket,
     buffer: Buffer,
@@ -51,19 +54,20 @@ struct WaitingSwap {
     root: Vec<u8>,
 }
 
-/// A [`Media`] whose changes stay in memory, over an inner one that is only read.
+/// [`Media`] whose changes stay in memory, over an inner medium that is only read.
 ///
-/// * Writes, appends, seals and swaps of the root are validated as [`LocalMedia`](crate::LocalMedia) does, take effect at once and
-///   complete at the next poll. Flushes complete the same way: nothing here outlives the overlay.
-/// * A discard forgets what was written here, so the blocks read as the inner medium holds them.
-/// * A read sees the changes submitted before it. A block written here is never read from the inner medium, so a defect under it does
-///   not show.
+/// * Writes, appends, seals and swaps of the root are validated as by
+///   [`LocalMedia`](crate::LocalMedia), take effect at once and complete at the next poll. So do
+///   flushes, but no change outlives the overlay.
+/// * A discard drops the blocks written here, which then read as the inner medium holds them.
+/// * A read sees the changes submitted before it. A block written here is never read from the inner
+///   medium, which hides a defect of that block.
 /// * Only `read`, `read_log` and `load_root` reach the inner medium.
 pub struct Overlay<M: Media> {
     inner: M,
     segments: Blocks,
     log: Blocks,
-    /// The root in force and its version, once known.
+    /// Root in force and its version, once known.
     root: Option<(Vec<u8>, u64)>,
     waiting_swaps: VecDeque<WaitingSwap>,
     newest_epoch: u64,
@@ -80,7 +84,7 @@ impl<M: Media> std::fmt::Debug for Overlay<M> {
 }
 
 impl<M: Media> Overlay<M> {
-    /// An overlay without changes. Nothing may be outstanding on `inner`.
+    /// Creates an overlay without changes. Nothing may be outstanding on `inner`.
     pub fn new(inner: M) -> Self {
         Self {
             inner,
@@ -96,12 +100,12 @@ impl<M: Media> Overlay<M> {
         }
     }
 
-    /// The medium below.
+    /// Underlying medium.
     pub fn inner(&self) -> &M {
         &self.inner
     }
 
-    /// Ends the overlay; its changes are gone. Completions not yet taken are lost.
+    /// Ends the overlay and drops its changes. Completions that were not polled are lost.
     pub fn into_inner(self) -> M {
         self.inner
     }
@@ -116,7 +120,7 @@ impl<M: Media> Overlay<M> {
         self.ready.push_back(Completion { ticket, result });
     }
 
-    /// A ticket of the inner medium for `request`.
+    /// Assigns a ticket of the inner medium to `request`.
     fn lend(&mut self, request: Request) -> Ticket {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
@@ -124,7 +128,8 @@ impl<M: Media> Overlay<M> {
         ticket
     }
 
-    /// Notes the epoch of a call; false, and the call completed, when a newer one was seen.
+    /// Checks and records the epoch of a call. If a newer one was seen, completes the call and
+    /// returns false.
     fn admit(&mut self, fence: &Fence, ticket: Ticket) -> bool {
         if fence.epoch < self.newest_epoch {
             self.complete(ticket, Err(MediaError::Fenced));
@@ -134,7 +139,7 @@ impl<M: Media> Overlay<M> {
         true
     }
 
-    /// True when the blocks lie in the data area; otherwise the request is completed with an error.
+    /// Whether the blocks lie in the data area; otherwise completes the request with an error.
     fn in_data_area(&mut self, operation: &'static str, ticket: Ticket, address: BlockAddress, blocks: u64) -> bool {
         let (start, end) = (self.inner.data_start().0, self.inner.data_end().0);
         let inside =
@@ -146,7 +151,8 @@ impl<M: Media> Overlay<M> {
         inside
     }
 
-    /// The first block of a range of the ring; otherwise the request is completed with an error.
+    /// First block of a range of the ring; for an invalid range completes the request with an
+    /// error.
     fn log_block(&mut self, operation: &'static str, ticket: Ticket, offset_bytes: u64, blocks: u64) -> Option<u64> {
         let block_bytes = BLOCK_BYTES as u64;
         let (first, log_blocks) = (offset_bytes / block_bytes, self.inner.log_bytes() / block_bytes);
@@ -176,12 +182,13 @@ impl<M: Media> Overlay<M> {
     fn read_inner(&mut self, place: Place, ticket: Ticket, first: u64, buffer: Buffer) {
         match place {
             Place::Segments => self.inner.read(ticket, BlockAddress(first), buffer),
-            // Validated against the size of the ring, so the product fits.
+            // The range was validated against the size of the ring, so the product fits.
             Place::Log => self.inner.read_log(ticket, first * BLOCK_BYTES as u64, buffer),
         }
     }
 
-    /// Reads a validated range: blocks written here from memory, runs of others from the inner medium.
+    /// Reads a validated range: blocks written here from memory, runs of other blocks from the
+    /// inner medium.
     fn start_read(&mut self, place: Place, ticket: Ticket, first: u64, mut buffer: Buffer) {
         let held = self.place(place);
         let mut runs: Vec<(usize, u64, usize)> = Vec::new();
@@ -229,7 +236,7 @@ impl<M: Media> Overlay<M> {
         }
     }
 
-    /// One run of a gathered read completed; returns the read when it was the last.
+    /// Handles the completion of one run of a gathered read; returns the read after its last run.
     fn gather(&mut self, id: u64, at: usize, result: Result<Done, MediaError>) -> Option<Completion> {
         let gather = self.gathers.get_mut(&id)?;
         gather.outstanding -= 1;
@@ -273,7 +280,7 @@ impl<M: Media> Overlay<M> {
         self.complete(ticket, result);
     }
 
-    /// Turns a completion of the inner medium into one of a caller, if it makes one.
+    /// Translates a completion of the inner medium into one for a caller, if it results in one.
     fn translate(&mut self, completion: Completion) -> Option<Completion> {
         let Completion { ticket, result } = completion;
         match self.requests.remove(&ticket)? {
@@ -324,7 +331,8 @@ impl<M: Media> SegmentStore for Overlay<M> {
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
         if self.admit(fence, ticket) && self.in_data_area("discard", ticket, address, blocks) {
             let range = address.0..address.0 + blocks;
-            // By the smaller side: a discard may cover far more blocks than were ever written here, or far fewer.
+            // Iterates over the smaller set: a discard may cover far more blocks than were written
+            // here, or far fewer.
             if usize::try_from(blocks).is_ok_and(|blocks| blocks <= self.segments.len()) {
                 for block in range {
                     self.segments.remove(&block);

@@ -1,11 +1,14 @@
-//! A simulated disk with a volatile cache, crashes and faults, deterministic under a seed.
+//! Simulated disk with a volatile cache, crashes and faults, deterministic for a seed.
 //!
-//! Requests complete in random order, and `poll` may hold completions back, so that a caller meets every interleaving. A completed write is
-//! in the volatile cache until a flush covers it. A crash gives each write that is not durable a fate: applied, lost, or torn at 4 KiB or
-//! 512 B; requests in flight are subject to the same. Faults can be planted: errors, lost and misdirected writes, flushes that lie, bit rot,
-//! a device that shrinks or grows. Content is sparse, so a large simulated device costs nothing until written.
+//! Requests complete in random order, and `poll` may hold completions back, so that a caller meets
+//! every interleaving. A completed write is in the volatile cache until a flush covers it. A crash
+//! gives each write that is not durable, also those in flight, a fate: applied, lost, or torn at 4
+//! KiB or 512 B. Faults can be planted: errors, lost and misdirected writes, flushes without
+//! effect, bit rot, a device that shrinks or grows. Content is sparse, so a large simulated device
+//! costs nothing until it is written.
 //!
-//! A [`SimDisk`] is a handle: clones reach the same disk, so a test keeps one while the back end under test owns another.
+//! A [`SimDisk`] is a handle: clones share the disk, so a test keeps one while the back end under
+//! test owns another.
 
 mod fault;
 mod image;
@@ -29,28 +32,29 @@ use random::Random;
 pub use recorder::Event;
 use recorder::Recorder;
 
-/// What a discarded block reads as afterwards.
+/// Content of a block after a discard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiscardOutcome {
-    /// What it held before.
+    /// The earlier content.
     Old,
     /// Zeros.
     Zeros,
     /// Random bytes.
     Garbage,
-    /// One of the others, drawn for each block.
+    /// One of the outcomes above, drawn for each block.
     #[default]
     Any,
 }
 
-/// How a [`SimDisk`] behaves.
+/// Behaviour of a [`SimDisk`].
 #[derive(Clone, Debug)]
 pub struct SimOptions {
-    /// Decides everything that is random.
+    /// Seed of all random decisions.
     pub seed: u64,
     /// Size in 4 KiB blocks.
     pub block_count: u64,
-    /// Of 256 polls with requests in flight, how many return `None`. From 256 on, a request completes only inside `wait`, one at a time.
+    /// Of 256 polls with requests in flight, this many return `None`. From 256 on, requests
+    /// complete only inside `wait`, one at a time.
     pub delay: u16,
     /// Complete requests at random; otherwise in the order of submission.
     pub reorder: bool,
@@ -60,14 +64,14 @@ pub struct SimOptions {
     pub torn_blocks: bool,
     /// Writes may be torn between sectors of 512 bytes at a crash.
     pub torn_sectors: bool,
-    /// What discarded blocks read as.
+    /// Content of discarded blocks.
     pub discard: DiscardOutcome,
-    /// Events to keep for [`SimDisk::story`]; 0 keeps none.
+    /// Events kept for [`SimDisk::story`]; 0 keeps none.
     pub story_length: usize,
 }
 
 impl SimOptions {
-    /// Everything a real disk may do: reordering, delays, torn writes.
+    /// Options with all the behaviour that a real disk may show: reordering, delays, torn writes.
     pub fn new(seed: u64, block_count: u64) -> Self {
         Self {
             seed,
@@ -82,13 +86,13 @@ impl SimOptions {
         }
     }
 
-    /// Plain memory: requests complete at once and in order.
+    /// Options for plain memory: requests complete at once and in order.
     pub fn immediate(seed: u64, block_count: u64) -> Self {
         Self { immediate: true, reorder: false, delay: 0, ..Self::new(seed, block_count) }
     }
 }
 
-/// Counts since the disk was made. They carry on over crashes.
+/// Counters since the disk was created. Crashes do not reset them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SimCounters {
     /// Reads completed.
@@ -99,13 +103,13 @@ pub struct SimCounters {
     pub flushes: u64,
     /// Discards completed.
     pub discards: u64,
-    /// Faults that struck.
+    /// Faults that took effect.
     pub faults: u64,
     /// Crashes.
     pub crashes: u64,
 }
 
-/// A simulated disk. Clones are handles to the same disk.
+/// Simulated disk. Clones are handles to the same disk.
 #[derive(Clone)]
 pub struct SimDisk {
     state: Rc<RefCell<State>>,
@@ -134,7 +138,7 @@ struct State {
     faults: Faults,
     recorder: Recorder,
     counters: SimCounters,
-    /// Switched off by a crash: requests are swallowed.
+    /// Set by a crash: requests are dropped without completion.
     off: bool,
 }
 
@@ -146,7 +150,7 @@ impl std::fmt::Debug for SimDisk {
 }
 
 impl SimDisk {
-    /// A disk of zeros.
+    /// Creates a disk of zeros.
     pub fn new(options: SimOptions) -> Self {
         let random = Random::new(options.seed);
         let recorder = Recorder::new(options.story_length);
@@ -169,8 +173,9 @@ impl SimDisk {
         Self { state: Rc::new(RefCell::new(state)) }
     }
 
-    /// Cuts the power: every write that is not durable gets a fate, and the disk as it comes up again is returned. This disk, and every
-    /// handle to it, is off: it swallows requests. Planted faults stay with the medium.
+    /// Cuts the power: every write that is not durable gets a fate. Returns the disk as it is after
+    /// the restart. This disk and all its handles are off and drop requests. Planted faults stay
+    /// with the medium.
     pub fn crash(&self) -> Self {
         let mut state = self.state.borrow_mut();
         let mut image = std::mem::take(&mut state.image);
@@ -189,8 +194,8 @@ impl SimDisk {
         Self::from_state(successor)
     }
 
-    /// As [`SimDisk::crash`], but `choose` decides each write's fate and this disk runs on: for going through all outcomes of one moment.
-    /// Costs a pass over the content.
+    /// Like [`SimDisk::crash`], but `choose` decides the fate of each write and this disk
+    /// continues: to try all outcomes of a crash at one point. Copies the map of the content.
     pub fn crashed_copy(&self, mut choose: impl FnMut(&PendingWrite) -> Fate) -> Self {
         let mut state = self.state.borrow_mut();
         let mut image = state.image.clone();
@@ -200,13 +205,14 @@ impl SimDisk {
         Self::from_state(state.successor(image))
     }
 
-    /// Writes that a crash now would decide on: completed but not durable, and in flight. Discards count as writes.
+    /// Writes whose fate a crash would decide now: completed but not durable, and in flight.
+    /// Discards count as writes.
     pub fn pending_writes(&self) -> Vec<PendingWrite> {
         let state = self.state.borrow();
         state.image.pending(&state.writes_in_flight())
     }
 
-    /// Draws from `seed` from now on: what happens next no longer depends on what happened before.
+    /// Reseeds the random generator: later events no longer depend on earlier ones.
     pub fn reseed(&self, seed: u64) {
         self.state.borrow_mut().random = Random::new(seed);
     }
@@ -221,7 +227,7 @@ impl SimDisk {
         self.state.borrow_mut().faults.clear();
     }
 
-    /// Changes the content of a block where it is stored, without a request: bit rot, or a stroke of the operator.
+    /// Changes the stored content of a block without a request: bit rot, or an operator's mistake.
     pub fn damage(&self, block: u64, change: impl FnOnce(&mut [u8])) {
         self.state.borrow_mut().image.damage(block, change);
     }
@@ -240,47 +246,47 @@ impl SimDisk {
         });
     }
 
-    /// What a read of the block would return now, without a request.
+    /// Content that a read of the block would return now, without a request.
     pub fn peek(&self, block: u64) -> Block {
         let mut content = Block::default();
         self.state.borrow().image.read(block, &mut content.0);
         content
     }
 
-    /// Changes the size. What lies beyond a smaller size is gone; requests there fail.
+    /// Changes the size. Blocks beyond a smaller size are lost; requests there fail.
     pub fn resize(&self, block_count: u64) {
         let mut state = self.state.borrow_mut();
         state.options.block_count = block_count;
         state.image.truncate(block_count);
     }
 
-    /// Blocks with content other than zeros.
+    /// Number of blocks with content other than zeros.
     pub fn stored_blocks(&self) -> usize {
         self.state.borrow().image.stored_blocks()
     }
 
-    /// The blocks with content other than zeros, in order.
+    /// Blocks with content other than zeros, ascending.
     pub fn stored(&self) -> Vec<u64> {
         self.state.borrow().image.stored()
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub fn counters(&self) -> SimCounters {
         self.state.borrow().counters
     }
 
-    /// The last events, oldest first; empty unless [`SimOptions::story_length`] asks for some.
+    /// Last events, oldest first; empty unless [`SimOptions::story_length`] is above 0.
     pub fn events(&self) -> Vec<Event> {
         self.state.borrow().recorder.events()
     }
 
-    /// The last events, a line each.
+    /// Last events as text, one per line.
     pub fn story(&self) -> String {
         self.state.borrow().recorder.story()
     }
 }
 
-/// The fate of one write under the mood of a crash: 0 loses all, 1 applies all, else as drawn.
+/// Fate of one write under the mood of a crash: 0 loses all, 1 applies all, otherwise drawn.
 fn draw_fate(options: &SimOptions, mood: u64, lost_of_256: u64, random: &mut Random) -> Fate {
     match mood {
         0 => return Fate::Lost,
@@ -319,7 +325,7 @@ impl State {
         }
     }
 
-    /// The writes and discards that have not completed, in the order of their requests.
+    /// Writes and discards that have not completed, in request order.
     fn writes_in_flight(&self) -> Vec<InFlightWrite> {
         let requests = self.in_flight.iter().chain(&self.staged);
         let mut writes: Vec<_> = requests
@@ -346,7 +352,7 @@ impl State {
         }
     }
 
-    /// A request to carry out: one that may start, by the rules of order.
+    /// Next request to execute, by the rules of order.
     fn pick(&mut self) -> Option<Request> {
         if !self.options.reorder || self.in_flight.len() < 2 {
             return self.in_flight.pop_front();
@@ -402,7 +408,8 @@ impl State {
             Kind::Flush { covers } => {
                 self.counters.flushes += 1;
                 match effect {
-                    // The cache may have dropped what it could not write: a later flush does not bring it back.
+                    // The cache may have dropped blocks that it could not write: a later flush does
+                    // not restore them.
                     Some(FaultEffect::Error | FaultEffect::NoSpace) => {
                         self.image.abandon(covers);
                         failed()
@@ -449,7 +456,7 @@ impl State {
         self.next_id
     }
 
-    /// True when the request lies on the disk; otherwise it is completed with an error.
+    /// Whether the request lies on the disk; otherwise completes it with an error.
     fn in_range(&mut self, operation: FaultOperation, ticket: Ticket, block: u64, blocks: u64) -> bool {
         let error = range_error(operation.word(), block, blocks, self.options.block_count);
         let Some(error) = error else { return true };

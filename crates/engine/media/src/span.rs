@@ -1,7 +1,9 @@
-//! A disk made of several files or block devices, one after the other. With one, which is the usual case, requests pass straight through.
+//! Disk of several files or block devices, one after the other. With one, the usual case, requests
+//! pass straight through.
 //!
-//! The first member's blocks are the first of the pool. A further member begins with a label; its blocks from 256 on follow those of
-//! the member before. Members are found by the table on the first, and verified by their labels, before any of them is written to.
+//! The first member's blocks are the first of the pool. A further member begins with a label; its
+//! blocks from 256 on follow those of the member before. Members are found by the table on the
+//! first one, and verified by their labels before any of them is written to.
 
 #[cfg(test)]
 mod tests;
@@ -23,13 +25,13 @@ use crate::{
     BLOCK_BYTES, Buffer, Capabilities, Completion, Disk, Done, FileDisk, MediaError, OpenError, OpenOptions, Ticket,
 };
 
-/// Tickets from here on are those of pieces of a request. Bit 63 belongs to the files below.
+/// First ticket of pieces of a request. Bit 63 is reserved for the files below.
 const PIECE: Ticket = 1 << 62;
 /// Blocks at each end of a new member that have to be zeros.
 const BLANK_BLOCKS: u64 = 256;
-/// Blocks looked at in between.
+/// Number of places sampled in between.
 const SAMPLES: u64 = 512;
-/// Blocks of a file looked at that have been written to (256 MiB): they may well be zeros.
+/// Most blocks examined that a file has written (256 MiB): written blocks may be zeros.
 const WRITTEN_BLOCKS: u64 = 65_536;
 
 /// One file or device.
@@ -37,7 +39,7 @@ struct Part {
     disk: FileDisk,
     uuid: [u8; 16],
     path: PathBuf,
-    /// Address of its first block.
+    /// Address of its first block in the pool.
     first: u64,
     /// Blocks of the pool on it.
     blocks: u64,
@@ -45,23 +47,23 @@ struct Part {
     skip: u64,
 }
 
-/// A request that crosses from one member to another, or concerns all.
+/// Request that crosses members, or concerns all of them.
 struct Split {
     ticket: Ticket,
-    /// What comes back: the whole buffer of a read or write.
+    /// Buffer of the whole read or write, returned at the end.
     buffer: Option<Buffer>,
     read: bool,
     outstanding: usize,
     failed: Option<MediaError>,
 }
 
-/// Several files or devices as one [`Disk`]. Tickets are below 2^62.
+/// [`Disk`] of several files or devices. Tickets are below 2^62.
 pub struct Span {
     parts: Vec<Part>,
     options: OpenOptions,
     generation: u64,
     splits: HashMap<u64, Split>,
-    /// Piece: its split, and its first block within the split's buffer.
+    /// Split of each piece, and the piece's first block within the split's buffer.
     pieces: HashMap<Ticket, (u64, usize)>,
     next: u64,
     ready: VecDeque<Completion>,
@@ -74,8 +76,9 @@ impl std::fmt::Debug for Span {
 }
 
 impl Span {
-    /// Opens the file or device `path`, and the others of the pool that begins there. A member that is missing, foreign, in another's place or
-    /// too short is refused by name.
+    /// Opens the file or device `path`, and the other members of the pool that begins there.
+    /// Refuses, naming the member, one that is missing, foreign, in another member's place or too
+    /// short.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let mut first = FileDisk::open(path, options)?;
@@ -101,8 +104,8 @@ impl Span {
         Ok(span)
     }
 
-    /// The members that the superblock copies at the start name. A swap that was cut short may have left two lists, of which one continues the
-    /// other or has the larger last member: the longer one.
+    /// Members that the superblock copies at the start name. An interrupted swap may have left two
+    /// lists, where one has an additional member or a larger last member: that one is returned.
     fn named_members(&mut self) -> Vec<Member> {
         let mut named: Vec<Member> = Vec::new();
         for index in [0, 1] {
@@ -125,7 +128,7 @@ impl Span {
         CopyState::examine(block.as_blocks().first()?, index, at).contents().cloned()
     }
 
-    /// A further member alone is not where a pool begins.
+    /// Refuses a further member as the start of a pool.
     fn refuse_a_further_member(&mut self, path: &Path) -> Result<(), OpenError> {
         let Some(part) = self.parts.first_mut() else { return Ok(()) };
         if part.disk.block_count() == 0 {
@@ -186,7 +189,7 @@ impl Span {
         Ok(())
     }
 
-    /// Opens one further member and verifies that it is the one meant; otherwise says what is wrong with it.
+    /// Opens one further member and verifies its identity; otherwise returns its defect.
     fn open_member(&self, path: &Path, pool: &[u8; 16], index: usize, member: &Member) -> Result<FileDisk, String> {
         let options = OpenOptions { create_bytes: None, ..self.options.clone() };
         let Some(wake) = self.parts.first().map(|part| part.disk.shared_wake()) else { return Err(String::new()) };
@@ -210,9 +213,9 @@ impl Span {
         Ok(disk)
     }
 
-    /// The first file or device.
+    /// First file or device.
     fn first(&self) -> &Part {
-        // `open` makes a span with one part, and none is ever taken away.
+        // `open` creates a span with one part, and no part is ever removed.
         self.parts.first().expect("a span has a first member")
     }
 
@@ -221,17 +224,17 @@ impl Span {
         self.parts.iter().map(|part| part.path.as_path()).collect()
     }
 
-    /// True when `open` made the first file, or gave an empty one its size.
+    /// Whether `open` created the first file, or gave an empty one its size.
     pub fn created(&self) -> bool {
         self.first().disk.created()
     }
 
-    /// True on tmpfs or ramfs: content does not survive the machine.
+    /// Whether the file is on tmpfs or ramfs: content does not survive the machine.
     pub fn memory(&self) -> bool {
         self.first().disk.memory()
     }
 
-    /// One line for the log: what the disk is and how it is reached.
+    /// Line for the log: kind of the disk and access to it.
     pub fn description(&self) -> String {
         let first = self.first().disk.description();
         match self.parts.len() {
@@ -244,7 +247,7 @@ impl Span {
         self.parts.last().map_or(0, |part| part.first + part.blocks)
     }
 
-    /// The part that holds all of the blocks, and the first of them in its own count.
+    /// Part that holds all of the blocks, with the first of them in the part's own numbering.
     fn locate(&self, block: u64, blocks: u64) -> Option<(usize, u64)> {
         let index = self.parts.partition_point(|part| part.first <= block).checked_sub(1)?;
         let part = self.parts.get(index)?;
@@ -252,7 +255,8 @@ impl Span {
         (offset.checked_add(blocks)? <= part.blocks).then_some((index, offset + part.skip))
     }
 
-    /// Cuts a range, which lies on the disk, at the borders of members: part, its own first block, number of blocks, place in the range.
+    /// Splits a range, which lies on the disk, at the borders of members: part, its own first
+    /// block, number of blocks, offset in the range.
     fn cut(&self, mut block: u64, blocks: u64) -> Vec<(usize, u64, u64, usize)> {
         let end = block + blocks;
         let mut pieces = Vec::new();
@@ -284,7 +288,7 @@ impl Span {
         ticket
     }
 
-    /// A piece completed: the whole request, when it was the last.
+    /// Handles the completion of a piece; returns the whole request after its last piece.
     fn gather(&mut self, ticket: Ticket, result: Result<Done, MediaError>) -> Option<Completion> {
         let (id, at) = self.pieces.remove(&ticket)?;
         let split = self.splits.get_mut(&id)?;
@@ -334,7 +338,8 @@ impl Span {
         None
     }
 
-    /// Adds the device at `path`. Everything that can fail comes before the pool's own members change.
+    /// Adds the device at `path`. Every step that can fail comes before changes to the pool's own
+    /// members.
     fn add(&mut self, path: &Path, terms: &GrowthTerms) -> Result<(), GrowthError> {
         let shown = || path.display().to_string();
         if self.parts.len() >= MAX_MEMBERS {
@@ -367,7 +372,7 @@ impl Span {
         let failed = |operation: &'static str| {
             move |reason: std::io::Error| GrowthError::System { path: path.display().to_string(), operation, reason }
         };
-        // The pool may use less of its last member than there is by now.
+        // The last member may be larger than the part that the pool uses.
         let start = terms.block_count;
         let blocks = physical - MEMBER_SKIP_BLOCKS;
         within_limit(start.saturating_add(blocks), terms)?;
@@ -375,7 +380,7 @@ impl Span {
             Ok(Some(label)) => label.pool == terms.pool && !self.parts.iter().any(|part| part.uuid == label.member),
             Ok(None) | Err(_) => false,
         };
-        // A device that a growth cut short has labelled holds nothing else.
+        // A device that an interrupted growth has labelled holds no other data.
         if !leftover && let Some(block) = first_data(&mut disk).map_err(failed("reading"))? {
             return Err(GrowthError::NotBlank { path: shown(), block });
         }
@@ -404,7 +409,7 @@ impl Span {
         Ok(())
     }
 
-    /// The last member is to hold what makes the pool `wanted` blocks long.
+    /// Extends the last member so that the pool has `wanted` blocks.
     fn lengthen(&mut self, wanted: u64, terms: &GrowthTerms) -> Result<(), GrowthError> {
         let several = self.parts.len() > 1;
         let Some(last) = self.parts.last_mut() else { return Ok(()) };
@@ -455,7 +460,8 @@ fn shrunk(found: u64, needed: u64) -> String {
     )
 }
 
-/// Where to look for a member: beside the first, where a pool that was moved as a whole has it, then where it was.
+/// Paths at which to look for a member: beside the first one, where a pool that was moved as a
+/// whole has it, then the recorded one.
 fn candidates(first: &Path, recorded: &Path) -> Vec<PathBuf> {
     let mut candidates = Vec::new();
     let first = first.canonicalize().unwrap_or_else(|_| first.to_owned());
@@ -469,7 +475,7 @@ fn candidates(first: &Path, recorded: &Path) -> Vec<PathBuf> {
     candidates
 }
 
-/// The table of members on the first one, if it has one.
+/// Table of members on the first one, if it has an intact one.
 fn stored_table(disk: &mut FileDisk) -> Option<Table> {
     let mut best: Option<Table> = None;
     for block in TABLE_BLOCKS {
@@ -486,14 +492,15 @@ fn stored_table(disk: &mut FileDisk) -> Option<Table> {
     best
 }
 
-/// With both copies of the superblock at the start lost, the table stands in: a growth that was cut short may have left a member too many,
-/// which does no harm, except that copy 3 is then looked for behind it.
+/// Members according to the table, used when both superblock copies at the start are lost. An
+/// interrupted growth may have left one member too many; the only effect is that copy 3 is looked
+/// for behind it.
 fn members_of_table(span: &mut Span, table: Option<&Table>) -> Vec<Member> {
     let (Some(table), None, None) = (table, span.copy(0), span.copy(1)) else { return Vec::new() };
     table.places.iter().map(|place| Member { uuid: place.member, blocks: place.blocks }).collect()
 }
 
-/// The label of a further member; one intact copy is enough.
+/// Label of a further member; one intact copy is enough.
 fn read_label(disk: &mut FileDisk) -> Result<Option<Label>, String> {
     let mut outcome = Ok(None);
     for block in LABEL_BLOCKS {
@@ -513,8 +520,8 @@ fn read_label(disk: &mut FileDisk) -> Result<Option<Label>, String> {
     outcome
 }
 
-/// A block that is not zeros, if one is found: at either end, where partition tables, file systems and volume managers all leave something, at places in
-/// between, and where a file has been written to.
+/// First block found that is not zeros. Examined are both ends, where partition tables, file
+/// systems and volume managers leave data, samples in between, and the written parts of a file.
 fn first_data(disk: &mut FileDisk) -> std::io::Result<Option<u64>> {
     let blocks = disk.block_count();
     let data_in = |disk: &mut FileDisk, start: u64, count: u64| -> std::io::Result<Option<u64>> {
@@ -546,7 +553,7 @@ fn first_data(disk: &mut FileDisk) -> std::io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Whether two paths lead to one file or device.
+/// Whether two paths refer to one file or device.
 fn same_file(a: &Path, b: &Path) -> bool {
     let (Ok(a), Ok(b)) = (std::fs::metadata(a), std::fs::metadata(b)) else { return false };
     let device = |metadata: &std::fs::Metadata| metadata.file_type().is_block_device().then(|| metadata.rdev());
@@ -557,7 +564,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// An error of a member tells the member's own block; the pool knows addresses.
+/// Translates the member's own block in an error into an address of the pool.
 fn relocate(error: &mut MediaError, first: u64, skip: u64) {
     if let MediaError::Io { address, .. } | MediaError::NoSpace { address, .. } = error {
         *address = address.saturating_sub(skip).saturating_add(first);
@@ -728,7 +735,7 @@ impl Disk for Span {
                 part.disk.wait();
                 continue;
             }
-            // The members share one event descriptor. The time limit is a safety net, not a tick.
+            // The members share one event descriptor. The time limit is a safety net.
             let limit = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             let wake = self.first().disk.shared_wake();
             let _ = rustix::event::poll(&mut [PollFd::new(&wake, PollFlags::IN)], Some(&limit));

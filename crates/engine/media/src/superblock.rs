@@ -25,10 +25,11 @@
 //! 4088 CRC-64/NVME of bytes 0 to 4 087: u64
 //! ```
 //!
-//! The root in force is the one of the highest version that two intact copies agree on. A swap overwrites first two copies whose loss leaves
-//! two others with the root in force, then those two, with a flush between; so at every instant two copies agree on the old or the new root.
-//! Copies are compared by content, not by version alone: a swap that a crash interrupted may have left one copy with the same version and
-//! another root.
+//! The root in force is the one of the highest version on which two intact copies agree. A swap
+//! first overwrites two copies whose loss leaves two others with the root in force, then those two,
+//! with a flush between; so at every instant two copies agree on the old or the new root. Copies
+//! are compared by content, not by version alone: a swap that a crash interrupted may have left one
+//! copy with the same version and another root.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -38,13 +39,13 @@ use crate::{BLOCK_BYTES, Block, MAX_ROOT_BYTES, MediaError};
 
 /// First bytes of every superblock copy.
 const MAGIC: [u8; 8] = *b"WINDLASS";
-/// The format this build writes and reads.
+/// Format version that this build writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 /// Number of copies.
 pub(crate) const COPIES: usize = 4;
 /// First block of the log ring.
 pub(crate) const LOG_FIRST_BLOCK: u64 = 256;
-/// The data area starts at a multiple of this many blocks (8 MiB), the size of a segment.
+/// Alignment of the data area in blocks (8 MiB), the size of a segment.
 const SEGMENT_BLOCKS: u64 = 2048;
 /// Smallest log ring in blocks (64 KiB).
 pub(crate) const MIN_LOG_BLOCKS: u64 = 16;
@@ -58,20 +59,21 @@ const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS;
 /// Features this build may ignore only while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
-/// One copy on disk. 4 096 bytes, little-endian. Magic, `format_version` and `checksum` keep their place and meaning in every future
-/// version, so that any build can tell a newer pool from a damaged one.
+/// One copy on disk. 4 096 bytes, little-endian. Magic, `format_version` and `checksum` keep their
+/// place and meaning in every future version, so that any build can distinguish a newer pool from a
+/// damaged one.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct RawSuperblock {
     magic: [u8; 8],
     format_version: U32,
-    /// 0 to 3: which copy this is, so that a misdirected write is noticed.
+    /// Index of this copy, 0 to 3, so that a misdirected write is noticed.
     copy_index: U32,
-    /// A build that does not know one of these bits must not open the pool.
+    /// Features without whose support a build must not open the pool.
     incompatible: U64,
-    /// A build that does not know one of these bits must not write to the pool.
+    /// Features without whose support a build must not write to the pool.
     read_only_compatible: U64,
-    /// A build may ignore these bits.
+    /// Features that a build may ignore.
     compatible: U64,
     pool_uuid: [u8; 16],
     /// Size of the device.
@@ -83,7 +85,7 @@ struct RawSuperblock {
     root_length: U32,
     /// 4 096.
     block_bytes: U32,
-    /// 0 when the pool has one file or device.
+    /// 0 if the pool has one file or device.
     member_count: U32,
     reserved_before_members: [u8; 4],
     members: [RawMember; MAX_MEMBERS],
@@ -94,7 +96,7 @@ struct RawSuperblock {
     checksum: U64,
 }
 
-/// Fields stand where docs/on-disk-format.md says.
+/// Field offsets as in docs/on-disk-format.md.
 const _: () = {
     use std::mem::offset_of;
     assert!(offset_of!(RawSuperblock, magic) == 0);
@@ -128,7 +130,7 @@ const _: () = assert!(size_of::<RawMember>() == 24);
 /// Bytes under the checksum.
 const CHECKED_BYTES: usize = BLOCK_BYTES - 8;
 
-/// Where things are on the device.
+/// Layout of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     /// Size of the device in blocks.
@@ -140,7 +142,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of a new pool, or a sentence why there is none.
+    /// Geometry of a new pool; the error is a sentence for users.
     pub(crate) fn new(block_count: u64, log_bytes: u64) -> Result<Self, String> {
         let block_bytes = BLOCK_BYTES as u64;
         if !log_bytes.is_multiple_of(block_bytes) || log_bytes / block_bytes < MIN_LOG_BLOCKS {
@@ -154,7 +156,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Whether the parts fit the device; after this no arithmetic below overflows.
+    /// Checks that the parts fit the device; after this no arithmetic below overflows.
     fn check(&self) -> Result<(), String> {
         let Self { block_count, log_first_block, log_blocks } = *self;
         if block_count > MAX_BLOCKS {
@@ -172,7 +174,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// Where the copies are.
+    /// Blocks of the copies.
     pub(crate) fn copy_blocks(&self) -> [u64; COPIES] {
         [0, 1, self.log_first_block + self.log_blocks, self.block_count.saturating_sub(1)]
     }
@@ -188,7 +190,7 @@ impl Geometry {
     }
 }
 
-/// What the copies of one version agree on.
+/// Content on which the copies of one version agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) uuid: [u8; 16],
@@ -198,12 +200,12 @@ pub(crate) struct Contents {
     pub(crate) compatible: u64,
     pub(crate) version: u64,
     pub(crate) root: Vec<u8>,
-    /// More than one, or none.
+    /// Members: none, or at least two.
     pub(crate) members: Vec<Member>,
 }
 
 impl Contents {
-    /// The block of one copy. The root has at most [`MAX_ROOT_BYTES`] bytes.
+    /// Encodes one copy. The root has at most [`MAX_ROOT_BYTES`] bytes.
     pub(crate) fn encode(&self, copy_index: usize) -> Block {
         let mut root = [0; MAX_ROOT_BYTES];
         root.iter_mut().zip(&self.root).for_each(|(to, from)| *to = *from);
@@ -237,7 +239,7 @@ impl Contents {
         Block(zerocopy::transmute!(raw))
     }
 
-    /// Refuses what this build must not open, or must not write to.
+    /// Refuses a pool with features that this build must not open, or must not write to.
     pub(crate) fn check_features(&self, read_only: bool) -> Result<(), MediaError> {
         let unknown = self.incompatible & !KNOWN_INCOMPATIBLE;
         if unknown != 0 {
@@ -262,12 +264,12 @@ fn checksum(raw: &RawSuperblock) -> u64 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, checked)
 }
 
-/// What was found where a copy should be.
+/// State found at the place of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CopyState {
     /// Intact, of this copy index.
     Intact(Box<Contents>),
-    /// Intact, but of a format this build does not know.
+    /// Intact, but of a format that this build does not support.
     Newer {
         /// Its format version.
         format_version: u32,
@@ -276,16 +278,16 @@ pub(crate) enum CopyState {
     Blank,
     /// No superblock: the magic number is missing.
     Foreign,
-    /// A superblock that cannot be used, and why.
+    /// A superblock with this defect.
     Damaged(String),
-    /// A block that cannot be read, and why: what it holds may be seen another time.
+    /// A block that cannot be read, for this reason. A later attempt may succeed.
     Unreadable(String),
-    /// No intact copy tells where this one is.
+    /// The place is unknown: no intact copy leads to it.
     PlaceUnknown,
 }
 
 impl CopyState {
-    /// Judges the block found at the place of copy `copy_index`, which is block `at`.
+    /// Examines the block found at the place of copy `copy_index`, which is block `at`.
     pub(crate) fn examine(block: &Block, copy_index: usize, at: u64) -> Self {
         let raw: &RawSuperblock = zerocopy::transmute_ref!(&block.0);
         if block.0.iter().all(|&byte| byte == 0) {
@@ -332,7 +334,7 @@ impl CopyState {
                 Ok(members) => members,
                 Err(reason) => return Self::Damaged(reason),
             },
-            // They may mean something else then; the pool will be refused.
+            // The list may mean something else with these features; the pool will be refused.
             _ => Vec::new(),
         };
         Self::Intact(Box::new(Contents {
@@ -347,7 +349,7 @@ impl CopyState {
         }))
     }
 
-    /// The contents of an intact copy.
+    /// Contents of an intact copy.
     pub(crate) fn contents(&self) -> Option<&Contents> {
         match self {
             Self::Intact(contents) => Some(contents),
@@ -356,7 +358,7 @@ impl CopyState {
     }
 }
 
-/// The members that a copy names: none, or at least two whose blocks make up the pool.
+/// Members that a copy names: none, or at least two whose blocks add up to the pool.
 fn members_of(raw: &RawSuperblock, incompatible: u64) -> Result<Vec<Member>, String> {
     let count = raw.member_count.get();
     let listed = usize::try_from(count).ok().and_then(|count| raw.members.get(..count));
@@ -374,7 +376,8 @@ fn members_of(raw: &RawSuperblock, incompatible: u64) -> Result<Vec<Member>, Str
     Ok(members)
 }
 
-/// The contents in force: those of the highest version that at least two copies agree on. Otherwise a sentence that says what is wrong.
+/// Contents in force: those of the highest version on which at least two copies agree. The error is
+/// a sentence for users.
 pub(crate) fn in_force(copies: &[CopyState; COPIES]) -> Result<&Contents, String> {
     let newer = copies.iter().filter_map(|copy| match copy {
         CopyState::Newer { format_version } => Some(*format_version),
@@ -391,8 +394,9 @@ pub(crate) fn in_force(copies: &[CopyState; COPIES]) -> Result<&Contents, String
         same.count() >= 2
     });
     if let Some(contents) = agreed.max_by_key(|contents| contents.version) {
-        // A crash inside a swap may have left two copies of the new root. If one of them cannot be read just now, going on with the old root would
-        // write over what the new one needs, and that would be in force again when both are read.
+        // A crash inside a swap may have left two copies of the new root. If one of them cannot be
+        // read now, continuing with the old root would overwrite blocks that the new one needs, and
+        // the new one would be in force again when both can be read.
         let newer = copies.iter().filter_map(CopyState::contents).any(|other| other.version > contents.version);
         if newer && let Some(unread) = copies.iter().find(|copy| matches!(copy, CopyState::Unreadable(_))) {
             return Err(format!(
@@ -417,7 +421,7 @@ pub(crate) fn in_force(copies: &[CopyState; COPIES]) -> Result<&Contents, String
     ))
 }
 
-/// A few words on a copy, for messages.
+/// Short description of a copy, for messages.
 pub(crate) fn describe(copy: &CopyState) -> String {
     match copy {
         CopyState::Intact(contents) => format!("intact, version {}", contents.version),
@@ -430,12 +434,13 @@ pub(crate) fn describe(copy: &CopyState) -> String {
     }
 }
 
-/// The groups in which a swap writes the copies, one after the other: the first two copies such that the other two still hold the root in force, whose
-/// loss would lose it. `holds` says which copies hold it; at least two do. Copies 0 and 1 are never in one group: one of them must
-/// lead to the other two, whose places depend on the size that the pool has.
+/// Groups of copies in the order in which a swap writes them: first two copies without which the
+/// other two still hold the root in force, then those. `holds`: whether each copy holds it; at
+/// least two do. Copies 0 and 1 are never in one group: one of them must lead to copies 2 and 3,
+/// whose places depend on the size of the pool.
 pub(crate) fn write_groups(holds: [bool; COPIES]) -> Vec<Vec<usize>> {
     let mut order = [0, 2, 1, 3];
-    // Stable: intact copies keep their order, and come after those that hold nothing to lose.
+    // Stable sort: copies that hold the root keep their order, and come after those that do not.
     order.sort_by_key(|&index| holds.get(index).copied().unwrap_or(false));
     let pairs = order.chunks(COPIES / 2);
     pairs

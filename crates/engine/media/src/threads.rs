@@ -1,5 +1,6 @@
-//! The engine where io_uring is refused: a few threads that do blocking transfers, and an event descriptor that wakes the owner. One such
-//! thread also serves io_uring for the discard of a block device, which has no asynchronous form.
+//! Engine for systems that refuse io_uring: a few threads with blocking transfers, and an event
+//! descriptor that wakes the owner. One such thread also serves the io_uring engine for the discard
+//! of a block device, which has no asynchronous form.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -25,7 +26,7 @@ struct Queue {
     stopping: bool,
 }
 
-/// A pool of threads with one queue.
+/// Pool of threads with one queue.
 pub(crate) struct Threads {
     shared: Arc<Shared>,
     handles: Vec<JoinHandle<()>>,
@@ -137,7 +138,8 @@ impl Drop for Threads {
         drop(queue);
         self.shared.work.notify_all();
         for handle in self.handles.drain(..) {
-            // A thread that panicked has nothing in flight any more; its buffers were freed as it unwound.
+            // A thread that panicked has no request in flight any more; unwinding has freed its
+            // buffers.
             let _ = handle.join();
         }
     }

@@ -1,8 +1,9 @@
-//! The engine for files and block devices on Linux: one io_uring, filled in batches.
+//! Engine for files and block devices on Linux: one io_uring, filled in batches.
 //!
-//! Requests are staged until `submit`, then enter the kernel with one system call; what does not fit the ring waits in a backlog and
-//! follows as completions are taken. A durable write is one entry with RWF_DSYNC. Partial transfers continue where they ended. The
-//! buffers of a request live in its slot until the kernel has answered, also when the disk is dropped.
+//! Requests are staged until `submit`, then enter the kernel with one system call. Requests that do
+//! not fit the ring wait in a backlog until completions are taken. A durable write is one entry
+//! with RWF_DSYNC. Partial transfers continue where they ended. The buffers of a request live in
+//! its slot until the kernel has completed it, even if the disk is dropped.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,9 +16,11 @@ use crate::backing::{BackingFile, Operation, Request, byte_offset};
 use crate::file::{Engine, signal};
 use crate::{BLOCK_BYTES, Completion};
 
-/// Entries of the submission ring, and requests in the kernel at once. The completion ring has twice as many, so it cannot overflow.
+/// Entries of the submission ring, and most requests in the kernel. The completion ring has twice
+/// as many entries, so it cannot overflow.
 const DEPTH: usize = 256;
-/// Largest transfer of one entry: its length field has 32 bits, and Linux stops short of 2 GiB. Longer requests continue.
+/// Largest transfer of one entry: its length field has 32 bits, and Linux stops before 2 GiB.
+/// Longer requests continue.
 const MAX_TRANSFER_BYTES: usize = 1 << 30;
 /// Attempts without progress (EAGAIN, EINTR, a transfer of less than a block) before a request fails.
 const MAX_ATTEMPTS: u32 = 1000;
@@ -35,25 +38,27 @@ pub(crate) struct Uring {
     wake: Arc<OwnedFd>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
-    /// Slots that have not entered the submission ring; the first `released` of them may.
+    /// Slots that have not entered the submission ring; only the first `released` of them may.
     staged: VecDeque<u32>,
     released: usize,
     /// Slots in the submission ring that the kernel has not consumed yet, oldest first.
     batch: VecDeque<u32>,
-    /// Requests the kernel has consumed and not answered.
+    /// Requests that the kernel has consumed and not completed.
     in_kernel: usize,
     reaped: Vec<(u64, i32)>,
     ready: VecDeque<Completion>,
     outstanding: usize,
-    /// Set when the kernel refused the ring itself; nothing is submitted afterwards.
+    /// Error code with which the kernel refused the ring itself; nothing is submitted afterwards.
     broken: Option<i32>,
 }
 
 impl Uring {
-    /// Makes a ring that signals `wake` at each completion. Fails where io_uring is missing, forbidden, or too old.
+    /// Creates a ring that signals `wake` at each completion. Fails where io_uring is missing,
+    /// forbidden, or too old.
     pub(crate) fn new(backing: Arc<BackingFile>, wake: Arc<OwnedFd>) -> std::io::Result<Self> {
         let entries = u32::try_from(DEPTH).unwrap_or(u32::MAX);
-        // Cooperative task running (Linux 5.19) spares an interrupt for each completion; older kernels answer EINVAL.
+        // Cooperative task running (Linux 5.19) saves an interrupt per completion; older kernels
+        // return EINVAL.
         let ring = match IoUring::builder().dontfork().setup_coop_taskrun().setup_taskrun_flag().build(entries) {
             Err(reason) if reason.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
                 IoUring::builder().dontfork().build(entries)?
@@ -84,7 +89,7 @@ impl Uring {
         })
     }
 
-    /// The submission entry for what is left of a slot's request.
+    /// Submission entry for the remainder of a slot's request.
     fn entry(backing: &BackingFile, key: u32, slot: &mut Slot) -> squeue::Entry {
         let file = types::Fd(backing.raw_descriptor());
         let done = slot.done_bytes;
@@ -119,7 +124,8 @@ impl Uring {
         entry.user_data(u64::from(key))
     }
 
-    /// Moves released requests into the ring while it has room, and enters the kernel when anything waits there.
+    /// Moves released requests into the ring while it has room, and enters the kernel if requests
+    /// wait in the ring.
     #[expect(unsafe_code, reason = "the submission ring takes raw buffer addresses")]
     fn pump(&mut self) {
         if self.broken.is_some() {
@@ -131,9 +137,11 @@ impl Uring {
             self.released -= 1;
             let Some(slot) = self.slots.get_mut(index(key)).and_then(Option::as_mut) else { continue };
             let entry = Self::entry(&self.backing, key, slot);
-            // SAFETY: the buffer that the entry points to is owned by the slot, whose heap memory neither moves nor is touched until the
-            // completion with this key has been taken (`finish`), or the entry can no longer be consumed (`fail_unconsumed`: the ring is
-            // never entered again). `Drop` waits for the kernel or leaks the slots. The file is kept open by `backing`.
+            // SAFETY: the buffer that the entry points to is owned by the slot. Its heap memory
+            // neither moves nor is touched until the completion with this key has been taken
+            // (`finish`), or the entry can no longer be consumed (`fail_unconsumed`: the ring is
+            // never entered again). `Drop` waits for the kernel or leaks the slots. `backing` keeps
+            // the file open.
             match unsafe { self.ring.submission().push(&entry) } {
                 Ok(()) => self.batch.push_back(key),
                 Err(_) => {
@@ -148,7 +156,7 @@ impl Uring {
         }
     }
 
-    /// Gives the ring to the kernel and waits for `want` completions.
+    /// Submits the ring to the kernel and waits for `want` completions.
     fn enter(&mut self, want: usize) {
         loop {
             match self.ring.submit_and_wait(want) {
@@ -160,7 +168,8 @@ impl Uring {
                 }
                 Err(reason) => match reason.raw_os_error().map(Errno::from_raw_os_error) {
                     Some(Errno::INTR) => {}
-                    // The kernel is short of memory. Completions that are due make room; without any, the owner is woken to try again.
+                    // The kernel is short of memory. Completions that are due make room; without
+                    // any, the owner is woken to retry.
                     Some(Errno::AGAIN | Errno::BUSY) => {
                         if self.in_kernel == 0 {
                             signal(&self.wake);
@@ -177,7 +186,7 @@ impl Uring {
         }
     }
 
-    /// Completes with an error what a broken ring will never take.
+    /// Fails the requests that a broken ring will never take.
     fn fail_unconsumed(&mut self) {
         let reason = std::io::Error::from_raw_os_error(self.broken.unwrap_or_default());
         let released = self.released.min(self.staged.len());
@@ -192,7 +201,7 @@ impl Uring {
         }
     }
 
-    /// Takes what the kernel has completed.
+    /// Takes the kernel's completions.
     fn reap(&mut self) {
         if self.in_kernel == 0 {
             return;
@@ -243,7 +252,7 @@ enum Verdict {
     Failed(std::io::Error),
 }
 
-/// What the kernel's answer means for a request; advances `done_bytes`.
+/// Interprets the kernel's result for a request; advances `done_bytes`.
 fn judge(slot: &mut Slot, result: i32, direct: bool) -> Verdict {
     let Ok(count) = usize::try_from(result) else {
         let code = result.wrapping_neg();
@@ -270,7 +279,7 @@ fn judge(slot: &mut Slot, result: i32, direct: bool) -> Verdict {
         return Verdict::Done;
     }
     if direct {
-        done -= done % BLOCK_BYTES; // direct I/O continues at a block
+        done -= done % BLOCK_BYTES; // direct I/O continues at a block boundary
     }
     if done <= slot.done_bytes {
         slot.attempts += 1;
@@ -339,7 +348,8 @@ impl Engine for Uring {
             }
             match (self.broken, self.in_kernel) {
                 (None, 1..) => self.enter(1),
-                // Nothing to wait on in the kernel: either it is short of memory, or the ring broke and answers come without it.
+                // Nothing to wait for in the kernel: either it is short of memory, or the ring
+                // broke and completions come without it.
                 _ => std::thread::sleep(std::time::Duration::from_millis(1)),
             }
         }
@@ -356,7 +366,8 @@ impl Engine for Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // Requests that never entered the kernel are forgotten; for the others, their buffers have to outlive the kernel's use.
+        // Requests that never entered the kernel are dropped; the buffers of the others have to
+        // outlive the kernel's use.
         self.staged.clear();
         self.released = 0;
         while self.in_kernel > 0 && self.broken.is_none() {

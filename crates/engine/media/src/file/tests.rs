@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::{BLOCK_BYTES, Block, Done, FormatOptions, LocalMedia, Media, RootStore};
 
-/// A path that is removed in the end.
+/// Path that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -33,7 +33,7 @@ fn folders() -> Vec<String> {
     folders
 }
 
-/// The disk, or `None` with the reason printed where the kernel refuses the engine.
+/// Opens the disk; `None`, with the reason printed, if the kernel refuses the engine.
 fn open(scratch: &Scratch, engine: EngineChoice, direct: bool, blocks: u64) -> Option<FileDisk> {
     let options = OpenOptions { create_bytes: Some(blocks * 4096), direct, read_only: false, engine };
     match FileDisk::open(&scratch.0, &options) {
@@ -89,7 +89,7 @@ fn wait_for(disk: &mut FileDisk) -> Completion {
     }
 }
 
-/// Random requests on ranges that do not overlap in flight, against a map in memory.
+/// Random requests on ranges that do not overlap in flight, compared with a map in memory.
 #[test]
 fn every_engine_agrees_with_a_model() {
     const BLOCKS: u64 = 2048;
@@ -200,7 +200,8 @@ fn the_wake_descriptor_becomes_readable() {
                     Err(rustix::io::Errno::INTR) => {}
                     outcome => assert_eq!(outcome, Ok(1), "{disk:?}"),
                 }
-                // It may be readable without a completion, as after the fill of a hole.
+                // The descriptor may be readable without a completion, for example after the fill
+                // of a hole.
                 disk.clear_wake();
                 if let Some(completion) = disk.poll() {
                     break completion;
@@ -301,7 +302,8 @@ fn the_first_small_write_to_a_hole_fills_its_chunk() {
         if disk.memory() {
             return println!("skipped: {} is in memory", scratch.0.display());
         }
-        // Two writes to one chunk and one across two others, at once: none is lost under the zeros.
+        // Two writes to one chunk and one across two others, concurrently: the zeros overwrite none
+        // of them.
         let writes = [(100, 1), (101, 3), (2040, 20), (4990, 10)];
         for (ticket, &(block, blocks)) in writes.iter().enumerate() {
             disk.write(ticket as u64, block, filled(blocks, ticket as u64 + 1), ticket % 2 == 0);
@@ -312,7 +314,7 @@ fn the_first_small_write_to_a_hole_fills_its_chunk() {
         assert_eq!(disk.outstanding(), 0);
         let filled_bytes = allocated(&scratch);
         assert!(filled_bytes >= 3 * chunk_bytes, "{filled_bytes}");
-        // A large write goes ahead as it is.
+        // A large write starts at once, without a fill.
         disk.write(9, 3200, filled(200, 9), false);
         wait_for(&mut disk).result.unwrap();
         assert!(allocated(&scratch) < filled_bytes + chunk_bytes);
@@ -341,7 +343,7 @@ fn a_chunk_that_was_discarded_is_filled_again() {
         disk.write(2, chunk_blocks + 10, filled(1, 2), false);
         wait_for(&mut disk).result.unwrap();
         let before = allocated(&scratch);
-        // Half of one chunk and the whole of another.
+        // Half of one chunk and all of another.
         disk.discard(3, chunk_blocks / 2, chunk_blocks / 2 + chunk_blocks);
         wait_for(&mut disk).result.unwrap();
         let freed = before.saturating_sub(allocated(&scratch));

@@ -1,30 +1,31 @@
-//! Making a pool: the log ring written once in full, then the superblock copies. Both last, so that a crash on the way leaves a blank device
-//! and not half a pool.
+//! Formatting of a pool: zeros over the whole log ring, then the superblock copies. The copies are
+//! written last, so a crash during formatting leaves a blank device and not half a pool.
 
 use crate::local::{LocalMedia, read_copies};
 use crate::member::TABLE_BLOCKS;
 use crate::superblock::{Contents, CopyState, Geometry, LOG_FIRST_BLOCK, MIN_LOG_BLOCKS, in_force};
 use crate::{BLOCK_BYTES, Block, Buffer, Completion, Disk, Done, MAX_ROOT_BYTES, MediaError, Ticket};
 
-/// Blocks of one request while the ring is written (1 MiB).
+/// Blocks of one request while the ring is zeroed (1 MiB).
 const PIECE_BLOCKS: u64 = 256;
-/// Requests in flight while the ring is written.
+/// Requests in flight while the ring is zeroed.
 const PIECES_IN_FLIGHT: usize = 4;
 
-/// What a new pool is to be.
+/// Options for a new pool.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {
     /// Identity of the pool.
     pub uuid: [u8; 16],
     /// Size of the log ring: a multiple of 4 096, at least 64 KiB. See [`default_log_bytes`].
     pub log_bytes: u64,
-    /// First root, of version 1; at most [`MAX_ROOT_BYTES`] bytes.
+    /// First root, with version 1; at most [`MAX_ROOT_BYTES`] bytes.
     pub root: Vec<u8>,
-    /// Go on when the device is not blank. Otherwise such a device is refused.
+    /// Format a device that is not blank. Otherwise such a device is refused.
     pub overwrite: bool,
 }
 
-/// The log size for a pool of `pool_bytes`: a 128th, between 64 MiB and 4 GiB; for a pool below 1 GiB a 16th, at least 64 KiB.
+/// Default log size for a pool of `pool_bytes`: a 128th, between 64 MiB and 4 GiB; for a pool below
+/// 1 GiB a 16th, at least 64 KiB.
 pub fn default_log_bytes(pool_bytes: u64) -> u64 {
     const MIB: u64 = 1 << 20;
     let block_bytes = BLOCK_BYTES as u64;
@@ -36,12 +37,12 @@ pub fn default_log_bytes(pool_bytes: u64) -> u64 {
 }
 
 impl<D: Disk> LocalMedia<D> {
-    /// Makes a pool on `disk` and opens it. Blocks.
+    /// Formats a pool on `disk` and opens it. Blocks.
     pub fn format(disk: D, options: FormatOptions) -> Result<Self, MediaError> {
         Self::format_with_progress(disk, options, |_, _| {})
     }
 
-    /// As [`LocalMedia::format`]; `progress` is told bytes written and bytes in all.
+    /// Like [`LocalMedia::format`]; calls `progress` with bytes written and bytes in total.
     pub fn format_with_progress(
         mut disk: D,
         options: FormatOptions,
@@ -58,11 +59,11 @@ impl<D: Disk> LocalMedia<D> {
                 "the device is not blank: it holds a pool or other data, which formatting would destroy".to_owned(),
             ));
         }
-        // An earlier pool must not come back to life over an emptied log.
+        // An earlier pool must not become valid again over an emptied log.
         let places = geometry.copy_blocks();
         let mut blank: Vec<_> = places.iter().map(|&block| (block, Block::default())).collect();
         for block in TABLE_BLOCKS {
-            // Nor must its table of members.
+            // Nor its table of members.
             if read_now(&mut disk, block)?.0.iter().any(|&byte| byte != 0) {
                 blank.push((block, Block::default()));
             }
@@ -81,7 +82,8 @@ impl<D: Disk> LocalMedia<D> {
             root,
             members: Vec::new(),
         };
-        // The far copies before those at the start: from the first flush on the pool opens, and before it the start is blank.
+        // Copies 2 and 3 first: the pool opens from their flush on, and until then the start of the
+        // device is blank.
         for pair in [[2, 3], [0, 1]] {
             let copies = pair.map(|index: usize| (places[index], contents.encode(index)));
             write_now(&mut disk, &copies)?;
@@ -90,8 +92,8 @@ impl<D: Disk> LocalMedia<D> {
         Ok(Self::new(disk, contents))
     }
 
-    /// Whether `disk` looks new: zeros at its start, at the start of a log, and at its end, or there the trace of a formatting that was cut
-    /// short. Blocks.
+    /// Whether `disk` is blank: zeros at its start, at the start of a log, and at its end, or an
+    /// interrupted formatting's copies at the end. Blocks.
     pub fn is_blank(disk: &mut D) -> Result<bool, MediaError> {
         is_blank(disk)
     }
@@ -107,7 +109,7 @@ fn is_blank<D: Disk>(disk: &mut D) -> Result<bool, MediaError> {
     Ok(!matches!(copies[3], CopyState::Foreign | CopyState::Newer { .. }) && in_force(&copies).is_err())
 }
 
-/// Reads one block, waiting for it. Nothing else is outstanding.
+/// Reads one block synchronously. Nothing else is outstanding.
 pub(super) fn read_now<D: Disk>(disk: &mut D, block: u64) -> Result<Block, MediaError> {
     disk.read(0, block, Buffer::zeroed(1));
     match next(disk, "read", block)? {
@@ -122,7 +124,7 @@ fn write_now<D: Disk>(disk: &mut D, blocks: &[(u64, Block)]) -> Result<(), Media
     }
     let mut outcome = Ok(());
     for (block, _) in blocks {
-        // All of them are taken, also after a failure: nothing may be outstanding afterwards.
+        // Takes all completions, even after a failure: nothing may be outstanding afterwards.
         outcome = outcome.and(next(disk, "write", *block).map(|_| ()));
     }
     outcome
@@ -166,7 +168,7 @@ fn zero<D: Disk>(disk: &mut D, first: u64, blocks: u64, progress: &mut impl FnMu
     outcome
 }
 
-/// The next completion, waited for.
+/// Waits for the next completion.
 fn next<D: Disk>(disk: &mut D, operation: &'static str, block: u64) -> Result<(Ticket, Done), MediaError> {
     loop {
         disk.submit();

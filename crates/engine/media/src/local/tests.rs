@@ -18,7 +18,7 @@ fn root(version: u64) -> Vec<u8> {
     format!("root {version}").into_bytes()
 }
 
-/// A fresh pool, and a handle to its disk.
+/// New pool, and a handle to its disk.
 fn pool(sim: SimOptions) -> (SimDisk, LocalMedia<SimDisk>) {
     let disk = SimDisk::new(sim);
     (disk.clone(), LocalMedia::format(disk, options()).unwrap())
@@ -28,7 +28,7 @@ fn quiet() -> SimOptions {
     SimOptions { delay: 0, reorder: false, ..SimOptions::new(1, BLOCKS) }
 }
 
-/// Each `wait` on the disk completes one request, and nothing else does.
+/// Each `wait` on the disk completes exactly one request; no other call completes any.
 fn stepped() -> SimOptions {
     SimOptions { delay: 256, ..quiet() }
 }
@@ -60,7 +60,7 @@ fn refusal(disk: SimDisk) -> String {
     }
 }
 
-/// The disk as a machine finds it that was switched off in order.
+/// Disk after an orderly shutdown.
 fn rest(disk: &SimDisk) -> SimDisk {
     disk.crashed_copy(|_| Fate::Applied)
 }
@@ -203,8 +203,8 @@ fn an_older_epoch_is_fenced() {
     assert!(swap(&mut media, 1).is_ok());
 }
 
-/// Every combination of intact and damaged copies, by every kind of damage: two intact copies are needed and enough, the damaged ones are
-/// named, and the next swap repairs them.
+/// Every combination of intact and damaged copies, with every kind of damage. Two intact copies are
+/// necessary and sufficient, the damaged ones are reported, and the next swap repairs them.
 #[test]
 fn two_intact_copies_are_needed_and_enough() {
     let (disk, mut media) = pool(quiet());
@@ -226,7 +226,7 @@ fn two_intact_copies_are_needed_and_enough() {
             if mask.count_ones() > 2 {
                 let reason = refusal(hurt);
                 match (mask, kind) {
-                    // Nothing tells where copy 2 would be when the others are gone.
+                    // No copy leads to copy 2 when the others are damaged.
                     (15 | 11, 1) => assert!(reason.contains("blank"), "{reason}"),
                     (15 | 11, 2) => assert!(reason.contains("not a pool"), "{reason}"),
                     _ => assert!(reason.contains("two intact superblock copies"), "{reason}"),
@@ -247,7 +247,8 @@ fn two_intact_copies_are_needed_and_enough() {
     }
 }
 
-/// All outcomes of a crash at each step of a swap: the old root or the new, and the new once the swap has completed.
+/// All outcomes of a crash at each step of a swap: the old root or the new one, and the new one
+/// once the swap has completed.
 #[test]
 fn every_crash_inside_a_swap_leaves_the_old_or_the_new_root() {
     let fates = [Fate::Applied, Fate::Lost, Fate::TornBlocks, Fate::TornSectors, Fate::Prefix];
@@ -260,7 +261,7 @@ fn every_crash_inside_a_swap_leaves_the_old_or_the_new_root() {
         media.swap_root(&FENCE, 1, 4, &root(5));
         let mut completed = false;
         for _ in 0..steps {
-            // One completion of the disk at a time.
+            // One disk completion at a time.
             media.disk_mut().wait();
             completed |= media.poll().is_some();
         }
@@ -285,7 +286,8 @@ fn every_crash_inside_a_swap_leaves_the_old_or_the_new_root() {
     assert_eq!(seen.len(), 3);
 }
 
-/// Crash after crash, each at a random moment of a swap, and now and then a copy that rots while all four are good.
+/// Repeated crashes, each at a random point of a swap; occasionally a copy is damaged while all
+/// four are intact.
 #[test]
 fn no_chain_of_crashes_loses_the_root() {
     let mut outcomes = [0u32; 2];
@@ -420,7 +422,7 @@ fn a_device_cut_off_is_refused_and_a_grown_one_opens() {
     assert_eq!((media.block_count(), media.damaged_copies().len()), (BLOCKS, 0));
 }
 
-/// Rewrites all copies, with a good checksum.
+/// Rewrites all copies, with a valid checksum.
 fn forge(disk: &SimDisk, change: impl Fn(&mut [u8])) -> SimDisk {
     let disk = rest(disk);
     for block in COPY_BLOCKS {
@@ -463,7 +465,8 @@ fn nonsense_under_a_good_checksum_is_refused() {
     }
 }
 
-/// Formatting cut short at every write and flush, by an error and then a crash: the device counts as blank, or holds the whole pool.
+/// Formatting interrupted at every write and flush, by an error and then a crash: afterwards the
+/// device is blank, or holds the whole pool.
 #[test]
 fn a_format_cut_short_can_be_repeated() {
     let mut outcomes = BTreeSet::new();
@@ -488,7 +491,8 @@ fn a_format_cut_short_can_be_repeated() {
     assert!(!outcomes.contains(&(true, true)));
 }
 
-/// A pool formatted over an older one: a crash on the way must not bring the old root back over an emptied log.
+/// Formatting over an older pool: a crash during it must not make the old root valid over an
+/// emptied log.
 #[test]
 fn formatting_over_a_pool_ends_the_old_one_first() {
     for skip in 0..12 {
@@ -530,7 +534,7 @@ fn the_default_log_size_fits_the_pool() {
     assert_eq!(default_log_bytes(0), 64 << 10);
 }
 
-/// A pool whose last swap was cut off when only two copies held the new root, version 2.
+/// Pool whose last swap was interrupted when only two copies held the new root, version 2.
 fn half_swapped() -> (SimDisk, LocalMedia<SimDisk>) {
     for steps in 1.. {
         let (disk, mut media) = pool(stepped());
@@ -548,8 +552,10 @@ fn half_swapped() -> (SimDisk, LocalMedia<SimDisk>) {
     unreachable!()
 }
 
-/// A swap that carries a growth, cut at each of its steps and with any of its writes lost or torn: the old or the new size, and the root of it. Once
-/// from four copies of the old root, and once from two, so that the copy at the new end is written while that at the old one is of a root before.
+/// A swap that records a growth, interrupted at each of its steps, with any of its writes lost or
+/// torn: afterwards the pool has the old or the new size, with the root of that size. Starts once
+/// from four copies of the old root, and once from two, where the copy at the old end holds an even
+/// older root while the one at the new end is written.
 #[test]
 fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
     for old in [1, 2] {
@@ -581,7 +587,7 @@ fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
             assert_eq!(media.block_count(), if version == old { BLOCKS } else { 6000 });
             assert!(version == old + 1 || !acknowledged);
             seen.insert((steps, version));
-            // And on from there.
+            // The pool can continue from there.
             swap(&mut media, version).unwrap();
             let mut media = LocalMedia::open(media.into_disk()).unwrap();
             assert_eq!(loaded(&mut media).1, version + 1);

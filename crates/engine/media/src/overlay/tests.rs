@@ -8,7 +8,8 @@ const FENCE: Fence = Fence { shard: 0, epoch: 5 };
 
 type Pool = Overlay<LocalMedia<SimDisk>>;
 
-/// An overlay over a pool whose data area starts with blocks of 1, 2, 3 … 8, the disk below, and that disk's counts so far.
+/// Overlay over a pool whose data area starts with blocks of 1, 2, 3 … 8, the underlying disk, and
+/// that disk's counters so far.
 fn overlay(sim: SimOptions) -> (SimDisk, Pool, SimCounters) {
     let disk = SimDisk::new(sim);
     let options = FormatOptions { uuid: [7; 16], log_bytes: 1 << 20, root: b"inner".to_vec(), overwrite: false };

@@ -1,8 +1,8 @@
-//! Faults planted on a simulated disk: which request they strike, and what they do to it.
+//! Planted faults of a simulated disk: affected requests, and effects.
 
 use std::ops::Range;
 
-/// The kind of request.
+/// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOperation {
     /// Reads.
@@ -27,56 +27,60 @@ impl FaultOperation {
     }
 }
 
-/// What a fault does to a request.
+/// Effect of a fault on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// The request fails and has no effect. Writes that a failed flush covered are not made durable by a later one.
+    /// The request fails without effect. A later flush does not make durable the writes that a
+    /// failed flush covered.
     Error,
-    /// The request takes effect and fails nevertheless.
+    /// The request takes effect, but reports failure. A durable write takes effect in the cache only,
+    /// and no later flush makes it durable: its own flush failed.
     ErrorAfterEffect,
-    /// A write fails without effect since the file system under the file is full; elsewhere as `Error`.
+    /// A write fails without effect because the file system under the file is full; other requests
+    /// as with `Error`.
     NoSpace,
-    /// A write, discard or flush succeeds without effect: a lost write, a lying flush.
+    /// A write, discard or flush reports success without effect.
     Lost,
-    /// A write succeeds, but its data lands this many blocks away.
+    /// A write succeeds, but its data is stored this many blocks away.
     Misdirected {
-        /// Distance; a place outside the device swallows the write.
+        /// Distance; a target outside the device drops the write.
         blocks: i64,
     },
 }
 
-/// A planted fault.
+/// Planted fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Requests it concerns.
+    /// Kind of the affected requests.
     pub operation: FaultOperation,
-    /// Only requests that touch one of these blocks; `None` for all. Flushes touch no block.
+    /// Affects only requests that touch one of these blocks; `None` for all. Flushes touch no
+    /// block.
     pub blocks: Option<Range<u64>>,
-    /// Matching requests to let pass first.
+    /// Number of matching requests to skip first.
     pub skip: u64,
-    /// Strikes every matching request after that; otherwise once.
+    /// Affects every matching request after that; otherwise only one.
     pub sticky: bool,
-    /// What happens.
+    /// Effect.
     pub effect: FaultEffect,
 }
 
 impl Fault {
-    /// A fault that strikes the next matching request, once.
+    /// Creates a fault that affects the next matching request only.
     pub fn once(operation: FaultOperation, effect: FaultEffect) -> Self {
         Self { operation, blocks: None, skip: 0, sticky: false, effect }
     }
 
-    /// A fault that strikes every matching request.
+    /// Creates a fault that affects every matching request.
     pub fn sticky(operation: FaultOperation, effect: FaultEffect) -> Self {
         Self { sticky: true, ..Self::once(operation, effect) }
     }
 
-    /// The same fault, on requests that touch these blocks only.
+    /// Restricts the fault to requests that touch these blocks.
     pub fn on_blocks(self, blocks: Range<u64>) -> Self {
         Self { blocks: Some(blocks), ..self }
     }
 
-    /// The same fault, after `skip` matching requests have passed.
+    /// Delays the fault until `skip` matching requests have passed.
     pub fn after(self, skip: u64) -> Self {
         Self { skip, ..self }
     }
@@ -103,7 +107,8 @@ impl Faults {
         self.0.clear();
     }
 
-    /// What happens to a request. The first fault that strikes decides; those before it count the request as passed.
+    /// Effect on a request, if any. The first fault that applies decides; those before it count the
+    /// request as skipped.
     pub(super) fn strike(&mut self, operation: FaultOperation, block: u64, blocks: u64) -> Option<FaultEffect> {
         for at in 0..self.0.len() {
             let fault = self.0.get_mut(at)?;

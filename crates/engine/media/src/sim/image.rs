@@ -1,4 +1,5 @@
-//! The content of a simulated disk: what reads see, what is durable, and what a crash decides on.
+//! Content of a simulated disk: current content, durable content, and writes whose fate a crash
+//! decides.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,31 +12,31 @@ use crate::{BLOCK_BYTES, Buffer};
 const SECTOR_BYTES: usize = 512;
 const SECTORS: usize = BLOCK_BYTES / SECTOR_BYTES;
 
-/// What a crash does to one write that is not durable.
+/// Fate of one write that is not durable, at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// All of it is on the medium.
+    /// All of it is stored.
     Applied,
-    /// None of it.
+    /// None of it is stored.
     Lost,
-    /// Any subset of its blocks.
+    /// A random subset of its blocks is stored.
     TornBlocks,
-    /// Any subset of its 512-byte sectors.
+    /// A random subset of its 512-byte sectors is stored.
     TornSectors,
-    /// Its first sectors, up to some point.
+    /// Its first sectors, of a random number, are stored.
     Prefix,
 }
 
-/// A write or discard that is not durable.
+/// Write or discard that is not durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingWrite {
-    /// Names it; later requests have larger numbers.
+    /// Identifier; later requests have larger ones.
     pub id: u64,
     /// First block.
     pub block: u64,
     /// Number of blocks.
     pub blocks: u64,
-    /// Its completion was delivered.
+    /// Whether its completion was delivered.
     pub completed: bool,
 }
 
@@ -46,7 +47,7 @@ type Content = Option<Rc<[u8]>>;
 struct Slot {
     current: Content,
     durable: Content,
-    /// Sequence number of the write that made `durable`.
+    /// Sequence number of the write that stored `durable`.
     durable_sequence: u64,
 }
 
@@ -59,7 +60,8 @@ struct Pending {
     content: Content,
 }
 
-/// A write that has not completed, as a crash sees it. Discards in flight have no content: they leave what was there, or zeros.
+/// Write that has not completed, as a crash sees it. Discards in flight have no content: they keep
+/// the old content or leave zeros.
 pub(super) struct InFlightWrite {
     pub(super) id: u64,
     block: u64,
@@ -87,7 +89,7 @@ impl InFlightWrite {
     }
 }
 
-/// Hashes block numbers.
+/// Hasher for block numbers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BlockHasher(u64);
 
@@ -107,13 +109,14 @@ impl Hasher for BlockHasher {
 
 type Slots = HashMap<u64, Slot, BuildHasherDefault<BlockHasher>>;
 
-/// The content of the disk.
+/// Content of the disk.
 #[derive(Clone, Default)]
 pub(super) struct Image {
     slots: Slots,
-    /// In the order of completion, the blocks of one write together.
+    /// Blocks not durable, in order of completion; the blocks of one write are together.
     pending: VecDeque<Pending>,
-    /// Writes that a failed flush gave up: no flush makes them durable any more, a crash may still find them.
+    /// Blocks of writes that a failed flush covered: no flush makes them durable any more, but a
+    /// crash may still apply them.
     abandoned: Vec<Pending>,
     /// Sequence number of the last completed write.
     sequence: u64,
@@ -134,7 +137,7 @@ fn show(content: &Content, into: &mut [u8]) {
 }
 
 impl Image {
-    /// The number that a flush requested now covers.
+    /// Sequence number that a flush requested now covers.
     pub(super) fn completed_writes(&self) -> u64 {
         self.sequence
     }
@@ -163,7 +166,7 @@ impl Image {
         }
     }
 
-    /// A write completes.
+    /// Applies a completed write.
     pub(super) fn write(&mut self, id: u64, block: u64, buffer: &Buffer, durable: bool) {
         self.sequence += 1;
         for (block, from) in (block..).zip(buffer.as_blocks()) {
@@ -182,7 +185,7 @@ impl Image {
         }
     }
 
-    /// A discard completes. It is as volatile as a write.
+    /// Applies a completed discard. It is as volatile as a write.
     pub(super) fn discard(&mut self, id: u64, block: u64, blocks: u64, outcome: DiscardOutcome, random: &mut Random) {
         self.sequence += 1;
         for block in self.stored_in(block, blocks) {
@@ -206,7 +209,8 @@ impl Image {
         }
     }
 
-    /// The blocks of a range that have a slot, in order; the range may be far longer than what is stored.
+    /// Blocks of a range that have a slot, ascending; the range may be far longer than the stored
+    /// content.
     fn stored_in(&self, block: u64, blocks: u64) -> Vec<u64> {
         let end = block.saturating_add(blocks);
         if usize::try_from(blocks).is_ok_and(|blocks| blocks <= self.slots.len()) {
@@ -217,7 +221,7 @@ impl Image {
         stored
     }
 
-    /// Everything completed up to `covers` becomes durable.
+    /// Makes every write completed up to `covers` durable.
     pub(super) fn flush(&mut self, covers: u64) {
         while let Some(front) = self.pending.front()
             && front.sequence <= covers
@@ -232,7 +236,7 @@ impl Image {
         }
     }
 
-    /// A flush of everything up to `covers` failed.
+    /// Handles a failed flush of everything up to `covers`.
     pub(super) fn abandon(&mut self, covers: u64) {
         while let Some(front) = self.pending.front()
             && front.sequence <= covers
@@ -256,7 +260,7 @@ impl Image {
         if same {
             slot.durable = slot.current.clone();
         } else {
-            // Not flushed yet: the damage travels with the newest pending content of the block.
+            // Not flushed yet: the newest pending content of the block gets the damage.
             let newest = self.pending.iter_mut().rev().find(|pending| pending.block == block);
             if let Some(pending) = newest {
                 pending.content = slot.current.clone();
@@ -270,7 +274,8 @@ impl Image {
         self.abandoned.retain(|pending| pending.block < block_count);
     }
 
-    /// What a crash now decides on, in the order of completion and then of request.
+    /// Writes whose fate a crash would decide now: completed ones in order of completion, then
+    /// those in flight in request order.
     pub(super) fn pending(&self, in_flight: &[InFlightWrite]) -> Vec<PendingWrite> {
         let mut writes: Vec<PendingWrite> = Vec::new();
         for pending in self.abandoned.iter().chain(&self.pending) {
@@ -283,7 +288,8 @@ impl Image {
         writes
     }
 
-    /// The power goes: what is not durable meets its fate, and only what is then on the medium remains.
+    /// Applies a crash: each write that is not durable gets a fate, and only the resulting durable
+    /// content remains.
     pub(super) fn crash(
         &mut self,
         in_flight: Vec<InFlightWrite>,
@@ -329,7 +335,7 @@ impl Image {
                 }
             }
         }
-        // Elsewhere, what reads see and what is durable are the same.
+        // In all other blocks current and durable content are equal.
         for block in touched {
             if let Some(slot) = self.slots.get_mut(&block) {
                 slot.current = slot.durable.clone();
@@ -338,10 +344,10 @@ impl Image {
     }
 }
 
-/// Which sectors of each block of one write survive.
+/// Surviving sectors of each block of one write.
 struct Tear {
     fate: Fate,
-    /// Sectors of the prefix still to come.
+    /// Remaining sectors of the prefix.
     prefix: u64,
 }
 
@@ -352,7 +358,7 @@ impl Tear {
         Self { fate, prefix }
     }
 
-    /// A bit for each sector of the next block.
+    /// Surviving sectors of the next block, one bit each.
     fn next(&mut self, random: &mut Random) -> u8 {
         match self.fate {
             Fate::Applied => u8::MAX,

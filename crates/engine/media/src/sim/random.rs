@@ -1,6 +1,6 @@
-//! The generator behind the simulated disk: wyrand, small and fast; not for secrets.
+//! Random generator of the simulated disk: wyrand, small and fast; not for secrets.
 
-/// A stream of numbers fixed by its seed.
+/// Sequence of numbers determined by its seed.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// Both halves of the product, mixed.
+/// Mixes both halves of the product.
 pub(super) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     let low = u64::try_from(product & u128::from(u64::MAX)).unwrap_or_default();

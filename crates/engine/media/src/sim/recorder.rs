@@ -1,40 +1,40 @@
-//! The last events of a simulated disk, to tell the story of a failure.
+//! Last events of a simulated disk, to explain a failure.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
 
 use super::fault::{FaultEffect, FaultOperation};
 
-/// Something that happened on a simulated disk.
+/// Event on a simulated disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request was made.
+    /// A request was submitted.
     Requested {
-        /// Its kind.
+        /// Kind of the request.
         operation: FaultOperation,
         /// First block; 0 for a flush.
         block: u64,
         /// Number of blocks; 0 for a flush.
         blocks: u64,
-        /// A durable write.
+        /// Whether it is a durable write.
         durable: bool,
     },
     /// A request completed.
     Completed {
-        /// Its kind.
+        /// Kind of the request.
         operation: FaultOperation,
         /// First block; 0 for a flush.
         block: u64,
         /// Number of blocks; 0 for a flush.
         blocks: u64,
-        /// The fault that struck it.
+        /// Fault that affected it.
         fault: Option<FaultEffect>,
     },
     /// The power was cut.
     Crash,
 }
 
-/// A bounded list of events.
+/// Bounded list of events.
 #[derive(Clone, Debug)]
 pub(super) struct Recorder {
     length: usize,
@@ -67,7 +67,7 @@ impl Recorder {
     pub(super) fn story(&self) -> String {
         let mut story = String::new();
         for event in &self.events {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = match event {
                 Event::Requested { operation, block, blocks, durable } => {
                     let durable = if *durable { " durable" } else { "" };

@@ -34,7 +34,7 @@ fn flush(disk: &mut SimDisk) -> Result<Done, MediaError> {
     drain(disk).remove(0).result
 }
 
-/// The mark of a block all of whose bytes are the same.
+/// Mark of a block whose bytes are all equal.
 fn mark(disk: &SimDisk, block: u64) -> u8 {
     let content = disk.peek(block).0;
     assert!(content.iter().all(|&byte| byte == content[0]), "torn");
@@ -304,21 +304,22 @@ fn the_device_can_shrink_and_grow() {
     disk.resize(1 << 40);
     assert_eq!((mark(&disk, 900), disk.block_count()), (0, 1 << 40));
     write(&mut disk, (1 << 40) - 1, 3);
-    disk.discard(0, 0, 1 << 40); // costs what is stored, not the length
+    disk.discard(0, 0, 1 << 40); // the cost depends on the stored content, not on the length
     drain(&mut disk);
 }
 
-/// Random requests and crashes against a model that knows, for each block, the marks it may have.
+/// Random requests and crashes against a model that knows the marks that each block may hold.
 #[test]
 fn after_a_crash_each_block_holds_something_written_since_it_was_durable() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let mut disk = SimDisk::new(SimOptions { torn_blocks: true, torn_sectors: false, ..SimOptions::new(seed, 64) });
-        // For each block: marks it may hold after a crash, the first being durable for certain.
+        // Marks that each block may hold after a crash; the first one is durable for certain.
         let mut possible: Vec<Vec<u8>> = vec![vec![0]; 64];
         let mut next_mark = 0;
         for _ in 0..6 {
-            // Overlapping writes in flight have no order, so each request is completed before the next, except the last ones.
+            // Overlapping writes in flight are not ordered, so each request completes before the
+            // next one starts, except the last ones.
             for _ in 0..40 {
                 let block = random.below(61);
                 next_mark = next_mark % 250 + 1;

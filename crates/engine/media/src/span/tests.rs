@@ -10,7 +10,7 @@ use crate::{BlockAddress, EngineChoice, Fence, FormatOptions, LocalMedia, LogSto
 const FENCE: Fence = Fence { shard: 0, epoch: 1 };
 const MIB: u64 = 1 << 20;
 
-/// A folder of its own, removed at the end.
+/// Temporary folder, removed at the end.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -86,7 +86,7 @@ fn refusal(path: &Path) -> String {
     }
 }
 
-/// A pool of two files: 16 MiB and 12 MiB.
+/// Pool of two files: 16 MiB and 12 MiB.
 fn two(folder: &Folder) -> (PathBuf, PathBuf) {
     let (first, second) = (folder.blank("a", 16 * MIB), folder.blank("b", 12 * MIB));
     let mut media = format(&first);
@@ -105,7 +105,7 @@ fn a_pool_grows_by_files_and_by_size_and_is_found_by_its_first_path() {
     assert_eq!(media.block_count(), border);
     let grown = media.extend(&Growth::Device(second.clone())).unwrap();
     assert_eq!(grown, crate::Grown { block_count: border + 11 * 256, data_end: border + 11 * 256 - 1 });
-    // Not before the swap.
+    // The growth is not in force before the swap.
     assert_eq!((media.block_count(), media.data_end().0), (border, border - 1));
     swap(&mut media);
     assert_eq!((media.block_count(), media.data_end().0), (grown.block_count, grown.data_end));
@@ -168,7 +168,7 @@ fn many_requests_across_the_border_all_complete() {
     for (number, block) in buffer.as_blocks().iter().enumerate() {
         assert!(block.0.iter().all(|byte| usize::from(*byte) == number / 8), "{number}");
     }
-    // An error tells the pool's address.
+    // An error reports the pool's address.
     drop(media);
     let mut span = Span::open(&first, &options()).unwrap();
     File::options().write(true).open(folder.0.join("b")).unwrap().set_len(2 * MIB).unwrap();
@@ -207,7 +207,7 @@ fn a_member_that_is_missing_foreign_swapped_or_cut_off_is_refused() {
     fs::rename(folder.0.join("x"), &third).unwrap();
     drop(open(&first));
 
-    // One copy of the label is enough, two damaged ones are not.
+    // One intact copy of the label is enough; two damaged ones are not.
     let file = File::options().write(true).open(&second).unwrap();
     file.write_all_at(b"x", 100).unwrap();
     drop(open(&first));
@@ -216,7 +216,7 @@ fn a_member_that_is_missing_foreign_swapped_or_cut_off_is_refused() {
     fs::write(&second, &kept).unwrap();
 
     assert!(refusal(&second).contains("this one is member 2 of it; give the path of the first"));
-    // A member of another pool.
+    // Member of another pool.
     let other = Folder::new();
     let mut foreign = format(&other.blank("a", 16 * MIB));
     foreign.extend(&Growth::Device(other.blank("b", 12 * MIB))).unwrap();
@@ -231,7 +231,7 @@ fn a_member_that_is_missing_foreign_swapped_or_cut_off_is_refused() {
     assert!(refusal(&first).contains("it belongs to another pool"));
     fs::write(&second, &kept).unwrap();
 
-    // A file alone, without its span, says what is missing.
+    // The first file alone, without its span, reports what is missing.
     let alone = FileDisk::open(&first, &options()).unwrap();
     match LocalMedia::open(alone) {
         Err(MediaError::BadRoot(reason)) => assert!(reason.contains("3 files or devices, and this is only the first")),
@@ -276,7 +276,7 @@ fn a_growth_that_the_superblock_never_learned_of_left_the_old_pool() {
     drop(media);
     let mut media = open(&first);
     assert_eq!((media.block_count(), media.disk().paths().len()), (16 * 256, 1));
-    // Again, with the device that is labelled now.
+    // Second attempt, with the device that is labelled now.
     media.extend(&Growth::Device(second)).unwrap();
     swap(&mut media);
     drop(media);
