@@ -1,4 +1,5 @@
-//! Texts for people: sizes as they are written and read, and foreign text that is safe to show on a terminal or to paste into a shell.
+//! Text for users: sizes and durations in readable form, columns, and foreign text made safe for a
+//! terminal or a shell.
 #![forbid(unsafe_code)]
 
 pub mod size;

@@ -1,31 +1,31 @@
-//! Sizes as people write them: `100G`, `1.5TiB`, `4096`.
+//! Sizes in readable form: `100G`, `1.5TiB`, `4096`.
 //!
-//! Units are binary (K = 1 024). A trailing `iB` may be left out; `KB`, `MB`, `GB` and `TB` are refused because they mean 1 000 to
-//! some and 1 024 to others. All arithmetic is exact.
+//! Units are binary (K = 1 024). A trailing `iB` may be omitted; `KB`, `MB`, `GB` and `TB` are
+//! refused because they are ambiguous: 1 000 or 1 024. All arithmetic is exact.
 
 use thiserror::Error;
 
-/// Why a text is not a size.
+/// Reason why a text is not a size.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SizeError {
-    /// Not a number with a unit.
+    /// The text is not a number with a unit.
     #[error("{0:?} is not a size: write for example 100G, 1.5TiB or 4096")]
     Malformed(String),
-    /// A decimal unit.
+    /// The unit is decimal.
     #[error("{0:?} is ambiguous: write G or GiB for 1 073 741 824 bytes (likewise K, M, T, P)")]
     DecimalUnit(String),
-    /// The fraction does not come out at whole bytes.
+    /// The fraction is not a whole number of bytes.
     #[error("{0:?} is not a whole number of bytes")]
     Fraction(String),
-    /// Above 2^64 - 1 bytes.
+    /// The size is above 2^64 - 1 bytes.
     #[error("{0:?} is too large")]
     TooLarge(String),
 }
 
-/// Units from the smallest on; each is 1 024 times the one before.
+/// Units in ascending order; each is 1 024 times the one before.
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Parses a size into bytes. Case does not matter and a space before the unit is fine.
+/// Parses a size into bytes. Case is ignored, and a space before the unit is permitted.
 pub fn parse(text: &str) -> Result<u64, SizeError> {
     let malformed = || SizeError::Malformed(text.to_owned());
     let trimmed = text.trim();
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<u64, SizeError> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Bits to shift a number by for its unit.
+/// Left shift, in bits, that a unit stands for.
 fn unit_shift(unit: &str, text: &str) -> Result<u32, SizeError> {
     let lower = unit.to_ascii_lowercase();
     if lower.is_empty() || lower == "b" {
@@ -76,7 +76,8 @@ fn unit_shift(unit: &str, text: &str) -> Result<u32, SizeError> {
     Err(SizeError::Malformed(text.to_owned()))
 }
 
-/// A size for people: IEC units, at most one decimal and that only below 100 (`1.5 TiB`, `100 GiB`, `0 B`).
+/// Formats a size for users: IEC units, at most one decimal, and none from 100 on (`1.5 TiB`, `100
+/// GiB`, `0 B`).
 pub fn format(bytes: u64) -> String {
     let mut shift = 0;
     let mut unit = UNITS[0];
@@ -87,7 +88,7 @@ pub fn format(bytes: u64) -> String {
         shift += 10;
         unit = name;
     }
-    // Tenths, rounded to nearest; a carry into the next unit ("1024.0 KiB") moves up by one.
+    // Tenths, rounded to nearest; a carry into the next unit ("1024.0 KiB") selects that unit.
     let tenths = ((u128::from(bytes) * 10) + (1_u128 << shift) / 2) >> shift;
     if tenths >= 10_240 {
         let next = UNITS.iter().position(|name| *name == unit).and_then(|index| UNITS.get(index + 1));

@@ -1,9 +1,11 @@
-//! Texts of others as they may be shown on a terminal, and pasted into a shell. What an array, a datastore or a file of results says is not ours: it
-//! must not drive the terminal, look like something else, or become a command.
+//! Foreign text made safe for a terminal and for pasting into a shell. Text from an array, a
+//! datastore or a file of results is not trusted: it must not control the terminal, look like other
+//! text, or become a command.
 
 use std::borrow::Cow;
 
-/// True for characters that nobody sees and that change what is seen: control characters, and those of the direction and the joining of text.
+/// Whether a character is invisible and changes the display: control characters, and those of text
+/// direction and joining.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
@@ -20,22 +22,22 @@ fn escaped(text: &str, keep: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// A text in one line, with escapes for hidden characters.
+/// Escapes hidden characters in a text of one line.
 pub fn harmless(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// The same for a text whose lines are ours.
+/// Escapes hidden characters in a text whose line breaks are our own.
 pub fn harmless_lines(text: &str) -> String {
     escaped(text, |c| c == '\n')
 }
 
-/// A text as one word of a POSIX shell, in single quotes.
+/// Quotes a text as one word of a POSIX shell, in single quotes.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The same, without quotes where a shell would take it as it is.
+/// Quotes a text as one word of a POSIX shell if it needs quotes.
 pub fn word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '@' | '%' | '+' | ',');
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { quoted(text).into() }
@@ -70,12 +72,13 @@ mod tests {
         assert_eq!(quoted("VOLUME"), "'VOLUME'");
     }
 
-    /// The shell itself says whether it takes them as they are.
+    /// A real shell verifies the quoting.
     #[test]
     fn a_shell_reads_a_quoted_word_as_it_is() {
         for text in ["$(id)", "`id`", r"\", "a'b''c'", "*", "$HOME", "a\nb", "-n", "!x", "\"", "#"] {
             let script = format!("printf %s {}", quoted(text));
-            // Every system that builds this has a shell: one that has none fails, and does not pass untested.
+            // Every build system has a shell; without one the test fails instead of passing
+            // untested.
             let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), text);
         }
