@@ -1,10 +1,14 @@
-//! Who may take how much space: what is kept back for checkpoints, for freeing space, and for reserved volumes.
+//! Admission of operations to space: reserves for checkpoints, for freeing space, and for reserved
+//! volumes.
 //!
-//! From what can be allocated now, these parts are kept back in this order: what the next checkpoint takes at most, from everybody; what has
-//! been promised to reserved volumes, from everybody else; the reserve for operations that free space (UNMAP, zeros, deletion), from
-//! everything that stores something new; and the working reserve, from everything that grows. Its first half is for small overwrites of what is
-//! mapped and shared with a snapshot or clone, all of it for compare-and-write there and for small documents: so locks, and what is known of who
-//! may write, can still change when the pool is full. A page that is only moved to a new address passes: its old block comes back at the next
+//! Of the blocks that can be allocated now, these parts are kept back in this order: the maximal
+//! need of the next checkpoint, from every operation; the blocks promised to reserved volumes, from
+//! all others; the reserve for operations that free space (UNMAP, zeros, deletion), from every
+//! operation that stores new data; and the working reserve, from every operation that grows. The
+//! first half of the working reserve is for small overwrites of blocks that are mapped and shared
+//! with a snapshot or clone; all of it is for compare-and-write there and for small documents. So
+//! locks, and the registrations that decide who may write, can still change when the pool is full.
+//! A page that only moves to a new address is admitted: its old block becomes free at the next
 //! checkpoint.
 
 use crate::core::Core;
@@ -16,11 +20,12 @@ use crate::schedule::step::Step;
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
 
-/// How often an operation that nobody owes space looks for it again, once after each checkpoint.
+/// Number of retries, one after each checkpoint, of an operation without promised space.
 const TRIES: u8 = 2;
-/// The same for an operation that keeps nothing but what was promised, while enough is freed and waits for a checkpoint.
+/// Number of retries of an operation that keeps only promised blocks, while enough blocks are freed
+/// and wait for a checkpoint.
 const ENTITLED_TRIES: u8 = 100;
-/// The largest write that counts as a small overwrite, and by how much documents may grow in a full pool.
+/// Largest small overwrite, and largest growth of documents in a full pool, in bytes.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
 impl<M: Media> Core<M> {
@@ -65,13 +70,13 @@ impl<M: Media> Core<M> {
         Err(Step::Wait)
     }
 
-    /// The blocks of a large write are taken, those that were promised among them.
+    /// Notes that a large write has taken its blocks, promised ones among them.
     pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
         self.placed.begin();
         self.map.objects_mut().change_in_flight(placed.object, |in_flight| in_flight + placed.covered);
     }
 
-    /// A large write takes effect or fails.
+    /// Notes that a large write takes effect or has failed.
     pub(crate) fn no_longer_in_flight(&mut self, placed: &Placed) {
         self.placed.end();
         self.map.objects_mut().change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
@@ -83,7 +88,8 @@ impl<M: Media> Core<M> {
         self.placed.in_progress() > waiting
     }
 
-    /// True when blocks are on their way to become allocatable.
+    /// True if blocks are about to become allocatable: freed ones, or those kept back for documents
+    /// that the next checkpoint stores.
     pub(super) fn space_is_coming(&self) -> bool {
         !self.map.drops().queue().is_empty() || self.map.space().pinned() > 0 || self.checkpoints.in_flight()
     }
@@ -97,17 +103,18 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// After a checkpoint every waiter tries once more; one that has tried twice fails: what had been freed when it came is released by then.
-    /// Those whose space was promised go on as long as it is on its way.
+    /// After a checkpoint, retries every operation that waits for space. One that has used up its
+    /// retries fails: blocks that were free when it arrived have been released by then. Operations
+    /// with promised space stay as long as that space is about to become free.
     pub(crate) fn fail_or_retry_space(&mut self) {
         let coming = self.map.coming_blocks();
         let busy = self.placed_go_on();
         self.schedule.retry_space(|pending| {
             let refused = pending.progress.refused;
             let entitled = refused.is_some_and(|refused| refused.entitled);
-            // What large writes under way do not need comes back.
+            // Large writes in flight give back unneeded blocks.
             pending.progress.space_tries += u8::from(!(entitled && busy));
-            // What was promised is there, but not released yet.
+            // The promised blocks are free, but not yet released.
             let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
             if pending.progress.space_tries > if due { ENTITLED_TRIES } else { TRIES } {
                 pending.fail(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
@@ -123,35 +130,39 @@ impl<M: Media> Core<M> {
         });
     }
 
-    /// True when an operation with records of `bytes` bytes may go into the log now.
+    /// True if an operation with records of `bytes` bytes may go into the log now.
     #[inline]
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
-        // No checkpoint comes to an end while the file system is full: the whole log is there for that.
+        // No checkpoint completes while the file system is full: the whole log may be used in that
+        // state.
         self.log.fits(bytes) && (!self.is_paced(bytes) || self.starved())
     }
 
-    /// True when an operation with records of `bytes` bytes would get ahead of the checkpoint or of destaging.
+    /// True if an operation with records of `bytes` bytes would get ahead of the checkpoint or of
+    /// destaging.
     #[inline]
     fn is_paced(&self, bytes: usize) -> bool {
         self.memory_is_full()
             || self.checkpoints.log_limit().is_some_and(|limit| self.log.used() + bytes as u64 > limit)
     }
 
-    /// Blocks in memory that wait to be destaged, at most, unless hosts write faster than the medium takes them.
+    /// Target for the number of dirty blocks in memory; hosts exceed it if they write faster than
+    /// the medium.
     #[inline]
     fn most_dirty(&self) -> usize {
         (self.options.memory_bytes / 8 / BLOCK_BYTES).max(8)
     }
 
-    /// True when so much waits to be destaged, or has changed since a checkpoint in progress began, that no operation may add to it.
+    /// True if so many blocks are dirty, or so many pages have changed since the checkpoint in
+    /// flight began, that no operation may add to them.
     #[inline]
     pub(crate) fn memory_is_full(&self) -> bool {
         self.map.content().dirty() >= 2 * self.most_dirty()
             || (self.checkpoints.in_flight() && self.map.pages().dirty_bytes() > self.options.memory_bytes / 8)
     }
 
-    /// How many of `batch` blocks may be on their way to their places now: none while few wait, since what hosts overwrite soon need not be written
-    /// twice; then more and more.
+    /// Number of blocks, out of `batch`, that may be destaged at a time: none while few are dirty,
+    /// since hosts may overwrite them soon; then increasingly more.
     pub(crate) fn destage_share(&self, batch: usize) -> usize {
         let most = self.most_dirty();
         let low = most / 2;

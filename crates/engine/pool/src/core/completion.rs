@@ -1,4 +1,4 @@
-//! What the completion of a request means.
+//! Handling of completed requests.
 
 use crate::checksum::crc32c;
 use crate::content::blocks::Data;
@@ -28,7 +28,7 @@ impl<M: Media> Core<M> {
             return self.stop(reason);
         }
         if self.stopped.is_some() {
-            // What failed may have taken with it what a checkpoint in flight relies on.
+            // The failed request may have been one that a checkpoint in flight relies on.
             return;
         }
         let result = completion.result;
@@ -52,7 +52,7 @@ impl<M: Media> Core<M> {
             },
             Io::Discard { address, blocks } => self.discarded(address, blocks, &result),
             Io::CheckpointFlush => match result {
-                // Of two flushes at once only one may report that writes were lost.
+                // Of two concurrent flushes only one may report lost writes.
                 Ok(_) if self.placed.is_flushing() => self.checkpoints.delay_flip(),
                 Ok(_) => self.checkpoint_flushed(),
                 Err(error) => self.stop(format!("a flush failed: {error}")),
@@ -85,7 +85,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// A map page cannot be read. Operations that need it fail; scans go around it.
+    /// Handles an unreadable map page. Operations that need it fail; scans skip it.
     fn page_failed(&mut self, address: u64, reason: String) {
         self.incidents.note(Incident::Metadata(reason.clone()));
         self.map.drops_mut().park(|dropped| dropped.address == address);
@@ -126,7 +126,7 @@ impl<M: Media> Core<M> {
         let key = Key::Block(address);
         let content = self.map.content_mut();
         if content.get(address, crc).is_some() {
-            // Written while the read was on its way.
+            // A write stored the content during the read.
             return self.schedule.wake(key, None);
         }
         match read_result(result) {
@@ -142,7 +142,8 @@ impl<M: Media> Core<M> {
                 self.counters.mismatches += 1;
                 self.medium.read(Io::Block { address, crc, retried: true }, address, 1);
             }
-            // The operations plan again, since the block may have been overwritten meanwhile; one that still needs it fails.
+            // The operations are planned again, since the block may have been overwritten
+            // meanwhile; one that still needs it fails.
             Ok(_) | Err(_) => {
                 self.schedule.for_waiters(key, |pending| pending.progress.bad_block = Some((address, crc)));
                 self.schedule.wake(key, None);
@@ -151,7 +152,7 @@ impl<M: Media> Core<M> {
     }
 
     fn placed_written(&mut self, id: OperationId, result: Result<Done, MediaError>) {
-        // Nothing refers to the blocks yet, so that they could not be written harms only this operation.
+        // No record refers to the blocks yet, so a failed write affects only this operation.
         let failure = match result {
             Ok(_) => None,
             Err(MediaError::NoSpace { .. }) => Some(BlockError::PoolFull),
@@ -184,7 +185,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Flushes the data of large writes that is written.
+    /// Flushes the written data of large writes.
     pub(super) fn flush_placed(&mut self) {
         let operations = self.placed.take_unflushed();
         if operations.is_empty() {

@@ -1,4 +1,4 @@
-//! Where damage lies, in terms of the operation that meets it.
+//! Location of damage in terms of the operation that meets it.
 
 use crate::core::{B, Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
@@ -8,12 +8,14 @@ use block::{BlockError, LOGICAL_BLOCK_BYTES};
 use media::BLOCK_BYTES;
 use media::Media;
 
-/// Leaves of the map (1 MiB each) in which the search for a damaged page's first block looks at most: 64 GiB of a range.
+/// Largest number of leaves of the map (1 MiB each) searched for the first block below a damaged
+/// page: 64 GiB of a range.
 const LEAVES_SEARCHED: u64 = 65_536;
 
 impl<M: Media> Core<M> {
-    /// The failure of an operation that needs a map page which cannot be read or contradicts itself. What a host asked for gets the LBA
-    /// of the first block whose place is not known; administration gets the reason. `page`: the address of the page, if it is known.
+    /// Failure of an operation that needs an unreadable or contradictory map page. A host's
+    /// operation gets the LBA of the first block whose place is unknown; administration gets the
+    /// reason. `page`: address of the page, if known.
     pub(super) fn damage_of(&mut self, operation: &Operation, page: Option<u64>, reason: String) -> Failure {
         if !operation.has_an_lba() {
             return PoolError::Damaged(reason).into();
@@ -22,7 +24,7 @@ impl<M: Media> Core<M> {
         BlockError::ReadFailed { lba }.into()
     }
 
-    /// The first logical block of the operation that lies below `page`.
+    /// First logical block of the operation below `page`.
     fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<u64> {
         let page = page?;
         let mut leaves = 0;
@@ -43,7 +45,7 @@ impl<M: Media> Core<M> {
         None
     }
 
-    /// The object and block through which an operation needs the old content at `address`.
+    /// Object and block through which an operation needs the old content at `address`.
     pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(u64, u64)> {
         let block = BLOCK_BYTES as u64;
         let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];

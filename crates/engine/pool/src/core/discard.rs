@@ -1,8 +1,10 @@
-//! Giving free space back to the file system or device below, when [`Options::discard`](crate::Options) asks for it.
+//! Discards: return free space to the file system or device below, if
+//! [`Options::discard`](crate::Options) is set.
 //!
-//! A release makes blocks free that no durable checkpoint names any more. Long runs of them are discarded, a few at a time. While that is on its way
-//! the blocks cannot be allocated; afterwards they can, and hold nothing. It is advice: what is not discarded, because memory or space is short, or
-//! the medium cannot, stays as it is.
+//! A release frees blocks that no durable checkpoint names any longer. Long runs of them are
+//! discarded, a few at a time. Their blocks cannot be allocated during the discard; afterwards they
+//! can, and hold nothing. A discard is advice: blocks that are not discarded, because memory or
+//! space is short or the medium does not support it, stay as they are.
 
 #[cfg(test)]
 mod tests;
@@ -12,16 +14,16 @@ use crate::core::io::Io;
 use crate::space::layout::SEGMENT_BLOCKS;
 use media::{Done, Media, MediaError};
 
-/// Discards with the medium at once.
+/// Largest number of concurrent discards.
 const IN_FLIGHT: usize = 2;
 
 impl<M: Media> Core<M> {
-    /// Starts discards; called by every pump.
+    /// Starts discards; every pump calls it.
     pub(crate) fn step_discard(&mut self) {
         if !self.options.discard || self.replaying.is_some() {
             return;
         }
-        // Not where every block may be wanted at once: what is on its way to the medium is missing until it is back.
+        // No discards where every block may soon be needed: blocks being discarded are unavailable.
         let reserves = self.map.reserve_blocks() + self.map.working_blocks() + self.map.checkpoint_blocks();
         let kept = self.map.space().usable() / 10 + self.map.objects().promises().promised + reserves;
         while self.discards_in_flight < IN_FLIGHT
@@ -38,7 +40,7 @@ impl<M: Media> Core<M> {
         self.map.space_mut().end_discard(address, blocks);
         match result {
             Ok(_) => self.counters.discarded += blocks,
-            // A medium that cannot is not asked again.
+            // A medium that does not support discards is not asked again.
             Err(_) => self.options.discard = false,
         }
     }

@@ -1,9 +1,12 @@
-//! Making the pool larger while it is in use.
+//! Growth of the pool while it is in use.
 //!
-//! The medium grows first, which nobody notices. The next checkpoint then carries the new end of the data area in its root, and its flip makes
-//! superblock and root know of it at one instant; only afterwards may a new block be allocated. A crash on the way leaves the old pool or the new
-//! one. No new block is needed on the way, so that a full pool grows too: new segments count as never written, and a short last segment becomes
-//! longer by the same rule by which freed blocks come back.
+//! The medium grows first, which has no visible effect. The root of the next checkpoint then has
+//! the new end of the data area, and its flip updates superblock and root at one instant; new
+//! blocks may be allocated only afterwards. A crash in between leaves the old pool or the new one.
+//! The medium flushes a file that it lengthens. Data of large writes may then be completed and not yet
+//! flushed: if that flush fails, the pool stops, as for any other.
+//! Growth needs no new block, so a full pool can grow too: new segments count as never written, and
+//! a short last segment is extended by the same rule that returns freed blocks.
 
 #[cfg(test)]
 mod tests;
@@ -18,10 +21,10 @@ use crate::schedule::step::Step;
 use crate::space::layout::{GROUP_ZONES, ZONE_BLOCKS};
 use media::Media;
 
-/// What the medium refuses to exceed is what the root has room for.
+/// Largest size that the medium accepts: the one that the root has room for.
 const _: () =
     assert!(media::MAX_GROWN_BLOCKS == crate::core::checkpoint::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
-/// Reads of the counts of the last segment before a growth is given up.
+/// Largest number of reads of the last segment's counts before a growth is given up.
 const TRIES: u8 = 3;
 
 impl From<&Growth> for media::Growth {
@@ -34,7 +37,8 @@ impl From<&Growth> for media::Growth {
 }
 
 impl<M: Media> Core<M> {
-    /// Makes the pool larger and waits for it; other operations go on meanwhile. For tools and tests: a reactor submits [`Operation::Grow`].
+    /// Grows the pool and waits for the result; other operations run meanwhile. For tools and
+    /// tests: a reactor submits [`Operation::Grow`].
     pub fn grow(&mut self, growth: Growth) -> Result<(), PoolError> {
         let wanted = self.submit(Operation::Grow(growth));
         loop {
@@ -67,7 +71,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Drives a growth; called by every pump.
+    /// Advances a growth; every pump calls it.
     pub(crate) fn step_growth(&mut self) {
         let starved = self.starved();
         let Some(growing) = &mut self.growing else { return };
@@ -77,7 +81,7 @@ impl<M: Media> Core<M> {
                     let reason = "the file system under the pool is full, and has to take a checkpoint first".into();
                     return self.end_growth(Err(PoolError::CannotGrow(reason)));
                 }
-                // It can no longer be called off, but nobody waits for it.
+                // The growth can no longer be cancelled, but the operation is answered.
                 Stage::Extended { .. } | Stage::Frozen if !growing.answered => {
                     let reason = "the file system under the pool is full: the pool is larger when it has room again";
                     return self.answer_growth(Err(PoolError::Busy(reason.into())));
@@ -115,7 +119,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// The freeze of a checkpoint: what it writes of the space map is that of the larger pool.
+    /// Enters a growth into the freeze of a checkpoint: its space map is that of the larger pool.
     pub(crate) fn freeze_growth(&mut self) -> Option<()> {
         if let Some(growing) = &mut self.growing
             && let Stage::Extended { data_end } = growing.stage
@@ -126,7 +130,7 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
-    /// A checkpoint is durable.
+    /// Completes a growth when its checkpoint is durable.
     pub(crate) fn growth_done(&mut self) {
         if self.growing.as_ref().is_some_and(|growing| matches!(growing.stage, Stage::Frozen)) {
             self.map.space_mut().finish_growth();

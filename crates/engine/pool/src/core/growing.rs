@@ -1,29 +1,29 @@
-//! A growth of the pool in progress.
+//! State of a growth in progress.
 
 use crate::interface::PoolError;
 use crate::interface::operation::OperationId;
 
-/// How far it is.
+/// Stage of a growth.
 pub(super) enum Stage {
-    /// For the checkpoint in flight to end, and the last segment's counts to be in memory.
+    /// Waits for the end of the checkpoint in flight, and for the counts of the last segment.
     Waiting,
-    /// The medium has grown; the next checkpoint tells.
+    /// The medium has grown; the next checkpoint enters it.
     Extended {
         data_end: u64,
     },
-    /// The checkpoint in flight tells.
+    /// The checkpoint in flight enters it.
     Frozen,
     Finished,
 }
 
-/// A growth under way.
+/// Growth in progress.
 pub(crate) struct Growing {
     pub(super) growth: media::Growth,
     pub(super) operation: OperationId,
     pub(super) stage: Stage,
-    /// What the operation has still to be told.
+    /// Answer that the operation has not yet received.
     pub(super) answer: Option<Result<(), PoolError>>,
-    /// It has been told, or will be when it is next looked at.
+    /// True if the operation has its answer, or gets it when it is next run.
     pub(super) answered: bool,
     pub(super) tries: u8,
 }

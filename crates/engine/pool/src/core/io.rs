@@ -1,4 +1,4 @@
-//! What the requests with the medium are for.
+//! Purposes of requests to the medium.
 
 use crate::content::blocks::Data;
 use crate::content::stock::Stock;
@@ -9,7 +9,7 @@ use crate::space::slot::SlotEntry;
 use media::Buffer;
 use std::rc::Rc;
 use zerocopy::IntoBytes;
-/// What a request to the medium was for.
+/// Purpose of a request to the medium.
 pub(crate) enum Io {
     Page {
         address: u64,
@@ -26,18 +26,18 @@ pub(crate) enum Io {
         crc: u32,
         retried: bool,
     },
-    /// Blocks of an operation's read: (block within the object, CRC) for each block of the buffer.
+    /// Read of an operation's blocks: (block within the object, CRC) for each block of the buffer.
     Read {
         operation: OperationId,
         blocks: Vec<(u64, u32)>,
         address: u64,
     },
-    /// A read of the check under way.
+    /// Read of the check in progress.
     Check {
         generation: u64,
         read: CheckRead,
     },
-    /// Blocks of an operation that verifies: block of the object, address, CRC.
+    /// Read of an operation that verifies blocks: block of the object, address, CRC.
     Verify {
         operation: OperationId,
         blocks: Vec<(u64, u64, u32)>,
@@ -68,7 +68,7 @@ pub(crate) enum Io {
     },
 }
 
-/// A read of a check of the pool in use.
+/// Read of a check of the pool in use.
 pub(crate) enum CheckRead {
     Page { pointer: Pointer, object: u64, mapped: Option<u64> },
     Counts { segment: u32, entry: SlotEntry },
@@ -76,14 +76,14 @@ pub(crate) enum CheckRead {
 
 /// A write of a checkpoint, to be done again when need be.
 pub(crate) enum Rewrite {
-    /// Neighbouring pages; the address is that of the first.
+    /// Neighbouring pages; the address is that of the first one.
     Pages(Vec<(u64, Rc<Page>)>),
-    /// Something else.
+    /// Other blocks.
     Blocks(u64, Buffer),
 }
 
 impl Rewrite {
-    /// Where it goes, and what.
+    /// Address and content of the write.
     pub fn request(&self, stock: &Stock) -> (u64, Buffer) {
         match self {
             Self::Pages(run) => {

@@ -1,4 +1,5 @@
-//! A pool of 100 TiB, sparse in memory, whose whole space index has been written: how long it takes to open, and how much memory it holds.
+//! A sparse pool of 100 TiB in memory with a fully written space index: the time to open it, and
+//! the memory that it holds.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 const POOL_BYTES: u64 = 100 << 40;
 
-/// Bytes of this process in memory that no file backs.
+/// Resident bytes of this process that no file backs.
 fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let mut fields = statm.split(' ').map(|field| field.trim().parse::<u64>().unwrap());
@@ -17,7 +18,7 @@ fn resident_bytes() -> u64 {
     (resident - shared) * 4096
 }
 
-/// Processor time of this thread.
+/// Processor time of this thread in nanoseconds.
 fn thread_cpu_ns() -> u64 {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     schedstat.split(' ').next().unwrap().parse().unwrap()

@@ -1,12 +1,14 @@
 //! The pool in use: one single-threaded, deterministic state machine.
 //!
-//! Callers [`submit`](Core::submit) operations and take results with [`poll_finished`](Core::poll_finished); [`pump`](Core::pump) moves
-//! everything forward: completions of the medium, operations that waited for them, log frames, destaging, checkpoints, reclaim. There is
-//! no clock, thread or lock here. An operation is planned first (which may find that map pages, counts or data have to be read, and then
-//! waits without having changed anything) and then executed in one step, so every operation takes effect at one instant.
+//! Callers [`submit`](Core::submit) operations and take results with
+//! [`poll_finished`](Core::poll_finished). [`pump`](Core::pump) advances everything: completions of
+//! the medium, operations that waited for them, log frames, destaging, checkpoints, reclaim. There
+//! is no clock, thread or lock here. An operation is planned first: if map pages, counts or data
+//! have to be read, it waits without having changed anything. Then it is executed in one step, so
+//! every operation takes effect at one instant.
 //!
-//! `state` holds the parts, which are folders of their own beside this one and know nothing of it. Steps use the parts through the
-//! state and each other from left to right only:
+//! `state` holds the parts, which are folders of their own beside this one and know nothing of it.
+//! Steps use the parts through the state, and each other only from left to right:
 //!
 //! ```text
 //! io, progress, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline

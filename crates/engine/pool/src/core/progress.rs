@@ -1,4 +1,4 @@
-//! What an operation has done and set aside between its attempts.
+//! State of an operation between its attempts.
 
 use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
@@ -8,11 +8,11 @@ use media::BLOCK_BYTES;
 use media::Buffer;
 /// State of a large write whose data goes straight to its place.
 pub(crate) struct Placed {
-    /// Per aligned block: address or 0 for zeros, and CRC.
+    /// For each aligned block: address, or 0 for zeros, and CRC.
     pub blocks: Vec<(u64, u32)>,
     pub writes: u32,
     pub flushed: bool,
-    /// The object, and how many of the blocks were promised to it.
+    /// Object, and the number of the blocks that were promised to it.
     pub object: u64,
     pub covered: u64,
 }
@@ -21,7 +21,8 @@ pub(crate) struct Placed {
 pub(crate) struct ReadState {
     pub out: Gathered,
     pub outstanding: u32,
-    /// The first block, counted from the start of the read, that did not match its checksum or could not be read.
+    /// First unreadable block or block with a wrong checksum: its index in the read, and its
+    /// address.
     pub bad: Option<(usize, u64)>,
     pub tries: u8,
 }
@@ -32,29 +33,29 @@ pub(crate) struct Progress {
     pub read: Option<ReadState>,
     pub scan: Option<Box<Scan>>,
     pub space_tries: u8,
-    /// How often it had to wait for something to be read.
+    /// Number of waits for reads.
     pub waits: u16,
-    /// What the operation found no room for.
+    /// Space that the operation did not find.
     pub refused: Option<Refused>,
     pub flush_sequence: Option<u64>,
-    /// A block that could not be read, as it was mapped then.
+    /// Unreadable block: address and CRC at the time of the read.
     pub bad_block: Option<(u64, u32)>,
-    /// Address of a map page that the operation needs and that could not be read.
+    /// Address of an unreadable map page that the operation needs.
     pub bad_page: Option<u64>,
 }
 
-/// What a read has gathered.
+/// Data that a read has gathered.
 #[derive(Debug)]
 pub(crate) enum Gathered {
     Nothing,
-    /// All of it, as one request brought it.
+    /// The whole data, from one request.
     Whole(Buffer),
-    /// Parts from several places; zeros where nothing is mapped.
+    /// Parts from several places; zeros for unmapped blocks.
     Parts(Vec<u8>),
 }
 
 impl Gathered {
-    /// Where the parts of `count` blocks come together.
+    /// Buffer for the parts of `count` blocks.
     pub(crate) fn parts(&mut self, count: usize) -> &mut [u8] {
         if !matches!(self, Self::Parts(_)) {
             *self = Self::Parts(vec![0; count * BLOCK_BYTES]);
@@ -74,59 +75,59 @@ impl Gathered {
     }
 }
 
-/// An operation that found no room.
+/// Refusal of an operation for lack of space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refused {
-    /// Everything that it asks for to keep was promised to it.
+    /// True if all lasting blocks that it requests were promised to it.
     pub entitled: bool,
-    /// Blocks that would have had to be allocatable.
+    /// Number of blocks that had to be allocatable.
     pub needed: u64,
-    /// What would have to be promised, and is left for it.
+    /// Number of blocks to be promised, and number left for it.
     pub promise: Option<(u64, u64)>,
 }
 
 /// Large writes whose data goes straight to its place.
 #[derive(Default)]
 pub(crate) struct PlacedWrites {
-    /// Those whose blocks are taken and that have not taken effect.
+    /// Number of writes that have taken their blocks and not yet taken effect.
     in_progress: usize,
-    /// Those whose data is written and not flushed.
+    /// Writes whose data is written and not yet flushed.
     unflushed: Vec<OperationId>,
     flushing: bool,
 }
 
 impl PlacedWrites {
-    /// Blocks of a write are taken.
+    /// Notes that a write has taken its blocks.
     pub fn begin(&mut self) {
         self.in_progress += 1;
     }
 
-    /// A write takes effect or fails.
+    /// Notes that a write takes effect or has failed.
     pub fn end(&mut self) {
         self.in_progress -= 1;
     }
 
-    /// Writes whose blocks are taken and that have not taken effect.
+    /// Number of writes that have taken their blocks and not yet taken effect.
     pub fn in_progress(&self) -> usize {
         self.in_progress
     }
 
-    /// The data of a write is written.
+    /// Notes that the data of a write is written.
     pub fn note_written(&mut self, id: OperationId) {
         self.unflushed.push(id);
     }
 
-    /// True while a flush for large writes is with the medium.
+    /// True while a flush for large writes is in flight.
     pub fn is_flushing(&self) -> bool {
         self.flushing
     }
 
-    /// Writes to flush now; nothing while a flush is with the medium.
+    /// Takes the writes to flush now; none while a flush is in flight.
     pub fn take_unflushed(&mut self) -> Vec<OperationId> {
         if self.flushing { Vec::new() } else { std::mem::take(&mut self.unflushed) }
     }
 
-    /// A flush goes to the medium, or has ended.
+    /// Notes the start or the end of a flush.
     pub fn set_flushing(&mut self, flushing: bool) {
         self.flushing = flushing;
     }

@@ -1,4 +1,5 @@
-//! Moving everything forward: operations are submitted and attempted, completions taken, frames, checkpoints and discards begun.
+//! The pump: submits and attempts operations, takes completions, starts frames, checkpoints and
+//! discards.
 
 use crate::core::Core;
 use crate::core::progress::Progress;
@@ -16,7 +17,8 @@ use media::{BLOCK_BYTES, Media};
 const SEGMENT_MEMORY: usize = 5000;
 
 impl<M: Media> Core<M> {
-    /// Submits an operation and tries it at once. Its result, perhaps already there, comes from [`Core::poll_finished`].
+    /// Submits an operation and attempts it at once. [`Core::poll_finished`] returns its result,
+    /// perhaps immediately.
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         let (id, pending) = self.schedule.admit(operation);
         if crate::mutations::stops_now() {
@@ -26,8 +28,8 @@ impl<M: Media> Core<M> {
         id
     }
 
-    /// Moves everything forward as far as possible without blocking. `background` is how much background work is done with it, as for
-    /// [`Core::background`].
+    /// Advances everything as far as possible without blocking. `background` is the amount of
+    /// background work, as for [`Core::background`].
     pub fn pump(&mut self, background: usize) {
         self.background(background);
         self.probe_parked();
@@ -35,8 +37,8 @@ impl<M: Media> Core<M> {
         self.evict();
     }
 
-    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every scan look at as many. What they ask of the
-    /// medium goes to it with the next pump.
+    /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every
+    /// scan process as many. The next pump submits the requests that they need.
     pub fn background(&mut self, pages: usize) {
         if pages == 0 || self.stopped.is_some() {
             return;
@@ -51,7 +53,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Counts anew what reserved volumes share, once what was given back has been walked: their promises may have become smaller.
+    /// Recounts the shared blocks of reserved volumes once all detached sub-trees have been given
+    /// back: their promises may have become smaller.
     fn recount_if_due(&mut self) {
         if self.map.objects().recount_due() && self.map.drops().queue().is_empty() && self.replaying.is_none() {
             for object in self.map.objects_mut().take_due_recounts() {
@@ -93,7 +96,7 @@ impl<M: Media> Core<M> {
 
     fn want_checkpoint(&mut self) {
         if self.replaying.is_some() {
-            // Recovery asks for its checkpoints itself, between frames.
+            // Recovery requests its checkpoints itself, between frames.
             return;
         }
         let memory = self.options.memory_bytes;
@@ -125,7 +128,7 @@ impl<M: Media> Core<M> {
         }
         self.map.need_mut().clear();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
-        // A read has noted so itself, when it took its picture of the map.
+        // A read notes its effect itself, when it captures the state of the map.
         if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
             self.took_effect(id);
         }
@@ -187,7 +190,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Ends an operation that changed nothing: gives back what it had set aside.
+    /// Ends an operation without effect; gives back the blocks that it has reserved.
     fn fail(&mut self, id: OperationId, mut pending: Pending<Progress>, failure: Failure) {
         if let Operation::Recount { object } = &pending.operation {
             self.map.objects_mut().end_count(*object);
@@ -203,7 +206,8 @@ impl<M: Media> Core<M> {
         self.schedule.finish(id, Err(failure));
     }
 
-    /// Keeps an operation until what it needs has been read. It fails when that could not be read before.
+    /// Keeps an operation until the data that it needs has been read. It fails if the same read
+    /// failed before.
     fn wait_for_need(&mut self, id: OperationId, mut pending: Pending<Progress>) {
         if let Some(bad) = pending.progress.bad_block
             && self.map.need().blocks.contains(&bad)
@@ -218,7 +222,7 @@ impl<M: Media> Core<M> {
             let failure = self.damage_of(&pending.operation, None, reason);
             return self.fail(id, pending, failure);
         }
-        // A scan keeps what it has done; all others need everything in memory at once.
+        // A scan keeps its progress; every other operation needs all its data in memory at once.
         if pending.progress.scan.is_none() {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
             if pending.progress.waits > MANY_WAITS {
@@ -239,7 +243,7 @@ impl<M: Media> Core<M> {
         progress
     }
 
-    /// Lets operations that wait for log space go on, in their order, as far as it reaches.
+    /// Resumes operations that wait for log space, in order, as far as it suffices.
     fn retry_paced(&mut self) {
         if !self.schedule.waits_for_log() || !self.log_takes(1) {
             return;
@@ -249,14 +253,14 @@ impl<M: Media> Core<M> {
             let Some(pending) = self.schedule.take(id) else { continue };
             self.attempt(id, pending);
             if self.schedule.waits_again(id) {
-                // Still no room for this one: those behind it wait their turn.
+                // No room for this operation yet: those behind it wait their turn.
                 return;
             }
         }
     }
 
-    /// Lets operations that found no space try again when some has come back, and fails them when none can. True when there is now
-    /// something to do.
+    /// Retries operations that found no space if some has come back, and fails them if none can.
+    /// True if there is work to do now.
     fn retry_space(&mut self) -> bool {
         if !self.schedule.waits_for_space() {
             return false;
@@ -266,7 +270,7 @@ impl<M: Media> Core<M> {
         }
         self.let_go_of_held_space();
         if self.space_is_coming() && self.stopped.is_none() {
-            // One in flight ends by itself, and one that cannot start waits for a read.
+            // A checkpoint in flight ends by itself, and one that cannot start waits for a read.
             return !self.checkpoints.in_flight() && self.checkpoints.request();
         }
         if self.placed_go_on() && self.stopped.is_none() {

@@ -1,19 +1,19 @@
-//! Giving back the references of detached sub-trees, in the background.
+//! Reclaim: gives back the references of detached sub-trees, in the background.
 
 use crate::core::Core;
 use crate::interface::Incident;
 use crate::map::reclaim::Reclaimed;
 use media::Media;
 
-/// How many entries of the queue are read ahead while others wait.
+/// Number of queue entries that are read ahead.
 const WINDOW: usize = 64;
-/// Requests with the medium beyond which nothing is read ahead.
+/// Number of requests in flight beyond which nothing is read ahead.
 const MANY_REQUESTS: usize = 256;
-/// So many blocks that were given back call for a checkpoint: 256 MiB.
+/// Number of returned blocks that justify a checkpoint: 256 MiB.
 const MUCH: u64 = 65_536;
 
 impl<M: Media> Core<M> {
-    /// Gives back references of detached sub-trees: up to `pages` of them.
+    /// Gives back references of detached sub-trees: at most `pages` pages.
     pub(super) fn reclaim(&mut self, pages: usize) {
         let mut done = 0;
         let mut skip = 0;
@@ -27,7 +27,7 @@ impl<M: Media> Core<M> {
                 }
                 Reclaimed::Damaged(reason) => self.incidents.note(Incident::Metadata(reason)),
                 Reclaimed::Wait => {
-                    // What cannot be read keeps its space, and does not keep the others waiting.
+                    // An unreadable entry keeps its space, and does not block the other entries.
                     if keep_loading && !self.schedule.is_unreadable(self.map.need()) {
                         self.issue_need();
                         keep_loading = self.medium.in_flight() < MANY_REQUESTS;

@@ -1,13 +1,14 @@
-//! Writes of the pool itself that wait because the file system below it is full.
+//! Queue of the pool's own writes that wait because the file system below is full.
 
 use crate::core::io::Io;
 use media::Ticket;
 use std::collections::VecDeque;
 
-/// Calls of pump between two probes. Each completion calls for one, and a reactor at rest does it once a second.
+/// Number of pumps between two probes. Each completion causes a pump, and an idle reactor pumps
+/// once a second.
 const PUMPS: u32 = 4;
 
-/// Writes that wait for the file system.
+/// Writes that wait for space in the file system.
 #[derive(Default)]
 pub(crate) struct Starved {
     parked: VecDeque<Io>,
@@ -22,7 +23,7 @@ impl Starved {
         !self.parked.is_empty() || self.probe.is_some()
     }
 
-    /// Keeps a write that found no space; true when it is the first.
+    /// Adds a write that found no space; true if it is the first.
     pub fn park(&mut self, io: Io) -> bool {
         let first = !self.is_starved();
         self.parked.push_back(io);
@@ -43,12 +44,13 @@ impl Starved {
         self.parked.pop_front()
     }
 
-    /// The write that was tried again.
+    /// Notes the ticket of the retried write.
     pub fn begin_probe(&mut self, ticket: Ticket) {
         self.probe = Some(ticket);
     }
 
-    /// A request completed. Returns the writes to try again: all, when it was the probe and succeeded.
+    /// Handles a completed request. If it was the probe and succeeded, returns all other writes for
+    /// a retry.
     pub fn note_completed(&mut self, ticket: Ticket, succeeded: bool) -> VecDeque<Io> {
         if self.probe != Some(ticket) {
             return VecDeque::new();

@@ -1,9 +1,10 @@
 //! The file system under a sparse pool is full: the pool's own writes wait instead of failing.
 //!
-//! What such a write carries is safe in the log (a block to be destaged) or in the checkpoint before (a page, a count). So the write is
-//! parked as if it were still on its way, which keeps every rule of the engine, and tried again now and then: one as a probe, and all when
-//! that succeeds. Meanwhile reads, overwrites in place and operations that free space go on while the log has room; operations that store
-//! something new are refused as in a full pool.
+//! The content of such a write is safe in the log (a block to be destaged) or in the previous
+//! checkpoint (a page, a count, the root). So the write is parked as if it were still in flight, which keeps
+//! every rule of the engine, and retried periodically: one write as a probe, and all when that
+//! succeeds. Meanwhile reads, overwrites in place and operations that free space continue as long
+//! as the log has room; operations that store new data are refused as in a full pool.
 
 #[cfg(test)]
 mod tests;
@@ -16,14 +17,14 @@ use block::BlockError;
 use media::{Media, Ticket};
 
 impl<M: Media> Core<M> {
-    /// Keeps a write that found no space.
+    /// Parks a write that found no space.
     pub(super) fn park(&mut self, io: Io) {
         if self.starved.park(io) {
             self.schedule.retry_all();
         }
     }
 
-    /// The failure of an operation that would have to wait for the file system.
+    /// Failure of an operation that would have to wait for the file system.
     pub(super) fn starved_failure(operation: &Operation) -> Failure {
         match operation {
             Operation::Catalog(_) => PoolError::PoolFull.into(),
@@ -31,7 +32,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Called once in each pump: tries one of the parked writes when it is time.
+    /// Called once in each pump: retries one of the parked writes when it is due.
     pub(super) fn probe_parked(&mut self) {
         if let Some(io) = self.starved.due()
             && let Some(ticket) = self.again(io)
@@ -40,7 +41,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// A request completed: when it was the probe and it succeeded, all the others are tried.
+    /// Handles a completed request: if it was the probe and succeeded, retries all other parked
+    /// writes.
     pub(super) fn note_probe(&mut self, ticket: Ticket, succeeded: bool) {
         for io in self.starved.note_completed(ticket, succeeded) {
             self.again(io);

@@ -1,4 +1,4 @@
-//! The state of a pool in use: the parts, and what every step may ask of them.
+//! State of a pool in use: its parts, and their common queries.
 
 use crate::core::checkpoint::frozen::Checkpoints;
 use crate::core::growing::Growing;
@@ -21,30 +21,30 @@ use media::BLOCK_BYTES;
 use media::Media;
 use std::collections::BTreeMap;
 
-/// Counters of what the core did since it was opened.
+/// Counters since the pool was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// Log frames written.
+    /// Number of log frames written.
     pub frames: u64,
-    /// Log bytes written.
+    /// Number of log bytes written.
     pub log_bytes: u64,
-    /// Blocks destaged.
+    /// Number of blocks destaged.
     pub destaged: u64,
-    /// Checkpoints completed.
+    /// Number of checkpoints completed.
     pub checkpoints: u64,
-    /// Map pages written by checkpoints.
+    /// Number of map pages written by checkpoints.
     pub pages_written: u64,
     /// Bytes written by checkpoints: map pages, counts and indexes, the pool's own streams.
     pub checkpoint_bytes: u64,
-    /// Map pages and blocks given back by the drop queue.
+    /// Number of map pages and blocks given back by the drop queue.
     pub reclaimed: u64,
-    /// Blocks given back to what is below the pool.
+    /// Number of blocks discarded to the file system or device below the pool.
     pub discarded: u64,
-    /// Reads whose checksum did not match at first.
+    /// Number of reads whose checksum did not match at first.
     pub mismatches: u64,
 }
 
-/// The pool.
+/// The pool: a single-threaded state machine over a medium.
 pub struct Core<M: Media> {
     pub(super) options: Options,
     pub(super) uuid: [u8; 16],
@@ -58,21 +58,21 @@ pub struct Core<M: Media> {
     pub(super) growing: Option<Growing>,
     pub(super) online_check: Option<Box<OnlineCheck>>,
     pub(super) incidents: Incidents,
-    /// What the pass of `Verify` in progress has seen.
+    /// Blocks seen by the pass of `Verify` in progress.
     pub(super) verified: Verified,
-    /// Pages that a scan may look at in one turn.
+    /// Number of pages that a scan may process in one turn.
     pub(super) scan_pages: usize,
     pub(super) discards_in_flight: usize,
-    /// Where a checkpoint taken now replays from, while the log is replayed.
+    /// Replay point of a checkpoint taken now, during replay of the log.
     pub(super) replaying: Option<ReplayPoint>,
-    /// The page that the last blocking load found damaged.
+    /// Page that the last blocking load found damaged.
     pub(super) damaged_page: Option<DamagedPage>,
-    /// Why the pool stopped.
+    /// Reason for the stop.
     pub(super) stopped: Option<String>,
     pub(super) counters: Counters,
 }
 
-/// A page that fails its checksum, and why.
+/// Page with a wrong checksum, and the reason.
 pub(crate) struct DamagedPage {
     pub address: u64,
     pub reason: String,
@@ -110,17 +110,17 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// The medium, for its descriptor and statistics.
+    /// Medium, for its descriptor and statistics.
     pub fn media(&self) -> &M {
         self.medium.media()
     }
 
-    /// Ends the core and gives the medium back.
+    /// Ends the core and returns the medium.
     pub fn into_media(self) -> M {
         self.medium.into_media()
     }
 
-    /// Why the pool stopped, if it did.
+    /// Reason for the stop, if the pool has stopped.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
@@ -130,14 +130,15 @@ impl<M: Media> Core<M> {
         self.counters
     }
 
-    /// Records from now on which operations took effect, for [`Core::take_effects`].
+    /// Starts to record the operations that take effect, for [`Core::take_effects`].
     pub fn record_effects(&mut self) {
         self.schedule.record_effects();
     }
 
-    /// Operations in the order in which they took effect since the last call, each with the sequence number of the next record: the
-    /// effect is part of every state recovered at or beyond it. A read is listed when it took its picture of the map, once more for each
-    /// time that it had to take another; what it returns is the content as of the last one.
+    /// Operations in the order in which they took effect since the last call, each with the
+    /// sequence number of the next record: the effect is part of every state recovered at or beyond
+    /// it. A read is listed when it captures the state of the map, again for each repeated capture;
+    /// it returns the content as of the last one.
     pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
         self.schedule.take_effects()
     }
@@ -147,28 +148,29 @@ impl<M: Media> Core<M> {
         self.log.next_sequence()
     }
 
-    /// The next result.
+    /// Takes the next result.
     pub fn poll_finished(&mut self) -> Option<(OperationId, Result<Output, Failure>)> {
         self.schedule.next_finished()
     }
 
-    /// The result of one operation, if it is there.
+    /// Takes the result of one operation, if it is available.
     #[cfg(test)]
     pub(crate) fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
         self.schedule.take_finished(id)
     }
 
-    /// True when something can be done without waiting for the medium.
+    /// True if there is work that does not wait for the medium.
     pub fn busy(&self) -> bool {
         self.schedule.has_ready() || self.wants_turn() || self.log.has_work()
     }
 
-    /// Operations of hosts submitted since the pool was opened.
+    /// Number of operations that hosts submitted since the pool was opened.
     pub fn host_operations(&self) -> u64 {
         self.schedule.host_operations()
     }
 
-    /// How much background work matters to hosts now, from 0 to 256: as much as they wait for space that it would bring, or soon will.
+    /// Urgency of background work for hosts, from 0 to 256: grows with the lack of space that this
+    /// work would free.
     pub fn urgency(&self) -> u16 {
         if self.map.drops().queue().is_empty() {
             return 0;
@@ -181,17 +183,17 @@ impl<M: Media> Core<M> {
         (missing * 256 / (from - to).max(1)) as u16
     }
 
-    /// True when background work cannot go on before the medium has answered.
+    /// True if background work waits for the medium.
     pub fn waits_for_medium(&self) -> bool {
         !self.schedule.has_later() && self.medium.in_flight() > 0
     }
 
-    /// True when there is background work that the next pump goes on with.
+    /// True if there is background work for the next pump.
     pub fn wants_turn(&self) -> bool {
         self.schedule.has_later() || !self.map.drops().queue().is_empty()
     }
 
-    /// True when no request is with the medium and nothing waits for one.
+    /// True if no request is in flight and no operation waits for one.
     pub fn idle(&self) -> bool {
         self.medium.in_flight() == 0
             && !self.schedule.has_ready()
@@ -199,24 +201,26 @@ impl<M: Media> Core<M> {
             && !self.checkpoints.in_flight()
     }
 
-    /// Blocks until the medium has something to report or nothing is with it. For tools; a reactor waits for the medium's descriptor.
+    /// Blocks until the medium reports a completion or has no request. For tools; a reactor waits
+    /// for the medium's descriptor.
     pub fn wait(&mut self) {
         self.medium.wait();
     }
 
-    /// Asks for a checkpoint soon.
+    /// Requests a checkpoint soon.
     pub fn request_checkpoint(&mut self) {
         self.checkpoints.request();
     }
 
-    /// True while writes of the pool itself wait because the file system under it is full. What stores something new fails with
-    /// [`BlockError::PoolFull`] then; the pool goes on by itself when there is space again.
+    /// True while writes of the pool itself wait because the file system under it is full.
+    /// Operations that store new data then fail with [`BlockError::PoolFull`]; the pool continues
+    /// by itself when there is space again.
     #[inline]
     pub fn starved(&self) -> bool {
         self.starved.is_starved()
     }
 
-    /// The pool can no longer vouch for anything new: every operation from now on fails.
+    /// Stops the pool, which can no longer guarantee new data: every operation from now on fails.
     pub(crate) fn stop(&mut self, reason: impl Into<String>) {
         if self.stopped.is_some() {
             return;
@@ -232,24 +236,24 @@ impl<M: Media> Core<M> {
         self.schedule.took_effect(id, self.log.next_sequence());
     }
 
-    /// What was found to be wrong since the last call.
+    /// Takes the incidents since the last call.
     pub fn take_incidents(&mut self) -> Vec<Incident> {
         self.incidents.take()
     }
 
-    /// The error of a read of `block` of an object, which is noted.
+    /// Notes a bad block of an object, and returns the error for its read.
     pub(super) fn bad_block(&mut self, object: u64, block: u64, address: u64) -> Failure {
         self.incidents.note(Incident::BadBlock(place(object, block, address)));
         BlockError::ReadFailed { lba: block * LBAS_PER_BLOCK }.into()
     }
 
-    /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless
-    /// the accounting of promises is wrong.
+    /// Number of blocks that are owed to reserved volumes or kept for the next checkpoint, and
+    /// neither free nor about to be: 0 unless the accounting of promises is wrong.
     pub fn overdrawn_blocks(&self) -> u64 {
         self.map.overdrawn_blocks()
     }
 
-    /// What is known of an object.
+    /// Properties of an object.
     pub fn object(&self, id: u64) -> Option<ObjectInfo> {
         let o = self.map.objects().user(id)?;
         Some(ObjectInfo {
@@ -273,17 +277,17 @@ impl<M: Media> Core<M> {
         entry.map(|entry| !entry.is_empty())
     }
 
-    /// Ids of every object, sorted.
+    /// Ids of all objects, sorted.
     pub fn object_ids(&self) -> Vec<u64> {
         self.map.objects().users().map(|object| object.id).collect()
     }
 
-    /// A fresh object id.
+    /// Returns an unused object id.
     pub fn new_object_id(&mut self) -> u64 {
         self.map.objects_mut().take_id()
     }
 
-    /// The documents.
+    /// All documents by key.
     pub fn documents(&self) -> &BTreeMap<String, Bytes> {
         self.map.documents().all()
     }
@@ -307,18 +311,18 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Detached sub-trees that wait to be given back.
+    /// Number of detached sub-trees that wait to be given back.
     pub fn droppable(&self) -> usize {
         self.map.drops().queue().len()
     }
 
-    /// Bytes of the log in use.
+    /// Number of bytes of the log in use.
     pub fn log_used_bytes(&self) -> u64 {
         self.log.used()
     }
 }
 
-/// A place of an object, as reported.
+/// Place of an object, as reported.
 pub(super) fn place(object: u64, block: u64, address: u64) -> Place {
     Place { object: ObjectId(object), offset_bytes: block * B, block: BlockId(address) }
 }

@@ -1,15 +1,16 @@
-//! Reading what planning found missing.
+//! Reads of data that planning found missing.
 
 use crate::core::Core;
 use crate::core::io::Io;
 use crate::schedule::Key;
 use media::Media;
 
-/// An operation that has waited so often for the medium probably needs more at once than memory holds.
+/// Number of waits after which an operation probably needs more data at once than memory holds.
 pub(super) const MANY_WAITS: u16 = 32;
 
 impl<M: Media> Core<M> {
-    /// Requests everything in the map's need that is not on its way already; returns what to wait for.
+    /// Requests everything in the map's need that is not yet in flight; returns the keys to wait
+    /// for.
     pub(super) fn issue_need(&mut self) -> Vec<Key> {
         let mut keys = Vec::new();
         let need = std::mem::take(self.map.need_mut());
@@ -40,7 +41,8 @@ impl<M: Media> Core<M> {
         keys
     }
 
-    /// Requests what the pool itself needs. It stops when nothing of that can be read: without, it cannot go on.
+    /// Requests data that the pool itself needs. Stops the pool if that data is unreadable, since
+    /// it cannot continue without it.
     pub(super) fn issue_need_or_stop(&mut self) {
         match self.schedule.why_unreadable(self.map.need()).cloned() {
             Some(reason) => self.stop(reason),

@@ -1,8 +1,11 @@
-//! Checkpoints: freeze the map as it is between two operations, write it beside the old one while new operations go on, and flip the root.
+//! Checkpoints: freeze the map between two operations, write it beside the old one while new
+//! operations run, and flip the root.
 //!
-//! The order carries the engine's rules. A freeze closes the log, so that the replay point lies between frames. Pages and counts go to blocks that were free
-//! at the previous checkpoint. Before the flip every record below the replay point is durable and every block whose oldest undestaged content lies below
-//! it has been destaged (the finish rule). The flip releases only what was free at the freeze and not allocated since (the release rule).
+//! The order implements the engine's rules. A freeze closes the log, so that the replay point is
+//! between frames. Pages and counts go to blocks that were free at the previous checkpoint. Before
+//! the flip every record below the replay point is durable, and every block whose oldest undestaged
+//! content is below it has been destaged (the finish rule). The flip releases only blocks that were
+//! free at the freeze and have not been allocated since (the release rule).
 
 pub(crate) mod frozen;
 pub(crate) mod pace;
@@ -32,9 +35,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// Writes of a checkpoint with the medium at once.
+/// Largest number of concurrent writes of a checkpoint.
 const WRITES: usize = 64;
-/// Blocks that a freeze wants beyond what it planned.
+/// Blocks that a freeze requests beyond its plan.
 const SPARE_BLOCKS: u64 = 16;
 
 impl<M: Media> Core<M> {
@@ -63,7 +66,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Freezes the map. False when something has to be read first; it is requested, and the freeze is tried again later.
+    /// Freezes the map. Returns false if data must be read first: the read is issued, and the
+    /// freeze is retried later.
     fn freeze(&mut self) -> bool {
         // What changes in the pool's own streams, block by block.
         let drops = self.map.drops().encode_changed();
@@ -110,7 +114,7 @@ impl<M: Media> Core<M> {
         self.map.need_mut().clear();
         if segments.is_empty() {
             if self.discards_in_flight > 0 {
-                // They bring blocks back.
+                // Discards in flight return their blocks.
                 return false;
             }
             let (kept, left) = (self.map.checkpoint_blocks(), self.map.space().available());
@@ -165,8 +169,8 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
-    /// Writes what changed of the pool's own streams into the map and ends the epoch; returns the pages to write. The streams' blocks are
-    /// added to `blocks`.
+    /// Writes the changes of the pool's own streams into the map and ends the epoch; returns the
+    /// pages to write. Adds the streams' blocks to `blocks`.
     fn freeze_map(
         &mut self,
         drops: bool,
@@ -178,7 +182,7 @@ impl<M: Media> Core<M> {
         let sealed = self.map.pages_mut().seal(0, &mut crcs);
         self.map.objects_mut().seal_roots(&crcs);
         self.map.drops_mut().seal_roots(&crcs);
-        // Encoded again: the checksums of the roots are known only now.
+        // Encoded again, because the checksums of the roots are known only now.
         if let (true, Some(bytes)) = (drops, self.map.drops().encode_changed()) {
             self.write_stream(DROP_QUEUE, &bytes, blocks)?;
         }
@@ -204,7 +208,7 @@ impl<M: Media> Core<M> {
         Some(self.map.pages_mut().freeze(&crcs))
     }
 
-    /// The root of the checkpoint of `epoch`.
+    /// Root of the checkpoint of `epoch`.
     fn frozen_root(&self, epoch: u64, replay: ReplayPoint) -> Root {
         let tree = |id: u64| {
             let object = self.map.objects().get(id);
@@ -231,7 +235,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Hands a sealed frame to the medium.
+    /// Submits a sealed frame to the medium.
     pub(crate) fn append_frame(&mut self, position: u64, offset: u64, frame: Buffer) {
         self.counters.frames += 1;
         self.counters.log_bytes += frame.len() as u64;
@@ -246,7 +250,8 @@ impl<M: Media> Core<M> {
             content[..chunk.len()].copy_from_slice(chunk);
             self.write_stream_block(id, i as u64, &content, writes)?;
         }
-        // Block by block: a detached sub-tree would belong into the drop queue that is being written.
+        // Block by block, because a detached sub-tree would belong into the drop queue that is
+        // being written.
         for block in now..old {
             self.write_stream_block(id, block, &[0; BLOCK_BYTES], writes)?;
         }
@@ -285,7 +290,7 @@ impl<M: Media> Core<M> {
                 Some((address, buffer)) => Rewrite::Blocks(address, buffer),
                 None if frozen.pages.is_empty() => break,
                 None => {
-                    // Neighbouring pages go in one request.
+                    // Neighbouring pages form one request.
                     let mut run = Vec::new();
                     while let Some((address, _)) = frozen.pages.last() {
                         if run.len() == 64 || run.last().is_some_and(|(last, _)| last + 1 != *address) {
@@ -324,13 +329,14 @@ impl<M: Media> Core<M> {
         self.checkpoints.frozen.as_ref().is_some_and(|f| f.stage != Stage::Writing)
     }
 
-    /// Destages what the finish rule demands, then flushes.
+    /// Destages the blocks that the finish rule demands, then flushes.
     fn destage_frozen(&mut self) {
         let Some(mut frozen) = self.checkpoints.frozen.take() else { return };
         let durable = self.log.durable_sequence();
         let mut finished = false;
         if self.replaying.is_some() || durable >= frozen.sequence {
-            // Ordinary destaging is paused, so what is captured once stays complete but for what was in flight then.
+            // Ordinary destaging is paused, so a captured list stays complete except for blocks
+            // that were in flight then.
             if !frozen.listed || (frozen.captured.is_empty() && self.checkpoints.destaging == 0) {
                 frozen.listed = true;
                 let skip = leaves_out(Mutation::Finish);
@@ -363,7 +369,8 @@ impl<M: Media> Core<M> {
             }
             self.checkpoints.frozen = Some(frozen);
             if batch.is_empty() && !finished && self.checkpoints.destaging == 0 && self.frozen_is_drained() {
-                // What was captured has been freed meanwhile; nothing in flight would bring us back here.
+                // All captured blocks were freed meanwhile, and no write is in flight that would
+                // call this again.
                 return self.destage_frozen();
             }
             self.write_batch(batch);
@@ -407,13 +414,13 @@ impl<M: Media> Core<M> {
         self.fail_or_retry_space();
     }
 
-    /// Writes dirty blocks whose record is durable to their places, in the order of their addresses.
+    /// Destages dirty blocks whose record is durable, in the order of their addresses.
     pub(crate) fn destage(&mut self) {
         if self.destage_paused() || self.checkpoints.destaging >= self.options.destage_batch {
             return;
         }
         let limit = self.destage_share(self.options.destage_batch).saturating_sub(self.checkpoints.destaging);
-        // Neighbours are written together, so a few at a time would cost more requests.
+        // Neighbours are written together, so small batches would cost more requests.
         if limit < (self.options.destage_batch / 8).max(1) {
             return;
         }

@@ -1,12 +1,14 @@
-//! Pacing: while a checkpoint is on its way, operations take the rest of the log only as fast as the checkpoint gets on. So when hosts write faster
-//! than the medium can take, every write becomes a little slower, instead of all of them standing still until the log is free again. The
-//! same between checkpoints for memory: the more blocks wait to be destaged, the more of the medium destaging gets, and operations wait for it
-//! before they take more memory than their share.
+//! Pacing: while a checkpoint is in flight, operations use the rest of the log only as fast as the
+//! checkpoint progresses. If hosts write faster than the medium, every write becomes a little
+//! slower, instead of all of them stopping until the log is free again. Memory is paced between
+//! checkpoints in the same way: the more blocks are dirty, the larger the share of the medium that
+//! destaging gets, and operations wait for it before they exceed their share of memory.
 
-/// Percent of the log left at the freeze that operations may take at once; the rest comes with the checkpoint's progress.
+/// Percentage of the log left at the freeze that operations may use at once; the rest follows the
+/// checkpoint's progress.
 const AT_ONCE: u64 = 40;
 
-/// How far a checkpoint is, and what was left of the log when it began.
+/// Progress of a checkpoint, and the log that was left when it began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     used: u64,
@@ -16,17 +18,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A checkpoint that has to write `work` pages and blocks begins, with `used` of `capacity` bytes of the log in use.
+    /// Starts the pace of a checkpoint that writes `work` pages and blocks, with `used` of
+    /// `capacity` bytes of the log in use.
     pub(crate) fn new(used: u64, capacity: u64, work: u64) -> Self {
         Self { used, left: capacity.saturating_sub(used), work: work.max(1), done: 0 }
     }
 
-    /// Pages or blocks were written.
+    /// Notes that pages or blocks were written.
     pub(crate) fn progress(&mut self, written: usize) {
         self.done = (self.done + written as u64).min(self.work);
     }
 
-    /// Bytes of the log that may be in use now.
+    /// Largest number of bytes of the log that may be in use now.
     #[cold]
     pub(crate) fn allowed(&self) -> u64 {
         let earned = AT_ONCE * self.work + (100 - AT_ONCE) * self.done;

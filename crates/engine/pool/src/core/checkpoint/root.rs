@@ -1,4 +1,4 @@
-//! The root: what a checkpoint leaves in the superblock, and from which everything else is found.
+//! The root: the result of a checkpoint in the superblock, from which everything else is found.
 
 use crate::space::slot::SlotEntry;
 use zerocopy::little_endian::{U32, U64};
@@ -6,21 +6,23 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// First bytes of a root: "WLroot01".
 pub const ROOT_MAGIC: u64 = 0x3130_746f_6f72_4c57;
-/// Format of everything below the root, as it is written. A reader refuses a newer one. Version 1 had no reservations, zero detection without a
-/// switch, no rollback, and no sizes in the drop queue; what version 2 has for them is zero there.
+/// Format version of everything below the root, as written. A reader refuses a newer one. Version 1
+/// had no reservations, no switch for zero detection, no rollback, and no sizes in the drop queue;
+/// the fields that version 2 has for them are zero there.
 pub const FORMAT_VERSION: u32 = 2;
-/// The oldest format that is read.
+/// Oldest format version that is read.
 const OLDEST_VERSION: u32 = 1;
-/// Above everything that grows with use: numbers of epochs, records and objects, positions in the log. What is added to them never overflows.
+/// Upper bound of all numbers that grow with use: epochs, records, objects, positions in the log.
+/// Additions to them never overflow.
 const MAX_GROWN: u64 = 1 << 62;
-/// Blocks that a pool can have: addresses have 40 bits.
+/// Largest number of blocks in a pool: addresses have 40 bits.
 const MAX_BLOCKS: u64 = 1 << 40;
-/// Upper index pages that fit: 2 TiB of pool each.
+/// Largest number of upper index pages; each covers 2 TiB of pool.
 pub const MAX_GROUPS: usize = 256;
 
 const _: () = assert!(size_of::<TreeRoot>() == 24);
 
-/// Root of one tree: an internal stream of the pool. 24 bytes.
+/// Root of one tree, an internal stream of the pool. 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct TreeRoot {
@@ -31,12 +33,12 @@ pub struct TreeRoot {
     /// Level of the page.
     pub level: u8,
     reserved: [u8; 3],
-    /// Bytes in the stream.
+    /// Length of the stream in bytes.
     pub length: U64,
 }
 
 impl TreeRoot {
-    /// A root.
+    /// Creates a root.
     pub fn new(address: u64, crc: u32, level: u8, length: u64) -> Self {
         Self { address: U64::new(address), crc: U32::new(crc), level, reserved: [0; 3], length: U64::new(length) }
     }
@@ -89,14 +91,14 @@ const _: () = {
 const _: () = assert!(size_of::<RootHeader>() == 240);
 const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
 
-/// What a checkpoint leaves behind.
+/// Content of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// Identity of the pool.
     pub uuid: [u8; 16],
     /// Epoch of the checkpoint.
     pub epoch: u64,
-    /// Position in the log (bytes, ever growing) from which recovery replays.
+    /// Position in the log from which recovery replays, in bytes; it only grows.
     pub log_position: u64,
     /// Sequence number of the first record there.
     pub log_sequence: u64,
@@ -104,28 +106,28 @@ pub struct Root {
     pub log_previous_crc: u64,
     /// Smallest object id never used.
     pub next_object: u64,
-    /// Blocks whose count is not zero.
+    /// Number of blocks whose count is not zero.
     pub allocated_blocks: u64,
-    /// Blocks among them that hold map pages and catalog.
+    /// Number of them that hold map pages and catalog.
     pub metadata_blocks: u64,
     /// First block of the data area.
     pub data_start: u64,
     /// First block after it.
     pub data_end: u64,
-    /// The object table.
+    /// Object table.
     pub objects: TreeRoot,
-    /// The documents.
+    /// Stream of the documents.
     pub documents: TreeRoot,
     /// The drop queue.
     pub drops: TreeRoot,
-    /// True when the log held nothing to replay at the checkpoint (clean shutdown).
+    /// True if the log held no record to replay at the checkpoint (clean shutdown).
     pub clean: bool,
-    /// The upper space index.
+    /// Upper space index.
     pub groups: Vec<SlotEntry>,
 }
 
 impl Root {
-    /// The blob for the superblock.
+    /// Encodes the root for the superblock.
     pub fn encode(&self) -> Vec<u8> {
         let header = RootHeader {
             magic: U64::new(ROOT_MAGIC),
@@ -152,7 +154,7 @@ impl Root {
         bytes
     }
 
-    /// Parses a blob. The error says what is wrong.
+    /// Parses an encoded root. The error describes the problem.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let (header, rest) =
             RootHeader::read_from_prefix(bytes).map_err(|_| "the pool's root is too short".to_string())?;

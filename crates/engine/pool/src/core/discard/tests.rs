@@ -52,7 +52,7 @@ fn freed_runs_are_given_back_and_used_again() {
             run(&mut core, Operation::Zero { object: id.0, ranges: vec![(1000 * B, 3500 * B)], forced: true });
             settle(&mut core);
             core.checkpoint().unwrap();
-            // New writes while discards are on their way.
+            // New writes during the discards.
             write(&mut core, id.0, 20_000, 64, 99);
             settle(&mut core);
             let space = core.map.space();

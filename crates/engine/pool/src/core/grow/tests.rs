@@ -7,7 +7,7 @@ use block::BlockError;
 use media::{BLOCK_BYTES, Fate, FormatOptions, LocalMedia, Media, SimDisk, SimOptions};
 
 type Engine = Core<LocalMedia<SimDisk>>;
-/// Data area begins at block 2048: log of 256 KiB.
+/// The data area begins at block 2048: log of 256 KiB.
 const LOG_BYTES: u64 = 256 << 10;
 
 fn options() -> Options {
@@ -62,7 +62,7 @@ fn holds(core: &mut Engine, object: u64, blocks: std::ops::Range<u64>) {
     }
 }
 
-/// Writes until the pool is full; returns how many blocks it took.
+/// Writes until the pool is full; returns the first block that no longer fits.
 fn fill(core: &mut Engine, object: u64, from: u64) -> u64 {
     let mut block = from;
     for step in [256, 16, 1] {
@@ -82,7 +82,7 @@ fn clean(core: &mut Engine) {
     assert!(report.is_clean(), "{:?}", report.findings);
 }
 
-/// What the space map counts, against what it must be.
+/// Asserts that the counts of the space map add up.
 fn exact(core: &Engine) {
     let space = core.map.space();
     assert_eq!(space.usable(), space.layout().usable_blocks());
@@ -91,7 +91,7 @@ fn exact(core: &Engine) {
 
 #[test]
 fn a_full_pool_grows_and_writing_goes_on() {
-    // The old end in the middle of a segment, at its border, and beside it.
+    // Old ends in the middle of a segment, at its border, and next to it.
     for old in [2048 * 3 + 1000, 2048 * 4 + 1, 2048 * 4, 2048 * 4 + 2] {
         let (disk, mut core) = made(quiet(old));
         let object = volume(&mut core);
@@ -121,7 +121,7 @@ fn a_pool_grows_over_the_borders_of_zones_and_groups() {
     let group = ZONE_BLOCKS * 512;
     for (old, new) in [
         (2048 + ZONE_BLOCKS - 100, 2048 + ZONE_BLOCKS + 5000),
-        // The old end inside the metadata segment of a zone.
+        // Old end inside the metadata segment of a zone.
         (2048 + ZONE_BLOCKS + 100, 2048 + 2 * ZONE_BLOCKS + 50),
         (2048 + group - 2048 * 3 + 500, 2048 + group + ZONE_BLOCKS + 3000),
         (2048 + group + 300, 2048 + 3 * group + 12_345),
@@ -134,7 +134,8 @@ fn a_pool_grows_over_the_borders_of_zones_and_groups() {
         let layout = Layout { start: 2048, end: new - 1 };
         assert_eq!(core.map.space().layout(), layout);
         assert_eq!(core.map.space().groups().len(), layout.groups() as usize);
-        // Allocate at the far end: the cursor of the space map goes there by itself only when all else is full.
+        // Allocates at the far end: the cursor of the space map gets there on its own only when the
+        // rest is full.
         core.map.space_mut().start_at(layout.segments() - 2);
         write(&mut core, object, 100, 100).unwrap();
         core.checkpoint().unwrap();
@@ -169,7 +170,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     }
     assert_eq!((core.space(), core.counters().checkpoints), before);
     write(&mut core, object, 0, 10).unwrap();
-    // One at a time.
+    // Only one growth at a time.
     let sizes = [5u64, 6].map(|n| core.submit(Operation::Grow(Growth::Size(2048 * n * B))));
     let results = sizes.map(|id| {
         loop {
@@ -182,8 +183,8 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(results[0].is_ok() && format!("{:?}", results[1]).contains("growing already"), "{results:?}");
 }
 
-/// After every completion inside a growth of a busy pool: a crash with the pending writes lost, applied or mixed leaves the old or the new size, and
-/// everything acknowledged.
+/// After every completion inside the growth of a busy pool: a crash with the pending writes lost,
+/// applied or mixed leaves the old or the new size, and all acknowledged data.
 #[test]
 fn a_crash_anywhere_inside_a_growth_leaves_the_old_or_the_new_size() {
     let (old, new) = (2048 * 3 + 1000, 2048 * 6 + 77);

@@ -1,7 +1,9 @@
-//! Checking a pool: walk everything that is reachable, verify every checksum, and compare reference counts with what was found.
+//! Check of a pool: walks all reachable pages and blocks, verifies every checksum, and compares the
+//! reference counts with the references found.
 //!
-//! The pool is opened (its log replayed) first; a tool that must not change the file opens it over an overlay. Memory is bounded by
-//! [`CheckOptions::memory_bytes`]: what does not fit is done in further passes over the map.
+//! The pool is opened first (its log is replayed); a tool that must not change the file opens it
+//! over an overlay. [`CheckOptions::memory_bytes`] limits the memory: counts that do not fit are
+//! compared in further passes over the map.
 
 use crate::checksum::crc32c;
 use crate::core::Core;
@@ -13,19 +15,20 @@ use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
 use media::Media;
 
-/// Blocks of data read in one request, at most.
+/// Largest number of data blocks read in one request.
 const RUN_BLOCKS: usize = 256;
-/// Blocks of data gathered before they are read.
+/// Number of data blocks collected before they are read.
 const GATHERED: usize = 16_384;
-/// Segments whose counts are read at once.
+/// Number of segments whose counts are read at once.
 const SEGMENTS_AT_ONCE: usize = 128;
 
-/// How a pool is checked.
+/// Options of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// Also read and verify every data block.
     pub data: bool,
-    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the map is walked several times.
+    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the
+    /// check walks the map several times.
     pub memory_bytes: usize,
 }
 
@@ -35,12 +38,12 @@ impl Default for CheckOptions {
     }
 }
 
-/// How far a check is.
+/// Progress of a check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckProgress {
-    /// Blocks verified, pages included.
+    /// Number of blocks verified, pages included.
     pub verified: u64,
-    /// Blocks that the counters say are in use.
+    /// Number of blocks in use according to the counters.
     pub total: u64,
 }
 
@@ -48,12 +51,13 @@ pub struct CheckProgress {
 type Unread = Vec<(u64, u64, u32)>;
 
 impl<M: Media> Core<M> {
-    /// Checks the pool. `data`: also read and verify every data block. Nothing may be in flight. Blocks.
+    /// Checks the pool. `data`: also read and verify every data block. No operation may be in
+    /// flight. Blocks the thread.
     pub fn check(&mut self, data: bool, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport, PoolError> {
         self.check_with(CheckOptions { data, ..CheckOptions::default() }, progress)
     }
 
-    /// As [`Core::check`], within the memory given.
+    /// Like [`Core::check`], with options.
     pub fn check_with(
         &mut self,
         options: CheckOptions,
@@ -88,7 +92,7 @@ impl<M: Media> Core<M> {
         Ok(report)
     }
 
-    /// Objects without a map.
+    /// Checks objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
         for object in self.map.objects().all() {
             let id = object.id;
@@ -109,8 +113,9 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// One walk over all trees. The `first` tells what is wrong with them; each verifies the data blocks of its window. Returns the number of pages,
-    /// and of blocks that hold pages or catalog.
+    /// Walks all trees once. The `first` pass reports damage of the trees; each pass verifies the
+    /// data blocks of its window. Returns the number of pages, and of blocks that hold pages or
+    /// catalog.
     fn pass(
         &mut self,
         first: bool,
@@ -163,7 +168,7 @@ impl<M: Media> Core<M> {
         Ok((walk.pages.count(), walk.pages.count() + own))
     }
 
-    /// What is wrong with one pointer and the page behind it.
+    /// Reports damage of one pointer and of its page.
     fn judge(&self, item: &Item, visit: &Visit, report: &mut CheckReport) {
         let Item { object, pointer: (address, level, _), says, .. } = *item;
         let page = match visit {
@@ -197,7 +202,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Reads data blocks and reports those that are not what they should be. Neighbours are read together.
+    /// Reads data blocks and reports damaged ones. Neighbours are read together.
     fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
         let mut rest = blocks.as_slice();
@@ -211,7 +216,7 @@ impl<M: Media> Core<M> {
         let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
         for (chunk, requests) in runs.chunks(64).zip(requests.chunks(64)) {
             for (run, whole) in chunk.iter().zip(read_many(self.medium.media_mut(), requests)) {
-                // When one of them cannot be read, find out which.
+                // If a run cannot be read, each of its blocks is read alone.
                 let single = match &whole {
                     Ok(_) => Vec::new(),
                     Err(_) => {
@@ -233,7 +238,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Compares the stored counts of a window with the references found. Returns how many blocks are in use by the stored counts.
+    /// Compares the stored counts of a window with the references found. Returns the number of
+    /// blocks in use by the stored counts.
     fn compare_counts(&mut self, tally: &Tally, report: &mut CheckReport) -> u64 {
         let layout = self.map.space().layout();
         let mut allocated = 0u64;

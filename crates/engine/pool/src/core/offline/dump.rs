@@ -1,4 +1,5 @@
-//! What lies where, for experts: structures of a closed pool as names and values, without judging more than needed to read them.
+//! Dumps for experts: structures of a closed pool as names and values, verified only as far as
+//! needed to read them.
 
 use crate::catalog::FIRST_OBJECT;
 use crate::checksum::crc32c;
@@ -16,10 +17,10 @@ use crate::map::page::{Page, PageHeaderFields};
 use crate::space::layout::{SEGMENT_BLOCKS, ZONE_SEGMENTS};
 use media::{BLOCK_BYTES, Done, Media};
 
-/// A value of a dump.
+/// Value of a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Words.
+    /// Text.
     Text(String),
     /// A number.
     Number(u64),
@@ -94,7 +95,7 @@ pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
     ]))
 }
 
-/// A block as a map page: header and entries. The error says why it is none.
+/// Shows a block as a map page: header and entries. The error says why it is not one.
 fn show_page(block: &[u8], address: u64) -> Result<Shown, String> {
     let (page, fields) = Page::inspect(block).ok_or_else(|| format!("block {address} is not a map page"))?;
     let PageHeaderFields { stored_crc, computed_crc, own_address, object_hint } = fields;
@@ -174,7 +175,8 @@ fn load_root<M: Media>(media: &mut M) -> Result<Root, PoolError> {
     }
 }
 
-/// The frames and records of the log from the root's replay point to its end, `limit` records at most.
+/// Shows the frames and records of the log from the root's replay point to its end, at most `limit`
+/// records.
 pub fn show_log<M: Media>(media: &mut M, limit: usize) -> Result<Shown, PoolError> {
     let root = load_root(media)?;
     let start = crate::log::ReplayPoint {
@@ -219,7 +221,8 @@ pub fn show_log<M: Media>(media: &mut M, limit: usize) -> Result<Shown, PoolErro
 }
 
 impl<M: Media> Core<M> {
-    /// The checkpoint in force, without its log: for dumps only. A damaged space index does not stand in the way.
+    /// Loads the checkpoint in force, without its log: for dumps only. A damaged space index does
+    /// not prevent that.
     pub fn load_for_dump(media: M, options: Options) -> Result<Self, PoolError> {
         Ok(Self::load(media, options, Some(&mut Vec::new()))?.0)
     }
@@ -245,7 +248,7 @@ impl<M: Media> Core<M> {
         ])
     }
 
-    /// Objects, keys of documents, and detached trees of the checkpoint.
+    /// Shows objects, keys of documents, and detached trees of the checkpoint.
     pub fn show_objects(&self) -> Shown {
         let objects =
             self.map.objects().all().into_iter().filter_map(|object| self.show_one(object.id).map(Shown::Fields));
@@ -266,7 +269,8 @@ impl<M: Media> Core<M> {
         ])
     }
 
-    /// One object, its map pages and where its content lies, `limit` pages and `limit` runs at most.
+    /// Shows one object, its map pages and the place of its content: at most `limit` pages and
+    /// `limit` runs.
     pub fn show_object(&mut self, id: u64, limit: usize) -> Result<Shown, PoolError> {
         let mut fields = self.show_one(id).ok_or(PoolError::NoSuchObject(id))?;
         let roots: Vec<Item> = self.all_roots().into_iter().filter(|item| item.object == id).collect();
@@ -317,18 +321,19 @@ impl<M: Media> Core<M> {
         Ok(Shown::Fields(fields))
     }
 
-    /// There is such a block in the data area.
+    /// True if the data area has such a block.
     pub fn has_block(&self, address: u64) -> bool {
         self.map.space().layout().locate(address).is_some()
     }
 
-    /// A block as a map page.
+    /// Shows a block as a map page, or as a page of the index of the documents.
     pub fn show_page_at(&mut self, address: u64) -> Result<Shown, PoolError> {
         let block = read_blocks(self.medium.media_mut(), address, 1)?;
         show_page(&block, address).map_err(PoolError::Damaged)
     }
 
-    /// What a block of the data area is for, how often it is referred to, and its content.
+    /// Shows a block of the data area: its purpose, the number of references to it, and its
+    /// content.
     pub fn show_block(&mut self, address: u64) -> Result<Shown, PoolError> {
         let block = read_blocks(self.medium.media_mut(), address, 1)?;
         let layout = self.map.space().layout();
@@ -374,7 +379,7 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// Neighbours in the object that are neighbours on the medium, as one run.
+/// Merges runs that are neighbours both in the object and on the medium.
 fn merged(runs: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64)> {
     let mut out: Vec<(u64, u64, u64)> = Vec::new();
     for &(block, address, count) in runs {

@@ -1,4 +1,4 @@
-//! What is done to a pool that is not in use: verification, repair, showing structures.
+//! Functions for a pool that is not in use: verification, repair, dumps.
 
 pub(crate) mod check;
 pub(crate) mod dump;

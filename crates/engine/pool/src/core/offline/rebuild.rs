@@ -1,8 +1,9 @@
-//! Repair: the space map and every counter made anew from the trees, which vouch for themselves by their checksums.
+//! Repair: rebuilds the space map and every counter from the trees, whose checksums prove them.
 //!
-//! Nothing is taken from the stored counts and index. What the trees prove is written to the spare slots and takes effect with a checkpoint, before
-//! the log is replayed; a crash on the way leaves the pool as it was. A map page that cannot be read leaves unknown what is in use, so
-//! that nothing is changed then; what it concerns is told by volume and LBA.
+//! The stored counts and index are not used. The proven counts go to the spare slots and take
+//! effect with a checkpoint, before the log is replayed; a crash in between leaves the pool
+//! unchanged. If a map page is unreadable, it is unknown which blocks are in use: the repair then
+//! changes nothing, and reports the affected ranges by volume and LBA.
 
 #[cfg(test)]
 mod tests;
@@ -24,26 +25,26 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Sentences listed in full; more are only counted.
+/// Largest number of sentences listed; further ones are only counted.
 const LISTED: usize = 100;
-/// Segments whose counts are read at once.
+/// Number of segments whose counts are read at once.
 const SEGMENTS_AT_ONCE: usize = 128;
 /// Logical blocks of 512 bytes in a block.
 const LBAS: u64 = BLOCK_BYTES as u64 / 512;
 
-/// What a repair changes.
+/// Changes that a repair makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// A sentence each, the first hundred.
+    /// Changes, a sentence each, the first hundred.
     pub changes: Vec<String>,
-    /// Number of changes in all. 0: the pool needs none.
+    /// Total number of changes. 0: the pool needs no repair.
     pub count: u64,
-    /// Map pages that the counts were made from.
+    /// Number of map pages that the counts were derived from.
     pub pages: u64,
 }
 
 impl RepairReport {
-    /// Notes a change.
+    /// Adds a change.
     pub fn add(&mut self, change: String) {
         self.count += 1;
         if self.changes.len() < LISTED {
@@ -52,18 +53,18 @@ impl RepairReport {
     }
 }
 
-/// Why a pool cannot be repaired.
+/// Reason why a pool cannot be repaired.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RepairError {
-    /// It cannot be opened for a reason that no repair can mend.
+    /// The pool cannot be opened, for a reason that no repair can fix.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// Parts of the map cannot be read, so that it cannot be proven which blocks are in use.
+    /// Parts of the map are unreadable, so the blocks in use cannot be proven.
     #[error("{} of the map cannot be read, so that it cannot be proven which blocks are in use", pages(*.count))]
     Unprovable {
-        /// What is lost: a sentence each, by volume and LBA, the first hundred.
+        /// Lost ranges, a sentence each, by volume and LBA, the first hundred.
         damage: Vec<String>,
-        /// Pages that cannot be read.
+        /// Number of unreadable pages.
         count: u64,
     },
 }
@@ -72,14 +73,15 @@ fn pages(count: u64) -> String {
     if count == 1 { "1 page".to_owned() } else { format!("{count} pages") }
 }
 
-/// A page that cannot be used, and why.
+/// Unusable pages by address, with the reason.
 type BadPages = BTreeMap<u64, String>;
 
 impl<M: Media> Core<M> {
-    /// Opens a pool whose space map is not trusted: makes it anew from the trees within `memory_bytes`, then replays the log. The pool is repaired with
-    /// the next [`Core::checkpoint`], which also writes all superblock copies.
+    /// Opens a pool without trusting its space map: rebuilds the map from the trees within
+    /// `memory_bytes`, then replays the log. The next [`Core::checkpoint`] completes the repair; it
+    /// also writes all superblock copies.
     ///
-    /// Nothing that is in force was changed when this fails.
+    /// An error leaves everything in force unchanged.
     pub fn open_repairing(
         media: M,
         options: Options,
@@ -108,7 +110,7 @@ impl<M: Media> Core<M> {
             };
             let (pages, own) = self.tally(&mut tally, &mut note)?;
             if !bad.is_empty() && self.forget_unreadable_drops(&bad, report) {
-                // Without them the counts are made anew from the start.
+                // The counts are rebuilt from the start without the unreadable drops.
                 (from, in_use) = (0, 0);
                 continue;
             }
@@ -137,13 +139,14 @@ impl<M: Media> Core<M> {
         self.map.space_mut().rebuilt(in_use);
         self.recount_objects(report)?;
         if report.count > 0 {
-            // The root is written anew even when all that was wrong is a number in it.
+            // The root is rewritten even if only a number in it was wrong.
             self.map.space_mut().distrust(0);
         }
         Ok(())
     }
 
-    /// Writes the counts of a window where they differ from what is stored, each to its spare slot.
+    /// Writes the counts of a window that differ from the stored ones, each block to its spare
+    /// slot.
     fn write_counts(&mut self, tally: &Tally, report: &mut RepairReport) -> Result<(), PoolError> {
         let layout = self.map.space().layout();
         let none = [0u16; SEGMENT_BLOCKS as usize];
@@ -178,7 +181,7 @@ impl<M: Media> Core<M> {
                 let differing = match found.remove(&segment) {
                     Some(Ok(buffer)) => {
                         let have = buffer.as_chunks::<2>().0.iter().map(|raw| u16::from_le_bytes(*raw));
-                        // A count that has reached its limit stays there, but not those of a segment that was given up.
+                        // A count at its limit stays there, except in a segment that was given up.
                         let given_up = have.clone().take(blocks).all(|count| count == STICKY);
                         let wrong = |(have, want): &(u16, &u16)| have != *want && (*have != STICKY || given_up);
                         let differing = have.zip(want).filter(wrong).count();
@@ -244,8 +247,9 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    /// Forgets deleted trees that cannot be walked because of bad pages: nothing reads them, and what only they refer to is free once the counts are
-    /// made without them. False when there are none.
+    /// Drops deleted trees that cannot be walked because of bad pages: no reader needs them, and
+    /// blocks that only they refer to are free once the counts are rebuilt without them. False if
+    /// there are none.
     fn forget_unreadable_drops(&mut self, bad: &BadPages, report: &mut RepairReport) -> bool {
         let tainted = self.tainted(bad);
         let before = report.count;
@@ -259,7 +263,7 @@ impl<M: Media> Core<M> {
         report.count > before
     }
 
-    /// Pages from which a bad one can be reached.
+    /// Pages from which a bad page can be reached.
     fn tainted(&mut self, bad: &BadPages) -> FxHashSet<u64> {
         let mut tainted: FxHashSet<u64> = bad.keys().copied().collect();
         loop {
@@ -280,7 +284,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// What cannot be read because of bad pages, by object and LBA.
+    /// Describes the content that is unreadable because of bad pages, by object and LBA.
     fn explain(&mut self, bad: &BadPages) -> Vec<String> {
         let tainted = self.tainted(bad);
         let mut sentences = Vec::new();

@@ -1,5 +1,5 @@
-//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents are put. One record holds a list of them, all
-//! or none.
+//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents
+//! are stored. One record holds a list of changes and makes it atomic.
 
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
@@ -27,7 +27,8 @@ impl<M: Media> Core<M> {
         if !self.map.plan_catalog(changes) || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        // What only takes away, and a document that replaces one no smaller, must work in a full pool.
+        // Changes that only remove, and documents that replace ones at least as large, must work in
+        // a full pool.
         let creates = |c: &&CatalogChange| {
             matches!(
                 c,

@@ -156,7 +156,7 @@ impl<M: Media> Core<M> {
             }
             self.log.append(|out| record::encode_clone(out, source, first, capture, first, count));
         }
-        // What a capture holds need not outlive the run that made it.
+        // A capture need not outlive the run that created it, so its durability is not awaited.
         Step::Done(Output::Copied(CopyOutcome { cloned_bytes: count * B, copied_bytes: 0 }))
     }
 }

@@ -17,7 +17,7 @@ use crate::schedule::step::Step;
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
 
-/// Writes up to this many bytes carry their data in the log.
+/// Largest write in bytes whose data goes into the log.
 const INLINE_BYTES: usize = 32 << 10;
 static ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 
@@ -61,7 +61,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// True when blocks of zeros are not stored for this object.
+    /// True if blocks of zeros are not stored for this object.
     fn detects_zeros(&self, object: u64) -> bool {
         self.map.objects().get(object).is_none_or(|o| o.zero_detection)
     }

@@ -1,4 +1,4 @@
-//! Which blocks of an object are mapped.
+//! Provisioning status: the mapped blocks of an object.
 
 use crate::core::B;
 use crate::core::Core;
@@ -9,7 +9,7 @@ use block::BlockError;
 use block::{Extent, ProvisioningExtent};
 use media::Media;
 
-/// Pages that one step looks at.
+/// Number of pages that one step visits.
 const STEP_PAGES: usize = 1024;
 
 impl<M: Media> Core<M> {

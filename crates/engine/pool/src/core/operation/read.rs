@@ -1,4 +1,5 @@
-//! Reads: map, blocks in memory, and runs from the medium whose checksums are verified before anything is returned.
+//! Reads: map, blocks in memory, and runs from the medium, whose checksums are verified before data
+//! is returned.
 
 use crate::checksum::crc32c;
 use crate::core::B;
@@ -13,9 +14,10 @@ use crate::schedule::step::Step;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Done, Media, MediaError};
 
-/// Reads up to this many blocks leave their content in the cache.
+/// Largest read in blocks whose content stays in the cache.
 const CACHED_BLOCKS: usize = 8;
-/// A read whose checksum fails is tried this often: the block may have been overwritten and freed while it was read.
+/// Number of attempts of a read whose checksum fails: the block may have been overwritten and freed
+/// during the read.
 const TRIES: u8 = 4;
 
 impl<M: Media> Core<M> {
@@ -63,7 +65,8 @@ impl<M: Media> Core<M> {
         Step::Io
     }
 
-    /// Address and CRC of each block, address 0 for zeros; `None` when map pages have to be read first.
+    /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
+    /// first.
     #[inline]
     fn entries_of(&mut self, object: u64, first: u64, count: usize) -> Option<Vec<(u64, u32)>> {
         let mut entries = Vec::with_capacity(count);
@@ -92,8 +95,8 @@ impl<M: Media> Core<M> {
         (entries.len() == count).then_some(entries)
     }
 
-    /// Takes what is in memory and requests the rest; returns how many requests that is. `alone`: each block by itself, which finds the
-    /// bad one after a failure.
+    /// Takes the blocks that are in memory and requests the rest; returns the number of requests.
+    /// `alone`: requests each block by itself, to find the bad one after a failure.
     #[inline]
     fn gather(&mut self, id: OperationId, entries: &[(u64, u32)], alone: bool) -> (Gathered, u32) {
         let count = entries.len();

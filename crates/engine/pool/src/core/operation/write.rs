@@ -23,7 +23,7 @@ use bytes::Bytes;
 use media::{BLOCK_BYTES, Media};
 use std::rc::Rc;
 
-/// A change whose content goes through the log.
+/// Kind of a change whose content goes through the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inline {
     Write,
@@ -31,7 +31,7 @@ pub(super) enum Inline {
 }
 
 impl Inline {
-    /// What the operation returns.
+    /// Output of the operation.
     const fn output(self) -> Output {
         match self {
             Self::Write => Output::Done,
@@ -60,7 +60,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Content of a block of an object; `None` when it has to be read first (noted in `need`), `Some(None)` for zeros.
+    /// Returns the content of a block of an object; `None` if it has to be read first (noted in
+    /// `need`), `Some(None)` for zeros.
     pub(super) fn content(&mut self, object: u64, block: u64) -> Option<Option<Data>> {
         let entry = self.map.lookup(object, block)?;
         if entry.is_empty() {
@@ -75,7 +76,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// The blocks that a write of `data` at `offset` leaves, or `None` when old content has to be read first.
+    /// Returns the blocks after a write of `data` at `offset`, or `None` if old content has to be
+    /// read first.
     pub(super) fn sources(&mut self, object: u64, offset: u64, data: &[u8]) -> Option<Vec<Source>> {
         let first = offset / B;
         let last = (offset + data.len() as u64 - 1) / B;
@@ -111,7 +113,7 @@ impl<M: Media> Core<M> {
         complete.then_some(sources)
     }
 
-    /// Applies a write of blocks whose content is in memory and logs it.
+    /// Applies and logs a write of blocks whose content is in memory.
     pub(super) fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
         let sequence = self.log.next_sequence();
         let written = self.map.assign_write(object, first, sources, sequence)?;
@@ -123,8 +125,9 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
-    /// The usual write, made short: one whole block that is mapped, unshared and in a leaf that this epoch owns keeps its place, so that nothing
-    /// has to be planned or allocated. False, with nothing done, for any other.
+    /// Fast path of the usual write: one whole block that is mapped, unshared and in a leaf that
+    /// this epoch owns is overwritten in place, without planning or allocation. Returns false,
+    /// without effect, for any other write.
     pub(super) fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
         let block = offset / B;
@@ -158,7 +161,7 @@ impl<M: Media> Core<M> {
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
         let sources = self.sources(object, offset, data);
-        // Zeros may give pages back and make others necessary.
+        // Zeros may free pages and make others necessary.
         self.map.need_mut().once =
             sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
         let planned = self.map.plan_blocks(object, first, count);
@@ -167,7 +170,8 @@ impl<M: Media> Core<M> {
         if !self.map.need().is_empty() {
             return Step::Wait;
         }
-        // Nothing new to store: an overwrite in place, or zeros. That must work in a full pool too.
+        // No new blocks are stored by an overwrite in place or by zeros; these must work in a full
+        // pool too.
         let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
         let purpose = match kind {
             _ if new == 0 => Purpose::Freeing,
@@ -325,8 +329,8 @@ impl<M: Media> Core<M> {
         self.acknowledged(object, forced, Output::Done)
     }
 
-    /// A large write that finds no space for its blocks. It goes through the log instead, where what is mapped and unshared is overwritten in
-    /// place, so that it works in a full pool.
+    /// Handles a large write that finds no space for its blocks: it goes through the log instead,
+    /// where mapped and unshared blocks are overwritten in place, so that it works in a full pool.
     fn write_through_log(
         &mut self,
         object: u64,
@@ -345,7 +349,8 @@ impl<M: Media> Core<M> {
         match planned {
             None => Step::Wait,
             Some(_) if !self.map.need().is_empty() => Step::Wait,
-            // Without new blocks, with those that were promised, or a small overwrite; what stores more waits for the space to go the short way.
+            // Admits writes without new blocks, with promised blocks, and small overwrites; a write
+            // that stores more waits for space on the direct path.
             Some(new)
                 if new == 0
                     || self.map.ask_for(object, new).covered > 0
@@ -375,14 +380,14 @@ impl<M: Media> Core<M> {
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
         let ask = if self.map.objects().reserved(object).is_some() {
-            // What was promised depends on what is mapped already.
+            // The promised number of blocks depends on the present mapping.
             let Some(new) = self.map.plan_blocks(object, first, count) else { return Step::Wait };
             if !self.map.need().is_empty() {
                 return Step::Wait;
             }
             let new = new.min(n);
             let ask = self.map.ask_for(object, new);
-            // What is overwritten elsewhere comes back.
+            // Blocks that are overwritten by blocks elsewhere become free again.
             Ask { passing: ask.passing + n - new, ..ask }
         } else {
             Ask { lasting: n + n / 256 + 4, ..Ask::default() }

@@ -1,4 +1,5 @@
-//! Zeroing and unmapping: ranges lose their blocks, the ends that are no whole block are overwritten.
+//! Zeroing and unmapping: whole blocks of the ranges are removed, partial blocks at their ends are
+//! overwritten.
 
 use super::write::inline_source;
 use super::{ZEROS, broken};
@@ -24,7 +25,8 @@ impl<M: Media> Core<M> {
                 return Step::Fail(failure);
             }
         }
-        // Overlapping edges of several ranges would need one another's results; they are executed from merged ranges.
+        // Overlapping edges of several ranges would need each other's results; therefore the ranges
+        // are merged first.
         let ranges = merge(ranges);
         let mut edges: Vec<(u64, Vec<Source>)> = Vec::new();
         let mut middles = Vec::new();
@@ -100,7 +102,7 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// Sorted, non-overlapping, non-adjacent ranges with the same union.
+/// Returns sorted, non-overlapping, non-adjacent ranges with the same union.
 pub(super) fn merge(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut sorted: Vec<_> = ranges.iter().copied().filter(|r| r.1 > 0).collect();
     sorted.sort_unstable();

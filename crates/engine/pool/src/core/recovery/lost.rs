@@ -1,10 +1,12 @@
-//! Map pages that turn out to be damaged while the log is replayed. What lies below such a page is lost already: nothing there can be read. So what
-//! records change there is left out, instead of refusing the whole pool; all else takes effect. The pointer to the page gets a checksum
-//! that no page has, so that what has missed its changes is never read again, even if the medium shows the page once more. Zeroing or unmapping the
-//! whole range, or deleting the object, takes the page out of the map.
+//! Map pages that turn out to be damaged during replay of the log. The content below such a page is
+//! lost already. Therefore replay drops record changes below it, instead of refusing the whole
+//! pool; all other changes take effect. The pointer to the page gets a checksum that no page has,
+//! so that this stale content is never read again, even if the medium returns the page later.
+//! Zeroing or unmapping the whole range, or deleting the object, removes the page from the map.
 //!
-//! A page that cannot be read at all is not given up: the medium may only be away. And a copy from below a damaged page cannot be left
-//! out, since its destination would go on showing what was there before. In both cases the pool does not open.
+//! A page that cannot be read at all is not given up: the medium may only be absent. And a copy
+//! from below a damaged page cannot be dropped, since its destination would keep showing old
+//! content. In both cases the pool does not open.
 
 use crate::core::Core;
 use crate::core::recovery::damaged;
@@ -19,7 +21,8 @@ use media::{BLOCK_BYTES, Media};
 const LOST: u32 = u32::from_be_bytes(*b"LOST");
 
 impl<M: Media> Core<M> {
-    /// Gives a damaged page up if `record` needed it on its way to what it changes; returns what is left of the record then.
+    /// Gives up a damaged page that `record` needed on the way to its changes; returns the
+    /// remaining parts of the record.
     pub(crate) fn give_up<'a>(&mut self, page: DamagedPage, record: &Record<'a>) -> Result<Vec<Record<'a>>, PoolError> {
         let (object, first, count) = match *record {
             Record::Write { object, first, ref blocks, .. } => (object, first, blocks.len() as u64),
@@ -31,7 +34,7 @@ impl<M: Media> Core<M> {
             return Err(damaged(page.reason));
         };
         let end = start + page_span(level);
-        // Another record may have met it before.
+        // An earlier record may have met the page.
         if crc != LOST {
             self.poison(object, start, level)?;
             let lba = |block: u64| block * (BLOCK_BYTES as u64 / 512);
@@ -49,7 +52,8 @@ impl<M: Media> Core<M> {
         Ok(left)
     }
 
-    /// First block of the page at `address`, and the pointer to it, on the way from the object's root to one of the blocks, as far as pages are in memory.
+    /// Finds the page at `address` on the way from the object's root to one of the blocks, among
+    /// pages in memory: its first block and the pointer to it.
     fn find_page(&self, object: u64, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
@@ -72,7 +76,8 @@ impl<M: Media> Core<M> {
         None
     }
 
-    /// Makes the pointer to the page of the object that begins at `start` one that nothing fits.
+    /// Replaces the checksum in the pointer to the page of the object that begins at `start` by one
+    /// that no page has.
     fn poison(&mut self, object: u64, start: u64, level: u8) -> Result<(), PoolError> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
         let (_, root_level, _): Pointer = self.map.root_of(object).ok_or_else(broken)?;
@@ -94,7 +99,7 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// `count` blocks of a record, from its `from`th on.
+/// Returns `count` blocks of a record, starting with its `from`th.
 fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
     match record {
         Record::Write { object, first, blocks, data } => {

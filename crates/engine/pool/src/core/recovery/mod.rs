@@ -1,9 +1,12 @@
-//! Making and opening a pool: load the newest root, then re-run the log through the same code that live operations use.
+//! Creation and opening of a pool: loads the newest root, then replays the log with the code of
+//! live operations.
 //!
-//! Recovery reads the log twice: first to learn which blocks records not yet replayed name (replay must not put map pages there), then to
-//! replay. It may take checkpoints between frames, so a pool with little space or memory recovers too, and a crash inside recovery only means
-//! another one. A checkpoint that the file system below has no room for waits, and replay goes on in memory: such a pool opens starved.
-//! These functions block, as tools and start-up may.
+//! Recovery reads the log twice: first to find the blocks that records name (replay must not put
+//! map pages there), then to replay. In between it writes the last frames again, which may not be
+//! durable. It may take checkpoints between frames, so a pool with little
+//! space or memory recovers too, and a crash during recovery only causes another recovery. A
+//! checkpoint for which the file system below has no room waits, and replay continues in memory:
+//! such a pool opens starved. These functions block; only tools and start-up call them.
 
 pub(crate) mod lost;
 
@@ -34,33 +37,35 @@ use crate::space::{SpaceMap, unwritten};
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, Ticket};
 use zerocopy::FromBytes;
 
-/// Bytes read at once while the log is scanned.
+/// Number of bytes read at once while the log is scanned.
 const CHUNK_BYTES: usize = 4 << 20;
-/// How far beyond the end of the log a frame is looked for that proves the end wrong.
+/// Distance on both sides of the end of the log in which a frame is searched that would prove the
+/// end wrong.
 const PROOF_BYTES: u64 = 4 << 20;
 
-/// Blocks that replay wants beyond what it planned, so that allocation finds a good place.
+/// Blocks that replay requests beyond its plan, so that allocation finds a good place.
 const SPARE_BLOCKS: u64 = 8;
-/// The shard and run that may write. One process at a time opens a pool.
+/// Shard and run that may write. Only one process at a time opens a pool.
 const FENCE: Fence = Fence { shard: 0, epoch: 1 };
 
-/// What opening a pool did.
+/// Result of opening a pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opened {
-    /// Records replayed.
+    /// Number of records replayed.
     pub records: u64,
-    /// Log bytes replayed.
+    /// Number of log bytes replayed.
     pub log_bytes: u64,
 }
 
-/// Called with the number of log bytes replayed so far.
+/// Callback with the number of log bytes replayed so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
 
 pub(crate) fn damaged(reason: impl Into<String>) -> PoolError {
     PoolError::Damaged(reason.into())
 }
 
-/// The root of an empty pool, for formatting. It names no data area: the first open takes all that the medium offers.
+/// Root of an empty pool, for formatting. It names no data area: the first open takes all that the
+/// medium offers.
 pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
     Root {
         uuid,
@@ -82,7 +87,7 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
     .encode()
 }
 
-/// Waits for the completion of `ticket`; there must be no other request outstanding.
+/// Waits for the completion of `ticket`; no other request may be outstanding.
 pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Done, PoolError> {
     blocking::await_ticket(media, ticket).map_err(|error| damaged(error.to_string()))
 }
@@ -95,11 +100,12 @@ pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) 
     }
 }
 
-/// Index pages read at once.
+/// Number of index pages read at once.
 const INDEX_PAGES_AT_ONCE: usize = 256;
 
-/// Reads the current versions of index pages, many at once: `entries` says which of them were written, `place` where. `take` gets the number and the content
-/// of each. Returns the numbers of those that cannot be used, and why.
+/// Reads the current versions of index pages, many at once: `entries` tells which of them were
+/// written, `place` gives their address. `take` gets number and content of each. Returns the
+/// numbers of unusable pages, with the reason.
 fn read_index<M: Media>(
     media: &mut M,
     entries: &[SlotEntry],
@@ -118,7 +124,7 @@ fn read_index<M: Media>(
                 buffer if crc32c(&buffer) == crc => Ok(buffer),
                 _ => Err(format!("block {block} fails its checksum")),
             };
-            // Once more: what was wrong may have been the transfer.
+            // Second attempt: the defect may have been in the transfer.
             let page = good(read).or_else(|reason| {
                 let again = read_many(media, &[(*block, 1)]).pop().unwrap_or(Err(reason));
                 good(again)
@@ -135,8 +141,8 @@ fn read_index<M: Media>(
     bad
 }
 
-/// Reads the space index that the root names. With `trouble`, pages that fail are told there, count as never written, and are written anew by the next
-/// checkpoint.
+/// Reads the space index that the root names. With `trouble`, damaged pages are reported there,
+/// count as never written, and are rewritten by the next checkpoint.
 fn load_index<M: Media>(
     media: &mut M,
     layout: Layout,
@@ -175,7 +181,7 @@ fn load_index<M: Media>(
     Ok(space)
 }
 
-/// Reads frames of the log in order.
+/// Reader of the frames of the log, in order.
 pub(crate) struct Scanner {
     capacity: u64,
     uuid: [u8; 16],
@@ -224,7 +230,7 @@ impl Scanner {
         Ok(frame::open(whole, &uuid))
     }
 
-    /// The next frame of the chain: its fields and content.
+    /// Returns the next frame of the chain: its fields and content.
     pub(crate) fn next<M: Media>(&mut self, media: &mut M) -> Result<Option<(FrameInfo, Vec<u8>)>, PoolError> {
         let lap = self.point.position.next_multiple_of(self.capacity);
         for position in [self.point.position, lap] {
@@ -246,8 +252,9 @@ impl Scanner {
         Ok(None)
     }
 
-    /// True when an intact frame starts here, of this lap or a later one, that was written when record `sequence` was durable. A later lap
-    /// means that the root is older than what the log was truncated for: the disk dropped writes that a flush had covered.
+    /// True if an intact frame, of this lap or a later one, starts here that was written when
+    /// record `sequence` was durable. A later lap means that the root is older than the log's
+    /// truncation: the disk dropped writes that a flush had covered.
     fn was_durable<M: Media>(&mut self, media: &mut M, position: u64, sequence: u64) -> Result<bool, PoolError> {
         let (uuid, capacity) = (self.uuid, self.capacity);
         let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(false) };
@@ -263,7 +270,11 @@ impl Scanner {
         Ok(self.window(media, position, bytes)?.is_some_and(|whole| frame::open(whole, &uuid).is_some()))
     }
 
-    /// The chain ended. A later frame that says the next record was durable proves that the log is damaged, not ended.
+    /// Verifies the end of the chain. A later frame that declares the next record durable proves
+    /// that the log is damaged there.
+    ///
+    /// Such a frame is behind the end, or before it if frames of a later lap were written over the
+    /// end: the frame that overwrote it may be the last one.
     fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
         let end = self.point;
         let mut position = end.position;
@@ -313,7 +324,8 @@ impl<M: Media> Core<M> {
         Ok((core, opened))
     }
 
-    /// Loads the newest checkpoint; returns where replay begins. With `trouble`, a space index that is damaged is told there instead of refused.
+    /// Loads the newest checkpoint; returns the start of replay. With `trouble`, a damaged space
+    /// index is reported there and not refused.
     pub(crate) fn load(
         mut media: M,
         options: Options,
@@ -389,7 +401,7 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    /// Reads one of the pool's own streams, and finds how many blocks of it are mapped.
+    /// Reads one of the pool's own streams, and counts its mapped blocks.
     fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
         let Some(object) = self.map.objects().get(id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
@@ -492,7 +504,7 @@ impl<M: Media> Core<M> {
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         self.replaying = Some(start);
         if self.map.space().is_stale() {
-            // A repair comes into force before anything else is written.
+            // A repair takes effect before anything else is written.
             self.request_checkpoint();
             self.run_checkpoint()?;
         }
@@ -524,7 +536,7 @@ impl<M: Media> Core<M> {
         Ok(opened)
     }
 
-    /// Before a frame is replayed: takes a checkpoint when memory or space demands it.
+    /// Takes a checkpoint before a frame is replayed, if memory or space demands it.
     fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
         let memory = self.options.memory_bytes;
         let tight = self.map.space().available() < self.map.reserve_blocks() && self.map.space().pinned() > 0;
@@ -537,14 +549,15 @@ impl<M: Media> Core<M> {
         self.replaying = Some(point);
         self.request_checkpoint();
         match self.run_checkpoint() {
-            // The file system below is full. What found no room waits, as in a running pool, and the rest is replayed in memory: reads, and writes
-            // to blocks that are there, must not wait until somebody makes room. The log bounds how much that is.
+            // The file system below is full. Writes without room wait, as in a running pool, and
+            // the rest is replayed in memory: reads, and writes to allocated blocks, must not wait
+            // until there is room. The log limits the amount of memory.
             Err(PoolError::PoolFull) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// Runs until the checkpoint that was asked for is done, blocking.
+    /// Runs until the requested checkpoint is complete, blocking.
     fn run_checkpoint(&mut self) -> Result<(), PoolError> {
         let target = self.counters.checkpoints + 1;
         while self.counters.checkpoints < target {
@@ -562,9 +575,10 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    /// Takes a checkpoint and waits for it: everything acknowledged is then in the map, and a later open replays nothing.
+    /// Takes a checkpoint and waits for it: all acknowledged changes are then in the map, and a
+    /// later open replays nothing.
     pub fn checkpoint(&mut self) -> Result<(), PoolError> {
-        // One that is in flight froze an older state.
+        // A checkpoint in flight has frozen an older state.
         while self.checkpoints.in_flight() && self.stopped.is_none() {
             self.pump(0);
             if self.starved() && self.medium.in_flight() == 0 {
@@ -576,7 +590,8 @@ impl<M: Media> Core<M> {
         self.run_checkpoint()
     }
 
-    /// True when a record says what an operation could have done: with ranges inside of volumes, and objects that there can be.
+    /// True if an operation could have written the record: its ranges are inside of volumes, and
+    /// its objects can exist.
     fn is_possible(&self, record: &Record<'_>) -> bool {
         let inside = |object: u64, first: u64, count: u64| {
             let end = first.checked_add(count);
@@ -635,7 +650,7 @@ impl<M: Media> Core<M> {
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
     }
 
-    /// Loads everything that replaying a record needs.
+    /// Loads all data that replaying a record needs.
     fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
         let complete = self.load_planned(|map| match record {
             Record::Write { object, first, blocks, .. } => {
@@ -656,8 +671,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Plans again and again, and loads what the plan needs, until nothing is missing, counts for what it allocates included. False when the plan is
-    /// not complete although nothing is missing.
+    /// Repeats the plan, and loads the data that it needs, until nothing is missing, counts for its
+    /// allocations included. False if the plan is incomplete although nothing is missing.
     pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Map) -> bool) -> Result<bool, PoolError> {
         loop {
             self.map.need_mut().clear();
@@ -667,7 +682,8 @@ impl<M: Media> Core<M> {
                     return Ok(false);
                 }
                 let mut segments = Vec::new();
-                // A plan counts too many; what a record really takes was there when it was written, and still is.
+                // A plan overestimates; the blocks that a record really uses were free when it was
+                // written, and still are.
                 let needed = self.map.need().allocations + SPARE_BLOCKS;
                 if self.map.space_mut().prepare(needed, &mut segments) || segments.is_empty() {
                     return Ok(true);

@@ -1,4 +1,4 @@
-//! The operation that drives a check of the pool in use.
+//! Operation that drives a check of the pool in use.
 
 use crate::core::Core;
 use crate::core::io::CheckRead;
@@ -13,7 +13,7 @@ use media::MediaError;
 use media::{BLOCK_BYTES, Media};
 
 impl<M: Media> Core<M> {
-    /// One step of a check of the pool in use; begins one when none is under way.
+    /// Executes one step of a check of the pool in use; starts a check if none is in progress.
     pub(in crate::core) fn check_step(&mut self, id: OperationId) -> Step {
         if self.online_check.is_none() {
             let length = (self.options.memory_bytes / 4 / (2 * BLOCK_BYTES)).clamp(256, 1 << 16) as u32;
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(report.count, 2, "{:?}", report.findings);
         assert!(report.findings[0].contains("its parent says 17"), "{:?}", report.findings);
         assert!(report.findings[1].contains("reference count 2, found 1"), "{:?}", report.findings);
-        // Abandoned in the middle, the next one begins anew.
+        // After an abandoned check the next one starts from the beginning.
         let id = core.submit(Operation::CheckStep);
         core.pump(1);
         core.abandon_check();

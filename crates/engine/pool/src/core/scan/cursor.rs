@@ -1,7 +1,7 @@
-//! The cursor of a scan: goes through the map of an object from leaf to leaf.
+//! Cursor of a scan: visits the map of an object leaf by leaf.
 //!
-//! It keeps no pointers. It remembers the next block of an object and descends from the root each time, so whatever changes between two
-//! steps is seen as it then is.
+//! The cursor keeps no pointers. It stores the next block of an object and descends from the root
+//! each time, so each step sees the changes made since the previous one.
 
 use crate::geometry::FANOUT;
 use crate::geometry::MAX_LEVEL;
@@ -17,62 +17,63 @@ use std::rc::Rc;
 /// State of a scan between its turns.
 #[derive(Default)]
 pub(crate) struct Scan {
-    /// Object and block to go on with.
+    /// Object and block to continue with.
     pub(super) object: usize,
     pub(super) block: u64,
-    /// By level: the page last entered, as number of its span + 1.
+    /// By level: number of the span of the page last entered, plus one.
     pub(super) entered: [u64; MAX_LEVEL as usize + 1],
-    /// Blocks and pages counted.
+    /// Number of blocks and pages counted.
     pub(super) blocks: u64,
     pub(super) pages: u64,
     pub(super) places: Vec<Place>,
     pub(super) pages_seen: FxHashMap<u64, u32>,
     pub(super) blocks_seen: FxHashMap<u64, u32>,
-    /// Shared blocks in this range of addresses are tracked in this pass.
+    /// Range of addresses whose shared blocks this pass tracks.
     pub(super) window: std::ops::Range<u64>,
     pub(super) first_pass: bool,
     pub(super) verify: Option<Verify>,
-    /// Pages that cannot be read: address and why.
+    /// Unreadable pages: address and reason.
     pub(super) bad_pages: Vec<(u64, String)>,
 }
 
-/// A leaf whose blocks are being read.
+/// Leaf whose blocks are being read.
 pub(super) struct Verify {
     pub(super) step: ScanStep,
     pub(super) outstanding: u32,
-    /// Block of the object, address, CRC of what did not match.
+    /// Mismatches: block of the object, address, CRC.
     pub(super) suspects: Vec<(u64, u64, u32)>,
     pub(super) round: u8,
 }
 
-/// What a descent found.
+/// Result of a descent.
 pub(super) enum Visit {
-    /// A leaf at or after the scan's block: the first block it spans, and the page.
+    /// Leaf at or after the scan's block: the first block it spans, and the page.
     Leaf(u64, Rc<Page>),
-    /// Nothing up to the end of the object.
+    /// No leaf up to the end of the object.
     End,
-    /// Something has to be read first.
+    /// Data has to be read first.
     Wait,
 }
 
-/// What a scan thinks of a page.
+/// Decision of a scan about a page.
 pub(super) enum Enter {
-    /// Look below.
+    /// Descend below the page.
     Yes,
-    /// Skip what it spans.
+    /// Skip the blocks that the page spans.
     No,
-    /// Something has to be read first.
+    /// Data has to be read first.
     Wait,
 }
 
 impl Scan {
-    /// Begins with another object.
+    /// Starts another object.
     pub(super) fn begin(&mut self, object: usize, block: u64) {
         (self.object, self.block) = (object, block);
         self.entered = Default::default();
     }
 
-    /// Counts the blocks of a leaf that nothing else refers to, as far as references were met.
+    /// Counts the blocks of a leaf that nothing else refers to, according to the references met so
+    /// far.
     pub(super) fn count_leaf(&mut self, page: &Page, space: &SpaceMap) {
         for entry in page.entries.iter().filter(|entry| !entry.is_empty()) {
             let address = entry.address();
@@ -89,12 +90,13 @@ impl Scan {
         }
     }
 
-    /// A page cannot be read: the scan goes around it.
+    /// Notes an unreadable page, which the scan skips.
     pub fn note_bad_page(&mut self, address: u64, reason: &str) {
         self.bad_pages.push((address, reason.to_owned()));
     }
 
-    /// Descends to the next leaf of an object at or after the scan's block. `enter` is asked once for each page.
+    /// Descends to the next leaf of an object at or after the scan's block. Calls `enter` once for
+    /// each page.
     pub(super) fn visit(
         &mut self,
         map: &mut Map,
@@ -118,7 +120,7 @@ impl Scan {
                     self.block = (span + 1) * page_span(level);
                     continue 'from_root;
                 }
-                // In the middle of a page's span, the page was entered before.
+                // In the middle of a page's span, the page was already entered.
                 if self.block.is_multiple_of(page_span(level)) && self.entered[at] != span + 1 {
                     match enter(map, self, pointer) {
                         Enter::Yes => self.entered[at] = span + 1,
@@ -151,7 +153,7 @@ impl Scan {
     }
 }
 
-/// Gives up the upper half of the tracked blocks; a further pass counts them.
+/// Drops the upper half of the tracked blocks; a further pass counts them.
 pub(super) fn narrow(scan: &mut Scan, count: impl Fn(u64) -> Option<u16>) {
     let mut addresses: Vec<u64> = scan.blocks_seen.keys().copied().collect();
     let middle = addresses.len() / 2;

@@ -1,8 +1,8 @@
-//! Operations that go through the maps of objects in steps, while hosts go on working: counting what is unique or shared, verifying stored
-//! content, finding zeros, finding who uses a block.
+//! Scans: operations that go through the maps of objects in steps, while hosts work. They count
+//! unique or shared blocks, verify stored content, find zeros, and find the users of a block.
 //!
-//! A scan keeps no pointers. It remembers the next block of an object and descends from the root each time, so whatever changes between two
-//! steps is seen as it then is.
+//! A scan keeps no pointers. It stores the next block of an object and descends from the root each
+//! time, so each step sees the changes made since the previous one.
 
 mod check_step;
 pub(crate) mod cursor;
@@ -30,17 +30,18 @@ use crate::space::STICKY;
 use media::{Done, Media, MediaError};
 use rustc_hash::FxHashSet;
 
-/// Shared blocks of which one pass of a count keeps track; for more it goes through the maps again.
+/// Number of shared blocks that one pass of a count tracks; for more blocks it repeats the pass.
 const TRACKED_BLOCKS: usize = 1 << 20;
-/// Shared pages of which a count keeps track. What lies below more of them is not counted.
+/// Number of shared pages that a count tracks. Blocks below further pages are not counted.
 const TRACKED_PAGES: usize = 1 << 22;
-/// Blocks of zeros that one step deallocates.
+/// Number of blocks of zeros that one step deallocates.
 const ZEROS: usize = 32;
 /// CRC-32C of a block of zeros.
 const ZERO_CRC: u32 = 0x98f9_4189;
 
 impl<M: Media> Core<M> {
-    /// What deleting all these objects frees: simulates giving back their references.
+    /// Counts the bytes that deleting all these objects frees: simulates giving back their
+    /// references.
     pub(crate) fn unique_step(&mut self, objects: &[u64], progress: &mut Progress) -> Step {
         for id in objects {
             if self.map.objects().user(*id).is_none() {
@@ -59,7 +60,7 @@ impl<M: Media> Core<M> {
                 if scan.window.end == u64::MAX {
                     return Step::Done(Output::Bytes(scan.blocks * B));
                 }
-                // Not all shared blocks could be tracked: once more for the rest.
+                // Not all shared blocks could be tracked: another pass counts the rest.
                 scan.window = scan.window.end..u64::MAX;
                 scan.first_pass = false;
                 scan.pages_seen.clear();
@@ -95,7 +96,7 @@ impl<M: Media> Core<M> {
         Step::Later
     }
 
-    /// Counts the blocks that a volume shares with nobody, and with that how many it shares at most.
+    /// Counts the blocks of a volume that are not shared, and so an upper bound of the shared ones.
     pub(crate) fn recount_step(&mut self, object: u64, progress: &mut Progress) -> Step {
         if self.map.objects().user(object).is_none() {
             self.map.objects_mut().end_count(object);
@@ -146,7 +147,7 @@ impl<M: Media> Core<M> {
         Step::Later
     }
 
-    /// Ends a count: the volume has so many blocks and pages for itself.
+    /// Ends a count: the volume has this many blocks and pages of its own.
     fn end_recount(&mut self, object: u64, own_blocks: u64, own_pages: u64) -> Step {
         let (Some(missed), Some(o)) = (self.map.objects().missed(object), self.map.objects().get(object)) else {
             self.map.objects_mut().end_count(object);
@@ -209,7 +210,7 @@ impl<M: Media> Core<M> {
         Step::Later
     }
 
-    /// Deallocates stored blocks of zeros, up to a leaf at a time.
+    /// Deallocates stored blocks of zeros, at most one leaf at a time.
     pub(crate) fn zeros_step(&mut self, object: u64, offset: u64, progress: &mut Progress) -> Step {
         if let Err(failure) = self.writable(object, 0, 0) {
             return Step::Fail(failure);
@@ -247,8 +248,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Finds the blocks of zeros in a leaf whose first block is `first`, from block `from` on: what the step did, and their ranges.
-    /// `None` when content has to be read first.
+    /// Finds the blocks of zeros in a leaf whose first block is `first`, starting with block
+    /// `from`: result of the step, and their ranges. `None` if content has to be read first.
     fn zeros_of_leaf(&mut self, page: &Page, first: u64, from: u64) -> Option<(ScanStep, Vec<(u64, u64)>)> {
         let mut step = ScanStep { next: Some((first + FANOUT as u64) * B), ..ScanStep::default() };
         let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -287,7 +288,7 @@ impl<M: Media> Core<M> {
         complete.then_some((step, ranges))
     }
 
-    /// Reads a leaf's blocks from the medium and verifies them.
+    /// Reads the blocks of a leaf from the medium and verifies them.
     pub(crate) fn verify_step(
         &mut self,
         id: OperationId,
@@ -349,7 +350,7 @@ impl<M: Media> Core<M> {
         let mut blocks: Vec<(u64, u64, u32)> = Vec::with_capacity(FANOUT);
         for (i, entry) in page.entries.iter().enumerate() {
             let (address, block) = (entry.address(), first + i as u64);
-            // What is only in the log so far has nothing at its place to verify.
+            // Content that is only in the log is not at its place yet, and is not verified.
             if entry.is_empty() || block < scan.block || self.map.content().is_dirty(address) {
                 continue;
             }
@@ -369,8 +370,8 @@ impl<M: Media> Core<M> {
         self.read_to_verify(id, scan, &blocks)
     }
 
-    /// Looks at what did not match: whatever has been overwritten since is no longer of interest, the rest is read once more, and what fails then
-    /// is bad.
+    /// Re-examines mismatches: blocks that have been overwritten since are dropped, the rest is
+    /// read once more; blocks that then fail are bad.
     fn verify_again(
         &mut self,
         id: OperationId,

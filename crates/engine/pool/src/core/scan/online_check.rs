@@ -1,10 +1,13 @@
-//! Checking a pool in use: map, reference counts and counters as they were at a checkpoint, while everything goes on.
+//! Check of a pool in use: verifies map, reference counts and counters in their state at a
+//! checkpoint, while operations continue.
 //!
-//! A checkpoint leaves a consistent picture: the roots, the counts, and pages that are never changed in place. A pass of the check takes the roots and
-//! the counts of a window of segments at the freeze, holds back blocks that are freed from then on (so that no page of the picture is overwritten),
-//! waits until the checkpoint is durable, and then reads every page of the picture from the medium and counts the references into the
-//! window. A pool whose counts do not fit in the memory set aside takes several passes, each with a picture of its own. When space gets
-//! scarce the held blocks are let go and the pass begins anew.
+//! A checkpoint leaves a consistent picture: the roots, the counts, and pages that are never
+//! changed in place. A pass of the check takes the roots and the counts of a window of segments at
+//! the freeze, holds back blocks that are freed from then on (so that no page of the picture is
+//! overwritten), waits until the checkpoint is durable, and then reads every page of the picture
+//! from the medium and counts the references into the window. A pool whose counts exceed the memory
+//! set aside takes several passes, each with its own picture. When space gets scarce, the held
+//! blocks are released and the pass starts again.
 
 use crate::catalog::object::Dropped;
 use crate::checksum::crc32c;
@@ -27,32 +30,32 @@ use rustc_hash::FxHashMap;
 const N: usize = SEGMENT_BLOCKS as usize;
 type Counts = Box<[u16; N]>;
 
-/// Pages read in one step.
+/// Number of pages read in one step.
 const STEP_PAGES: u64 = 256;
-/// Reads with the medium at once.
+/// Largest number of concurrent reads.
 const READS: usize = 64;
-/// How often a pass is begun anew before the check gives up.
+/// Number of attempts of a pass before the check gives up.
 const ATTEMPTS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The next freeze takes the picture.
     WantPicture,
-    /// The checkpoint of this epoch has to become durable.
+    /// The checkpoint of this epoch must become durable.
     WantFlip(u64),
-    /// Counts that were not in memory are read.
+    /// Counts that were not in memory are being read.
     Counts,
-    /// Pages are read.
+    /// Pages are being read.
     Walk,
 }
 
-/// A check under way.
+/// Check in progress.
 pub(crate) struct OnlineCheck {
-    /// Tells reads of this check from those of one that was abandoned.
+    /// Distinguishes reads of this check from those of an abandoned one.
     generation: u64,
     phase: Phase,
     report: CheckReport,
-    /// First segment of the window, and its length.
+    /// First segment of the window; `length` is the number of segments.
     from: u32,
     length: u32,
     /// Counts of the window in the picture; `None`: all zero.
@@ -61,7 +64,7 @@ pub(crate) struct OnlineCheck {
     unread: Vec<(u32, SlotEntry)>,
     /// References found.
     want: FxHashMap<u32, Counts>,
-    /// Blocks in use, as the counter said, when the window is the whole pool.
+    /// Number of blocks in use according to the counter, if the window is the whole pool.
     allocated: Option<u64>,
     /// Pages still to read: pointer, object, mapped blocks as the parent says.
     stack: Vec<(Pointer, u64, Option<u64>)>,
@@ -70,14 +73,14 @@ pub(crate) struct OnlineCheck {
     outstanding: usize,
     step: Option<OperationId>,
     attempts: u32,
-    /// The picture is no longer complete.
+    /// True if the picture is no longer complete.
     spoiled: bool,
     done: u64,
     in_this_step: u64,
 }
 
 impl OnlineCheck {
-    /// A check that looks at `length` segments at a time.
+    /// Creates a check with windows of `length` segments.
     pub fn new(generation: u64, length: u32) -> Self {
         Self {
             generation,
@@ -105,7 +108,7 @@ impl OnlineCheck {
         self.phase != Phase::WantPicture && !self.spoiled
     }
 
-    /// Gives the picture up: its blocks may be used again. The pass begins anew.
+    /// Gives up the picture: its blocks may be reused. The pass starts again.
     pub(crate) fn spoil(&mut self) {
         self.spoiled = self.phase != Phase::WantPicture;
     }
@@ -120,7 +123,7 @@ impl OnlineCheck {
         self.spoiled = false;
     }
 
-    /// Counts a reference, if it lies in the window.
+    /// Counts a reference within the window.
     fn refer(&mut self, segment: u32, index: usize) {
         if (self.from..self.from + self.length).contains(&segment) {
             let counts = self.want.entry(segment).or_insert_with(|| Box::new([0; N]));
@@ -137,17 +140,17 @@ impl OnlineCheck {
         first
     }
 
-    /// True when the next freeze has to take a picture.
+    /// True if the next freeze has to take a picture.
     pub fn wants_picture(&self) -> bool {
         self.phase == Phase::WantPicture
     }
 
-    /// The operation that drives the check.
+    /// Operation that drives the check.
     pub fn driver(&self) -> Option<OperationId> {
         self.step
     }
 
-    /// Begins a step for `id`, or goes on with it.
+    /// Starts or continues a step for `id`.
     pub fn drive(&mut self, id: OperationId) {
         if self.step != Some(id) {
             self.step = Some(id);
@@ -155,17 +158,17 @@ impl OnlineCheck {
         }
     }
 
-    /// The step is done.
+    /// Ends the step.
     pub fn end_step(&mut self) {
         self.step = None;
     }
 
-    /// True for the check that the read was for.
+    /// True if a read with this generation belongs to this check.
     pub fn is(&self, generation: u64) -> bool {
         self.generation == generation
     }
 
-    /// A read completed. Returns the operation that can go on, when it was the last.
+    /// Handles a completed read. After the last one, returns the operation to continue.
     pub fn arrived(&mut self, space: &SpaceMap, read: CheckRead, block: Result<Buffer, String>) -> Option<OperationId> {
         self.outstanding = self.outstanding.saturating_sub(1);
         if !self.spoiled {
@@ -179,7 +182,8 @@ impl OnlineCheck {
         self.step.filter(|_| self.outstanding == 0)
     }
 
-    /// Goes on as far as the reads with the medium allow. `starved`: no checkpoint comes to an end now.
+    /// Advances as far as the limit of concurrent reads allows. `starved`: no checkpoint completes
+    /// now.
     pub fn advance<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>, starved: bool) -> Step {
         loop {
             if self.outstanding > 0 {
@@ -313,14 +317,15 @@ impl OnlineCheck {
                     *place = Some(counts);
                 }
             }
-            // A later checkpoint may have written to this place.
+            // A later checkpoint may have overwritten this slot.
             _ if space.entry(segment) != entry => self.spoiled = true,
             Ok(_) => self.report.find(format!("reference counts of segment {segment} fail their checksum")),
             Err(reason) => self.report.find(format!("reference counts of segment {segment}: {reason}")),
         }
     }
 
-    /// Called by a freeze, when the picture is complete in memory: takes it, if the check waits for one.
+    /// Called by a freeze when the picture is complete in memory: takes it, if the check waits for
+    /// one.
     pub fn take_picture(&mut self, map: &Map, epoch: u64) {
         if self.phase != Phase::WantPicture {
             return;

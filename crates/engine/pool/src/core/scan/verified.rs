@@ -1,24 +1,25 @@
-//! Which shared blocks and pages a pass of `Verify` has seen.
+//! Set of shared blocks and pages that a pass of `Verify` has seen.
 
 use crate::space::layout::SEGMENT_BLOCKS;
 use rustc_hash::FxHashMap;
 
-/// Words of a bitmap of one segment.
+/// Number of words in the bitmap of one segment.
 const WORDS: usize = (SEGMENT_BLOCKS / 64) as usize;
-/// Memory of a segment's bitmap with its place in the table.
+/// Memory of a segment's bitmap with its table entry, in bytes.
 const SEGMENT_BYTES: usize = 320;
 
-/// A bit for each block of a segment.
+/// Bitmaps with a bit for each block of a segment.
 #[derive(Default)]
 pub(crate) struct Verified(FxHashMap<u64, Box<[u64; WORDS]>>);
 
 impl Verified {
-    /// Begins a pass.
+    /// Starts a pass.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// True when the pass meets this block for the first time, as far as it remembers within `memory_bytes`.
+    /// True if the pass meets this block for the first time, as far as `memory_bytes` allow to
+    /// remember.
     pub fn first(&mut self, address: u64, memory_bytes: usize) -> bool {
         if self.0.len() > (memory_bytes / SEGMENT_BYTES).max(16) {
             self.0.clear();

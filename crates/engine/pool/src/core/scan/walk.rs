@@ -1,7 +1,9 @@
-//! Walking every tree of a pool, and counting how often each block is referred to, in bounded memory and with many reads in flight.
+//! Walk over every tree of a pool, counting the references to each block, in bounded memory and
+//! with many reads in flight.
 //!
-//! A page that several parents point to is descended into once. References are counted for a window of segments at a time: when they do not fit
-//! the memory given, the trees are walked again for the next window. For tools: these functions block, and nothing else may be in flight.
+//! A page with several parents is descended into once. References are counted for a window of
+//! segments at a time: if they do not fit the given memory, the trees are walked again for the next
+//! window. For tools: these functions block, and no other request may be in flight.
 
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::core::Core;
@@ -17,39 +19,39 @@ use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-/// Pages read at once.
+/// Number of pages read at once.
 pub(crate) const PAGES_AT_ONCE: usize = 128;
-/// Memory of a segment's counts, with what finding it takes.
+/// Memory of a segment's counts and of its table entry, in bytes.
 const SEGMENT_MEMORY: usize = 2 * SEGMENT_BLOCKS as usize + 64;
 
 const N: usize = SEGMENT_BLOCKS as usize;
 
-/// A pointer to a page, and where it stands.
+/// Pointer to a page, with its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// Object through which it was reached; 0: the drop queue.
+    /// Object through which the page was reached; 0: the drop queue.
     pub object: u64,
     /// First block of the object that the page spans.
     pub first: u64,
-    /// Where it points.
+    /// The page.
     pub pointer: Pointer,
     /// Mapped blocks below it, as the parent says; `None` for a root.
     pub says: Option<u64>,
 }
 
-/// What a pointer leads to.
+/// Result of following a pointer.
 pub(crate) enum Visit {
-    /// Out of the data area.
+    /// The address is outside the data area.
     Outside,
-    /// A page, seen for the first time.
+    /// A page visited for the first time.
     Page(Rc<Page>),
-    /// A page that was visited before; its content, when it was asked for.
+    /// A page visited before; with its content if requested.
     Again(Option<Rc<Page>>),
-    /// No page: what is wrong.
+    /// Not a page: the reason.
     Bad(String),
 }
 
-/// Which pages were visited, a bit each.
+/// Set of visited pages, a bit each.
 #[derive(Default)]
 pub(crate) struct Pages {
     segments: FxHashMap<u32, Box<[u64; N / 64]>>,
@@ -57,7 +59,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Notes a page; true when it was not noted before.
+    /// Adds a page; true if it is new.
     fn insert(&mut self, segment: u32, index: usize) -> bool {
         let words = self.segments.entry(segment).or_insert_with(|| Box::new([0; N / 64]));
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -73,21 +75,22 @@ impl Pages {
     }
 }
 
-/// A walk over trees.
+/// Walk over trees.
 pub(crate) struct TreeWalk {
     stack: Vec<Item>,
     pub pages: Pages,
-    /// Pages visited before are read again, so that every pointer to them can be verified.
+    /// Reads pages visited before again, to verify every pointer to them.
     verify: bool,
 }
 
 impl TreeWalk {
-    /// A walk over these roots.
+    /// Creates a walk over these roots.
     pub fn new(roots: Vec<Item>, verify: bool) -> Self {
         Self { stack: roots, pages: Pages::default(), verify }
     }
 
-    /// The next pointers, each with what it leads to. `None` at the end. What lies below first-time pages comes later.
+    /// Returns the next pointers, each with its result; `None` at the end. Pointers in newly
+    /// visited pages follow later.
     pub fn next<M: Media>(&mut self, core: &mut Core<M>) -> Option<Vec<(Item, Visit)>> {
         if self.stack.is_empty() {
             return None;
@@ -140,7 +143,7 @@ impl TreeWalk {
     }
 }
 
-/// The pointers in an interior page.
+/// Pointers in an interior page.
 pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = Item> + use<'a> {
     let (level, object, first) = (page.level(), item.object, item.first);
     let used = page.entries.iter().enumerate().filter(move |(_, entry)| level > 0 && !entry.is_empty());
@@ -152,26 +155,26 @@ pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = 
     })
 }
 
-/// The blocks in a leaf that are mapped.
+/// Mapped entries of a leaf.
 pub(crate) fn leaf_entries(page: &Page) -> impl Iterator<Item = &page::Entry> {
     let leaf = page.level() == 0;
     page.entries.iter().filter(move |entry| leaf && !entry.is_empty())
 }
 
-/// References to the blocks of a window of segments.
+/// Reference counts for the blocks of a window of segments.
 pub(crate) struct Tally {
     layout: Layout,
     from: u32,
-    /// First segment that is not counted; becomes less when memory runs out.
+    /// End of the window, exclusive; decreases when memory runs out.
     to: u32,
-    /// Segments that fit the memory.
+    /// Number of segments that fit the memory.
     limit: usize,
     counts: FxHashMap<u32, Box<[u16; N]>>,
     held: BinaryHeap<u32>,
 }
 
 impl Tally {
-    /// Counts from segment `from` on, as far as `memory_bytes` reach.
+    /// Creates a tally from segment `from` on, limited by `memory_bytes`.
     pub fn new(layout: Layout, from: u32, memory_bytes: usize) -> Self {
         Self {
             layout,
@@ -183,7 +186,7 @@ impl Tally {
         }
     }
 
-    /// Ends the window where the segments in use, by what the index says, would no longer fit.
+    /// Ends the window before the segments in use, according to the index, exceed the memory.
     pub fn expect(&mut self, in_use: impl Fn(u32) -> bool) {
         if self.limit as u64 >= u64::from(self.to - self.from) {
             return;
@@ -193,7 +196,7 @@ impl Tally {
         }
     }
 
-    /// First segment that was not counted: where the next window begins.
+    /// First segment that was not counted: start of the next window.
     pub fn end(&self) -> u32 {
         self.to
     }
@@ -203,7 +206,8 @@ impl Tally {
         self.from..self.to
     }
 
-    /// Notes a reference. Returns how many there were before; `None` outside the window. `Err` outside the data area.
+    /// Counts a reference and returns the previous count; `Ok(None)` outside the window, `Err`
+    /// outside the data area.
     pub fn add(&mut self, address: u64) -> Result<Option<u16>, ()> {
         let (segment, index) = self.layout.locate(address).ok_or(())?;
         if segment < self.from || segment >= self.to {
@@ -224,24 +228,24 @@ impl Tally {
         Ok(Some(before))
     }
 
-    /// The references to the blocks of a segment; `None`: none at all.
+    /// Counts of the blocks of a segment; `None`: no references.
     pub fn counts(&self, segment: u32) -> Option<&[u16; N]> {
         self.counts.get(&segment).map(|counts| &**counts)
     }
 
-    /// Blocks that have references.
+    /// Number of blocks that have references.
     pub fn in_use(&self) -> u64 {
         self.counts.values().map(|counts| counts.iter().filter(|count| **count > 0).count() as u64).sum()
     }
 }
 
-/// Objects that are the pool's own: their blocks are metadata.
+/// True for the pool's own objects, whose blocks are metadata.
 pub(crate) fn is_own(object: u64) -> bool {
     matches!(object, OBJECT_TABLE | DOCUMENTS | DROP_QUEUE)
 }
 
 impl<M: Media> Core<M> {
-    /// The roots of all trees: of objects by id, then of what is in the drop queue.
+    /// Roots of all trees: of objects by id, then of the drop queue.
     pub(crate) fn all_roots(&self) -> Vec<Item> {
         let objects = self.map.objects().all().into_iter().filter_map(|object| {
             let (object, pointer) = (object.id, (object.root, object.level, object.root_crc));
@@ -253,14 +257,14 @@ impl<M: Media> Core<M> {
             pointer: (dropped.address, dropped.level, dropped.crc),
             says: None,
         });
-        // The last is walked first.
+        // The walk takes the last item first.
         let mut roots: Vec<Item> = objects.chain(drops).collect();
         roots.reverse();
         roots
     }
 
-    /// Counts the references to the blocks of one window. Pages that cannot be read are handed to `bad`. Returns the pages, and how many blocks the
-    /// pool's own streams hold.
+    /// Counts the references to the blocks of one window. Passes unreadable pages to `bad`. Returns
+    /// the pages, and the number of blocks in the pool's own streams.
     pub(crate) fn tally(
         &mut self,
         tally: &mut Tally,

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
-/// A sparse file on a file system that can be full: then only blocks written before can be written.
+/// Sparse file on a file system that can be full: then only blocks written before can be written.
 struct Thin {
     inner: LocalMedia<SimDisk>,
     full: Rc<Cell<bool>>,
@@ -131,7 +131,7 @@ fn holds<M: Media>(core: &mut Core<M>, object: u64, block: u64, byte: u8) {
     }
 }
 
-/// The pool as another start finds it after a kill, on the same file system.
+/// Pool as the next start finds it after a kill, on the same file system.
 fn killed(disk: &SimDisk, core: &Core<Thin>) -> Core<Thin> {
     let inner = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
     let written = core.media().written.clone();
@@ -139,8 +139,9 @@ fn killed(disk: &SimDisk, core: &Core<Thin>) -> Core<Thin> {
     Core::open(thin, Options { incarnation: 2, ..options() }, &mut |_| {}).unwrap().0
 }
 
-/// A file system that a log had filled kept the array from starting after any end, a clean one too: replay takes a checkpoint when memory is short, and
-/// one that found no room stopped the pool. Every volume was offline, for reads as well, until somebody made room.
+/// Regression: on a file system that a log file had filled, the array could not start, even after a
+/// clean stop: replay takes a checkpoint when memory is short, and one without room stopped the
+/// pool. Every volume was offline, for reads too, until there was room.
 #[test]
 fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
     for seed in 0..8 {
@@ -151,12 +152,12 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
         core.checkpoint().unwrap();
         full.set(true);
         let refused = Err(Failure::Block(BlockError::PoolFull));
-        // Places far apart: as many map pages as blocks, so that replay is short of memory.
+        // Places far apart need as many map pages as blocks, so that replay is short of memory.
         let place = |block: u64| (block + 1) << 16;
         let acknowledged = (0..400).find(|block| write(&mut core, id.0, place(*block), 1, 2) == refused).unwrap();
         let overwritten = (0..64).find(|block| write(&mut core, id.0, *block, 1, 4) == refused).unwrap_or(64);
 
-        // Twice: the second start finds what the first left.
+        // Two rounds: the second start finds the state that the first one left.
         let mut again = killed(&disk, &core);
         for round in 0..2 {
             assert!(again.stopped().is_none());
@@ -168,7 +169,7 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
             }
             let large = write(&mut again, id.0, 5000, 64, 3);
             assert_eq!(large, Err(BlockError::PoolFull.into()), "seed {seed}, round {round}");
-            // The end of a clean stop: it cannot write all, and loses nothing.
+            // End of a clean stop: it cannot write everything, and loses nothing.
             assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
             assert!(again.starved() && again.stopped().is_none());
             if round == 0 {
@@ -202,7 +203,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         write(&mut core, id.0, 0, 256, 1).unwrap();
         core.checkpoint().unwrap();
 
-        // Acknowledged before anybody notices: the log has room.
+        // Acknowledged before the pool notices, because the log has room.
         full.set(true);
         let mut noticed = None;
         for block in 0..400u64 {
@@ -218,9 +219,9 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         let acknowledged = noticed.expect("it was noticed");
         assert!(core.starved() && core.stopped().is_none());
         assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
-        // Large ones have their own way to notice.
+        // Large writes notice on their own.
         assert_eq!(write(&mut core, id.0, 5000, 64, 3), Err(BlockError::PoolFull.into()));
-        // Overwrites, reads, UNMAP go on, until the log is full.
+        // Overwrites, reads and UNMAP continue until the log is full.
         let mut overwritten = 0;
         for block in 0..256 {
             match write(&mut core, id.0, block, 1, 4) {
@@ -233,7 +234,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         holds(&mut core, id.0, 1000, 2);
         assert!(core.stopped().is_none());
 
-        // Killed like this, the next start replays it all.
+        // After a kill in this state, the next start replays everything.
         let crashed = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
         let mut other = Core::open(crashed, options(), &mut |_| {}).unwrap().0;
         for block in 0..acknowledged {
@@ -241,7 +242,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         }
         assert!(other.check(true, &mut |_| {}).unwrap().is_clean());
 
-        // Space again: it goes on by itself.
+        // Space is available again: the pool continues by itself.
         full.set(false);
         for _ in 0..1000 {
             core.pump(1);
@@ -264,8 +265,9 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
     }
 }
 
-/// What the pool asks of itself was refused like what a host asks for when the log was full: the count of what a reserved volume shares was lost, and
-/// its result, for which nobody waits, was handed to the reactor's table of futures, where it stayed for ever.
+/// Regression: with a full log, operations of the pool itself were refused like those of hosts. The
+/// count of a reserved volume's shared blocks was lost, and its result, which has no waiter, leaked
+/// in the reactor's table of futures.
 #[test]
 fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
     let (_, mut core, full) = made(3);
@@ -281,7 +283,8 @@ fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
     let promised = core.object(id.0).unwrap().promised_bytes;
     run(&mut core, Operation::Catalog(vec![CatalogChange::DeleteObject { id: snapshot }])).unwrap();
 
-    // Full below, and small changes until the log is full too; what the snapshot had is given back meanwhile.
+    // The snapshot is deleted; its shared blocks are counted only when the log has no room left,
+    // not even for a small record.
     full.set(true);
     core.request_checkpoint();
     let mut refused = false;

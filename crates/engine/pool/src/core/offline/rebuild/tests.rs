@@ -38,7 +38,7 @@ fn catalog(core: &mut Engine, changes: Vec<CatalogChange>) {
     run(core, Operation::Catalog(changes));
 }
 
-/// A pool with shared pages and blocks, something in the drop queue, and a log.
+/// Creates a pool with shared pages and blocks, entries in the drop queue, and a log.
 fn filled() -> (SimDisk, Engine, [u64; 2]) {
     let (disk, mut core) = made();
     let [a, b, snapshot, gone] = [(); 4].map(|()| ObjectId(core.new_object_id()));
@@ -63,7 +63,8 @@ fn filled() -> (SimDisk, Engine, [u64; 2]) {
     (disk, core, [a.0, b.0])
 }
 
-/// A leak, a block that would be freed too early, and, when nothing is written afterwards, one that would be used twice.
+/// Spoils counts: a leak, a block that would be freed too early, and, if nothing is written
+/// afterwards, one that would be used twice.
 fn counts_spoiled(core: &mut Engine, free_one: bool) {
     let space = core.map.space_mut();
     let segment = (0..space.layout().segments()).find(|segment| space.in_use(*segment)).unwrap();
@@ -94,7 +95,7 @@ fn wrong_counts_and_counters_are_made_anew_before_the_log_is_replayed() {
         write(&mut core, b, 1000, 3, 9);
         drop(core);
 
-        // In memory first, which leaves the disk as it is.
+        // The repair runs in memory first, which leaves the disk unchanged.
         let before = disk.crashed_copy(|_| media::Fate::Applied);
         let overlay = Overlay::new(LocalMedia::open(before).unwrap());
         let (mut rehearsed, _, rehearsal) =
@@ -125,7 +126,7 @@ fn wrong_counts_and_counters_are_made_anew_before_the_log_is_replayed() {
     }
 }
 
-/// A crash after each completion inside a repair leaves a pool that can be repaired.
+/// A crash after any completion during a repair leaves a pool that can be repaired.
 #[test]
 fn a_crash_inside_a_repair_leaves_a_pool_that_can_be_repaired() {
     let (disk, mut core, [_, b]) = filled();
@@ -135,7 +136,7 @@ fn a_crash_inside_a_repair_leaves_a_pool_that_can_be_repaired() {
     drop(core);
     let mut writes = 0;
     loop {
-        // Everything from the n-th write on is lost.
+        // Every write from the n-th on is lost.
         let victim = disk.crashed_copy(|_| media::Fate::Applied);
         victim.plant(media::Fault::sticky(media::FaultOperation::Write, media::FaultEffect::Error).after(writes));
         let media = LocalMedia::open(victim.clone()).unwrap();
@@ -155,7 +156,8 @@ fn a_crash_inside_a_repair_leaves_a_pool_that_can_be_repaired() {
     assert!(writes > 10, "{writes}");
 }
 
-/// A block that the counts offered although it was in use, and that was taken: nobody can tell whose content it has.
+/// A block that the counts offered although it was in use, and that was reused: the owner of its
+/// content is unknown.
 #[test]
 fn what_was_written_over_is_refused() {
     for written in [false, true] {
