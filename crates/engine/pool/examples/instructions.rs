@@ -1,8 +1,12 @@
-//! Work for an instruction counter: `instructions KIND COUNT` does the same preparation for every count and then COUNT operations, so that
-//! the difference between two counts is the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that have been
-//! written since the last checkpoint, so many that none of them is destaged), steady (the same when as many are destaged as are written), clone (16 MiB of mapped blocks to the next place of an empty volume of 64 GiB).
+//! Workload for an instruction counter: `instructions KIND COUNT` does the same preparation for
+//! every count and then COUNT operations, so that the difference between two counts is the cost of
+//! the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that
+//! were written since the last checkpoint, so many that none of them is destaged), steady (like
+//! write, but with as many blocks destaged as written), clone (16 MiB of mapped blocks to the next
+//! place of an empty volume of 64 GiB).
 //!
-//! The pool lies in a file in memory, whose engine runs inside the calls; its system calls are not instructions of this process.
+//! The pool is in a file in memory, whose I/O engine runs inside the calls; its system calls are
+//! not instructions of this process.
 
 use bytes::Bytes;
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
@@ -56,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     outstanding += 1;
     core.submit(Operation::Catalog(create.to_vec()));
     finish(&mut core, &mut outstanding)?;
-    // Content in pieces of 1 MiB, each another.
+    // Content in pieces of 1 MiB, all different.
     for at in (0..MAPPED_BYTES).step_by(1 << 20) {
         let data = Bytes::from(vec![(at >> 20) as u8 | 1; 1 << 20]);
         outstanding += 1;
@@ -72,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         random % bound
     };
     let block = Bytes::from((0..4096_u32).map(|i| i as u8).collect::<Vec<u8>>());
-    // The first touch of a page in an epoch copies it; that is measured by nobody here.
+    // The first touch of a page in an epoch copies it; that is not measured.
     for at in (0..MAPPED_BYTES).step_by(256 * 4096) {
         outstanding += 1;
         core.submit(Operation::Write { object: volume, offset: at, data: block.clone(), forced: false });
@@ -111,7 +115,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pumps until everything submitted has been answered.
+/// Pumps until every submitted operation has finished.
 fn finish(core: &mut Engine, outstanding: &mut u64) -> Result<(), Box<dyn Error>> {
     while *outstanding > 0 {
         core.pump(0);

@@ -1,10 +1,10 @@
-//! The geometry of a map: how blocks, entries and pages of each level relate.
+//! Geometry of a map: relation of blocks, entries and pages of each level.
 //!
 //! An object is counted in blocks of 4 KiB. A page holds 256 entries; an entry of a leaf (level 0) spans one block.
 
 use media::BLOCK_BYTES;
 
-/// Entries in a page.
+/// Number of entries in a page.
 pub const FANOUT: usize = 256;
 /// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
 pub const MAX_LEVEL: u8 = 3;
@@ -13,12 +13,12 @@ pub const fn entry_span(level: u8) -> u64 {
     1 << (8 * level as u32)
 }
 
-/// Blocks that a page at `level` spans.
+/// Number of blocks that a page at `level` spans.
 pub const fn page_span(level: u8) -> u64 {
     1 << (8 * (level as u32 + 1))
 }
 
-/// Pages that map a run of blocks, at most, wherever it begins.
+/// Largest number of pages that map a run of blocks, regardless of its start.
 pub const fn pages_of_run(blocks: u64) -> u64 {
     let mut pages = 0u64;
     let mut level = 0;
@@ -29,7 +29,7 @@ pub const fn pages_of_run(blocks: u64) -> u64 {
     pages
 }
 
-/// The lowest level whose root spans `blocks`.
+/// Lowest level whose root spans `blocks`.
 pub const fn level_for(blocks: u64) -> u8 {
     let mut level = 0;
     while level < MAX_LEVEL && page_span(level) < blocks {
@@ -44,7 +44,7 @@ pub const fn index_in(block: u64, level: u8) -> usize {
     ((block >> (8 * level as u32)) & 0xff) as usize
 }
 
-/// 4 KiB blocks of an object of `size_bytes`.
+/// Number of 4 KiB blocks of an object of `size_bytes`.
 pub const fn blocks_for(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(BLOCK_BYTES as u64)
 }

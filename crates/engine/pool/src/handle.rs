@@ -1,8 +1,11 @@
-//! The pool as the rest of the array sees it: a handle that volumes and the catalog share, and futures over the core's operations.
+//! Interface of the pool for the rest of the array: a handle that volumes and the catalog share,
+//! and futures over the core's operations.
 //!
-//! All of it lives on one thread. The owner of that thread calls [`Pool::pump`] after each batch of work and when the medium's wake descriptor
-//! becomes readable. The callback of [`Pool::on_work`] is called when a submitted operation needs a pump to finish. Each operation in flight has
-//! a oneshot channel, which carries its result and wakes its future; a dropped future leaves its operation running.
+//! The handle lives on one thread. The owner of that thread calls [`Pool::pump`] after each batch
+//! of work and when the medium's wake descriptor becomes readable. The callback of
+//! [`Pool::on_work`] is called when a submitted operation needs a pump to finish. Each operation in
+//! flight has a oneshot channel, which carries its result and wakes its future; a dropped future
+//! leaves its operation running.
 
 mod catalog;
 #[cfg(test)]
@@ -20,26 +23,27 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What the core reports for an operation.
+/// Result that the core reports for an operation.
 type Outcome = Result<Output, Failure>;
 
 struct Inner<M: Media> {
     core: RefCell<Core<M>>,
-    /// Operations whose result somebody awaits. The channel is the only way of a result to its future: sending it wakes the future.
+    /// Operations with a waiting future. Results reach a future only through this channel: sending
+    /// wakes the future.
     awaited: RefCell<FxHashMap<OperationId, oneshot::Sender<Outcome>>>,
     on_work: RefCell<Option<Box<dyn Fn()>>>,
     needs_pump: Cell<bool>,
 }
 
-/// A submitted operation.
+/// Submitted operation.
 enum Submitted {
-    /// It has its result already.
+    /// Finished at once, with this result.
     Finished(Outcome),
-    /// Its result will arrive here.
+    /// In flight; the result arrives on this channel.
     InFlight(oneshot::Receiver<Outcome>),
 }
 
-/// A shared handle to a pool.
+/// Shared handle to a pool.
 pub struct Pool<M: Media>(Rc<Inner<M>>);
 
 impl<M: Media> Clone for Pool<M> {
@@ -55,7 +59,7 @@ impl<M: Media> std::fmt::Debug for Pool<M> {
 }
 
 impl<M: Media> Pool<M> {
-    /// A handle to an opened core.
+    /// Creates a handle to an opened core.
     pub fn new(core: Core<M>) -> Self {
         Self(Rc::new(Inner {
             core: RefCell::new(core),
@@ -65,13 +69,13 @@ impl<M: Media> Pool<M> {
         }))
     }
 
-    /// Sets what is called when the pool needs a pump, at most once between pumps.
+    /// Sets the callback for "the pool needs a pump", called at most once between pumps.
     pub fn on_work(&self, notify: impl Fn() + 'static) {
         *self.0.on_work.borrow_mut() = Some(Box::new(notify));
     }
 
-    /// Moves the core forward and wakes the futures whose operations finished. `background` as in [`Core::pump`]. Returns true when
-    /// there is background work left that another pump would do.
+    /// Advances the core and wakes the futures of finished operations. `background` as in
+    /// [`Core::pump`]. Returns true if background work is left for another pump.
     pub fn pump(&self, background: usize) -> bool {
         self.0.needs_pump.set(false);
         let mut core = self.0.core.borrow_mut();
@@ -80,7 +84,7 @@ impl<M: Media> Pool<M> {
         core.wants_turn()
     }
 
-    /// Does background work, as [`Core::background`] says; a pump has to follow.
+    /// Does background work as [`Core::background`] does; the caller must pump afterwards.
     pub fn background(&self, pages: usize) {
         let mut core = self.0.core.borrow_mut();
         core.background(pages);
@@ -97,26 +101,27 @@ impl<M: Media> Pool<M> {
         self.0.core.borrow().counters()
     }
 
-    /// Hands every result that the core has to its future.
+    /// Delivers every result of the core to its future.
     fn collect(&self, core: &mut Core<M>) {
         while let Some((id, result)) = core.poll_finished() {
             self.deliver(id, result);
         }
     }
 
-    /// True when both are handles of one pool.
+    /// True if both are handles of one pool.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
     fn deliver(&self, id: OperationId, result: Outcome) {
         if let Some(sender) = self.0.awaited.borrow_mut().remove(&id) {
-            // An error means that the future was dropped: the operation took effect, and its result interests nobody.
+            // An error means that the future was dropped: the operation took effect, and its result
+            // is not needed.
             let _ = sender.send(result);
         }
     }
 
-    /// Submits an operation. Results of other operations that this finishes are delivered.
+    /// Submits an operation. Delivers the results of other operations that this finishes.
     fn submit(&self, operation: Operation) -> Submitted {
         let mut core = self.0.core.borrow_mut();
         let id = core.submit(operation);
@@ -126,7 +131,8 @@ impl<M: Media> Pool<M> {
             if found == id {
                 own = Some(result);
             } else if others == 0 && leaves_out(Mutation::LostWakeup) {
-                // Kept, so that its future neither hears of the result nor of an end.
+                // Forgotten without dropping it, so that its future gets neither the result nor an
+                // end.
                 std::mem::forget(self.0.awaited.borrow_mut().remove(&found));
                 others += 1;
             } else {
@@ -162,14 +168,14 @@ impl<M: Media> Pool<M> {
         Request::reply(reply, outcome?)
     }
 
-    /// Submits a request whose result interests nobody.
+    /// Submits a request whose result is not needed.
     pub(crate) fn run_detached(&self, request: Request<()>) {
-        // Dropping the receiver is all that it takes.
+        // Dropping the receiver is sufficient.
         drop(self.submit(request.into_parts().0));
     }
 }
 
-/// The failure of an operation whose pool was dropped.
+/// Failure of an operation whose pool was dropped.
 fn closed() -> Failure {
     Failure::Block(BlockError::PoolStopped { reason: "the pool was closed".into() })
 }

@@ -1,7 +1,8 @@
-//! The thin pool: radix-tree maps with shared sub-trees, lazily propagated reference counts, a write-ahead log, checkpoints and
-//! recovery by replay.
+//! Thin pool: radix-tree maps with shared sub-trees, lazily propagated reference counts, a
+//! write-ahead log, checkpoints and recovery by replay.
 //!
-//! [`Core`] is the engine: deterministic, single-threaded, without clock or I/O of its own. Nothing here knows a protocol.
+//! [`Core`] is the engine: deterministic, single-threaded, without a clock or I/O of its own. The
+//! crate knows no protocol.
 #![forbid(unsafe_code)]
 
 mod catalog;

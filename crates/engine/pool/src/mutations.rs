@@ -1,13 +1,15 @@
-//! Rules of the engine that a simulation can leave out, to prove that it would notice; and allocations that it can make fail.
+//! Rules of the engine that a simulation can leave out, to prove that it notices; and allocations
+//! that it can make fail.
 //!
-//! All of it exists only with the cargo feature `mutations`, which nothing but the simulator turns on. Without it every question asked here is a
-//! constant `false`, and the engine compiles to what it would be without the question. The switch belongs to a thread: a simulated pool lives
-//! on one, and recovery consults it before there is a pool that could hold it.
+//! These switches exist only with the cargo feature `mutations`, which only the simulator enables.
+//! Without it every query here is a constant `false`, and the engine compiles as without the query.
+//! The switch belongs to a thread: a simulated pool lives on one, and recovery reads the switch
+//! before a pool exists that could hold it.
 
-/// A rule that is left out. The rules are those of the engine's design: pin, order, reserve, finish, release.
+/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
-    /// Blocks freed in an epoch are allocatable at once, before the checkpoint that no longer names them.
+    /// Freed blocks are allocatable at once, before the checkpoint that no longer names them.
     Pin,
     /// A small write is destaged to its place before its record is durable.
     LogBeforeDestage,
@@ -28,7 +30,8 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    /// Rules of the handle above the core: a simulation of the core alone cannot notice them, one of the whole array does.
+    /// Rules of the handle above the core: a simulation of the core alone cannot notice them; one
+    /// of the whole array does.
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// Every rule of the core.
@@ -43,7 +46,7 @@ impl Mutation {
         Self::ReleaseUnnamed,
     ];
 
-    /// Its name on a command line.
+    /// Name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pin => "pin",
@@ -58,7 +61,7 @@ impl Mutation {
         }
     }
 
-    /// What is left out, in a sentence.
+    /// Effect of leaving the rule out, in a sentence.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Pin => "blocks freed are allocatable at once, not after the next checkpoint",
@@ -93,17 +96,19 @@ mod switch {
         SINCE_FREEZE.take();
     }
 
-    /// Makes the search for free blocks fail once `after` more have succeeded: one time, or for good. `None` ends it.
+    /// Makes the search for free blocks fail after `after` successes: once, or permanently. `None`
+    /// ends it.
     pub fn fail_allocation(plan: Option<(u64, bool)>) {
         ROOM.set(plan);
     }
 
-    /// Makes the engine find its map contradicting itself, and stop, in the submit after the next `after` ones. `None` ends it.
+    /// Makes the engine find a contradiction in its map, and stop, in the submit after the next
+    /// `after` ones. `None` ends it.
     pub fn stop_in_submit(after: Option<u64>) {
         STOP.set(after);
     }
 
-    /// True when the pool shall stop in this submit.
+    /// True if the pool must stop in this submit.
     pub(crate) fn stops_now() -> bool {
         let after = STOP.get();
         STOP.set(after.and_then(|after| after.checked_sub(1)));
@@ -114,7 +119,7 @@ mod switch {
         MUTATION.get() == Some(rule)
     }
 
-    /// True when this search for free blocks shall find none.
+    /// True if this search for free blocks must find none.
     pub(crate) fn allocation_fails() -> bool {
         match ROOM.get() {
             None => false,
@@ -129,14 +134,14 @@ mod switch {
         }
     }
 
-    /// A block got its first reference.
+    /// Notes that a block got its first reference.
     pub(crate) fn note_allocated(address: u64) {
         if leaves_out(Mutation::ReleaseUnnamed) {
             SINCE_FREEZE.with_borrow_mut(|blocks| blocks.insert(address));
         }
     }
 
-    /// Blocks that got a first reference since the last call.
+    /// Takes the blocks that got a first reference since the last call.
     pub(crate) fn take_allocated() -> BTreeSet<u64> {
         SINCE_FREEZE.take()
     }

@@ -1,21 +1,22 @@
 //! Operations with the type of their reply.
 //!
-//! [`Output`] is what the core's queue holds for any operation. It ends here: each constructor pairs an operation with the one output that answers it, so
-//! that callers of the handle deal in types. An output of another kind is a bug of the engine and an error, never a default.
+//! The core's queue holds an [`Output`] for any operation. Each constructor here pairs an operation
+//! with the one output that answers it, so that callers of the handle get typed replies. An output
+//! of another kind is a bug of the engine and an error, never a default.
 
 use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
 use crate::interface::{CatalogChange, CheckStep, Growth, Place, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
-/// An operation whose reply is a `T`.
+/// Operation whose reply is a `T`.
 pub(crate) struct Request<T> {
     pub operation: Operation,
     reply: fn(Output) -> Option<T>,
 }
 
 impl<T> Request<T> {
-    /// The reply in the operation's output.
+    /// Extracts the reply from the operation's output.
     pub fn reply(reply: fn(Output) -> Option<T>, output: Output) -> Result<T, Failure> {
         reply(output).ok_or_else(|| {
             let reason = "the engine answered an operation with the reply of another".into();
@@ -23,7 +24,7 @@ impl<T> Request<T> {
         })
     }
 
-    /// The operation, and how its output becomes the reply.
+    /// Returns the operation, and the function that extracts its reply.
     pub fn into_parts(self) -> (Operation, fn(Output) -> Option<T>) {
         (self.operation, self.reply)
     }
@@ -44,7 +45,7 @@ impl Request<()> {
         Self::done(Operation::Zero { object, ranges, forced })
     }
 
-    /// Completes when everything executed before is durable.
+    /// Completes when every operation executed before it is durable.
     pub fn flush() -> Self {
         Self::done(Operation::Flush)
     }
@@ -54,12 +55,12 @@ impl Request<()> {
         Self::done(Operation::Catalog(changes))
     }
 
-    /// Counts what a reserved volume shares.
+    /// Counts the shared blocks of a reserved volume.
     pub fn recount(object: u64) -> Self {
         Self::done(Operation::Recount { object })
     }
 
-    /// Makes the pool larger.
+    /// Enlarges the pool.
     pub fn grow(growth: Growth) -> Self {
         Self::done(Operation::Grow(growth))
     }
@@ -74,14 +75,14 @@ impl Request<Bytes> {
 }
 
 impl Request<CompareOutcome> {
-    /// Compares, and writes when equal.
+    /// Compares, and writes if equal.
     pub fn compare_and_write(object: u64, offset: u64, compare: Bytes, data: Bytes, forced: bool) -> Self {
         let operation = Operation::CompareAndWrite { object, offset, compare, data, forced };
         Self { operation, reply: |output| if let Output::Compared(outcome) = output { Some(outcome) } else { None } }
     }
 }
 
-/// A place in an object, in bytes from its start.
+/// Place in an object, in bytes from its start.
 pub(crate) struct At {
     pub object: u64,
     pub offset: u64,
@@ -111,7 +112,7 @@ impl Request<CopyOutcome> {
 }
 
 impl Request<Vec<ProvisioningExtent>> {
-    /// Provisioning status from `offset` on, at most `limit` runs.
+    /// Returns the provisioning status from `offset` on, at most `limit` runs.
     pub fn provisioning(object: u64, offset: u64, limit: usize) -> Self {
         let operation = Operation::Provisioning { object, offset, limit };
         Self { operation, reply: |output| if let Output::Provisioning(runs) = output { Some(runs) } else { None } }
@@ -151,7 +152,7 @@ impl Request<Vec<Place>> {
 }
 
 impl Request<CheckStep> {
-    /// One step of a check of the whole pool.
+    /// Executes one step of a check of the whole pool.
     pub fn check_step() -> Self {
         let reply = |output| if let Output::Check(step) = output { Some(*step) } else { None };
         Self { operation: Operation::CheckStep, reply }
@@ -162,7 +163,8 @@ impl Request<CheckStep> {
 mod tests {
     use super::*;
 
-    /// Six places of the handle turned an output that they did not expect into a success without content: COMPARE AND WRITE would have said that it wrote.
+    /// Regression: six places of the handle turned an unexpected output into a success without
+    /// content: COMPARE AND WRITE would have reported a write.
     #[test]
     fn an_output_of_another_kind_is_an_error() {
         let refused = |reply: Result<(), Failure>| {

@@ -1,4 +1,4 @@
-//! A volume or snapshot of a pool as a block device.
+//! Volume or snapshot of a pool as a block device.
 
 use crate::geometry::FANOUT;
 use crate::handle::Pool;
@@ -14,7 +14,8 @@ use media::{BLOCK_BYTES, Media};
 
 const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
 
-/// Units and steps of a volume: 4 KiB blocks in leaves of 1 MiB; a copy moves 1 MiB, shares 64 MiB block by block, or 64 GiB in whole leaves.
+/// Units and steps of a volume: 4 KiB blocks in leaves of 1 MiB. A copy moves 1 MiB per step,
+/// shares 64 MiB block by block, or 64 GiB in whole leaves.
 const LIMITS: Limits = Limits {
     mapping_unit_blocks: BLOCK_BYTES as u64 / BLOCK,
     move_step_blocks: (1 << 20) / BLOCK,
@@ -24,7 +25,7 @@ const LIMITS: Limits = Limits {
 };
 
 impl<M: Media> Pool<M> {
-    /// A volume or snapshot as a block device.
+    /// Returns a volume or snapshot as a block device.
     pub fn volume(&self, id: ObjectId) -> Volume<M> {
         Volume::new(self.clone(), id)
     }
@@ -40,7 +41,7 @@ fn block_error(failure: Failure) -> BlockError {
     }
 }
 
-/// A volume or snapshot of a pool.
+/// Volume or snapshot of a pool.
 pub struct Volume<M: Media> {
     pool: Pool<M>,
     id: u64,
@@ -67,7 +68,7 @@ impl<M: Media> Volume<M> {
         self.pool.object(ObjectId(self.id))
     }
 
-    /// Bounds-checked start and length in bytes.
+    /// Returns start and length in bytes, after a bounds check.
     fn range(&self, extent: Extent) -> Result<(u64, u64), BlockError> {
         let device_blocks = self.info().ok_or(BlockError::Gone)?.size_bytes / u64::from(LOGICAL_BLOCK_BYTES);
         match extent.end() {
@@ -81,7 +82,7 @@ impl<M: Media> Volume<M> {
     }
 }
 
-/// A capture that is not complete; dropped, it goes away.
+/// Incomplete capture, deleted on drop.
 struct BegunCapture<M: Media>(Option<Volume<M>>);
 
 impl<M: Media> Drop for BegunCapture<M> {
@@ -112,7 +113,7 @@ impl<M: Media> BlockDevice for Volume<M> {
     fn mapping_resources(&self) -> MappingResources {
         let Some(info) = self.info() else { return MappingResources::default() };
         let space = self.pool.space();
-        // What is promised to others is not for this volume; what is promised to it is.
+        // Space promised to other volumes is not available for this one; space promised to it is.
         let free = if space.starved { 0 } else { space.free_bytes };
         let available_bytes = free.saturating_sub(space.promised_bytes.saturating_sub(info.promised_bytes));
         MappingResources { available_bytes, used_bytes: info.mapped_bytes }

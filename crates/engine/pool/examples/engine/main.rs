@@ -1,4 +1,5 @@
-//! The engine alone, for the benchmark kit: `engine QUESTION [ARGUMENT…]`. Each prints lines `name value unit`.
+//! Benchmarks of the engine alone: `engine QUESTION [ARGUMENT…]`. Each prints lines `name value
+//! unit`.
 //!
 //! ```text
 //! write FOLDER SECONDS     random durable 4 KiB writes at depth 32, in bursts and without end, and the file's own rates, taking turns
@@ -46,7 +47,8 @@ fn say(name: &str, value: f64, unit: &str) {
     println!("{name} {value:.3} {unit}");
 }
 
-/// Writes or reads of `blocks` blocks each, `depth` at once, at places from `next`, for a while; returns how many a second.
+/// Writes or reads of `blocks` blocks each, `depth` at a time, at places from `next`, for
+/// `seconds`; returns the rate per second.
 fn raw(
     disk: &mut impl Disk,
     depth: usize,
@@ -89,7 +91,7 @@ fn raw(
     rate
 }
 
-/// A file of which every block has been written.
+/// Creates a file in which every block has been written.
 fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
     let mut disk = file(path, bytes)?;
     for block in (0..bytes / 4096).step_by(256) {
@@ -107,8 +109,8 @@ fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
     Ok(disk)
 }
 
-/// Random durable 4 KiB writes at depth 32, until `end` says so after so many; returns how many a second, in how many frames a second of how
-/// many blocks.
+/// Issues random durable 4 KiB writes at depth 32 until `end` returns true for their number;
+/// returns writes per second, frames per second, and blocks per frame.
 fn random_writes(
     rig: &mut Rig<media::FileDisk>,
     (volume, size): (u64, u64),
@@ -138,8 +140,9 @@ fn random_writes(
     Ok((done as f64 / took, frames as f64 / took, blocks))
 }
 
-/// Bursts that the log and memory take, beside the file's own rate of the same log writes, one at a time as the engine makes them; then
-/// writes without end, each of which must also come to its place, beside the file's own rate of random durable writes at the same depth.
+/// Measures bursts that the log and memory absorb, beside the file's own rate of the same log
+/// writes, one at a time as the engine issues them; then endless writes, each of which must also be
+/// destaged, beside the file's own rate of random durable writes at the same depth.
 fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(folder)?;
     // Short runs only show that it works.
@@ -250,7 +253,8 @@ fn clones(count: u64, mib: u64) -> Result<(), Failed> {
     let data = Bytes::from(vec![5; 4096]);
     let mut numbers = Numbers(88_172_645_463_325_252);
     let writes = mib * MIB / 4096;
-    // As a guest writes: files of some MiB, all blocks of them, in any order; each clone in places of its own.
+    // Writes like a guest: files of some MiB, all their blocks in random order; each clone at its
+    // own places.
     let before = used(&rig);
     for &object in &clones {
         let run = 4 * MIB / 4096;
@@ -358,7 +362,7 @@ fn delete(folder: &Path, gib: u64) -> Result<(), Failed> {
         let volume = rig.create(gib * GIB)?;
         match name {
             "shared-leaves" => rig.replicate(seed, seed_part, volume, gib * GIB)?,
-            // Not aligned with the leaves of the source: every leaf is the volume's own.
+            // Unaligned to the leaves of the source: every leaf belongs to the volume alone.
             _ => {
                 for offset in (0..gib * GIB).step_by(seed_bytes as usize) {
                     for part in (0..seed_bytes).step_by(64 << 20) {

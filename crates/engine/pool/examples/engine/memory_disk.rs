@@ -1,4 +1,5 @@
-//! A disk in memory that keeps blocks of equal content once, so that very large volumes of simple content fit.
+//! Disk in memory that stores blocks of equal content once, so that very large volumes of simple
+//! content fit.
 
 use media::{Block, Buffer, Capabilities, Completion, Disk, Done, Ticket};
 use std::collections::{HashMap, VecDeque};
@@ -7,7 +8,7 @@ use std::rc::Rc;
 pub struct MemoryDisk {
     block_count: u64,
     blocks: HashMap<u64, Rc<Block>>,
-    /// Content that recurs, by its first 16 bytes.
+    /// Recurring content, by its first 16 bytes.
     known: HashMap<[u8; 16], Rc<Block>>,
     ready: VecDeque<Completion>,
 }
@@ -26,7 +27,7 @@ impl MemoryDisk {
             return known.clone();
         }
         let kept = Rc::new(block.clone());
-        // Content of the benchmark is one byte again and again; pages and frames are not.
+        // Content of the benchmark repeats one byte; pages and frames do not.
         if key.iter().all(|byte| *byte == key[0]) {
             self.known.insert(key, kept.clone());
         }

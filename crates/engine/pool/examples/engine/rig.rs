@@ -1,4 +1,4 @@
-//! A pool driven by hand.
+//! Pool whose pump the caller drives.
 
 use bytes::Bytes;
 use media::{Disk, FileDisk, FormatOptions, LocalMedia, OpenOptions};
@@ -17,7 +17,7 @@ pub fn options(memory_bytes: usize) -> Options {
     Options { memory_bytes, incarnation: std::process::id().into(), ..Options::default() }
 }
 
-/// A sparse file as a disk.
+/// Sparse file as a disk.
 pub fn file(path: &Path, bytes: u64) -> Result<FileDisk, Failed> {
     Ok(FileDisk::open(path, &OpenOptions { create_bytes: Some(bytes), ..OpenOptions::default() })?)
 }
@@ -40,7 +40,7 @@ impl<D: Disk> Rig<D> {
         self.outstanding += 1;
     }
 
-    /// Pumps once and takes what finished; returns how many operations that were.
+    /// Pumps once and takes results; returns the number of finished operations.
     pub fn pump(&mut self, background: usize) -> Result<u64, Failed> {
         self.core.pump(background);
         let mut finished = 0;
@@ -52,7 +52,7 @@ impl<D: Disk> Rig<D> {
         Ok(finished)
     }
 
-    /// Operations not answered.
+    /// Number of unfinished operations.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -62,7 +62,7 @@ impl<D: Disk> Rig<D> {
         self.core.wait();
     }
 
-    /// Pumps until at most `outstanding` operations are not answered.
+    /// Pumps until at most `outstanding` operations are unfinished.
     pub fn drain(&mut self, outstanding: u64) -> Result<(), Failed> {
         while self.outstanding > outstanding {
             if self.pump(0)? == 0 {
@@ -108,7 +108,7 @@ impl<D: Disk> Rig<D> {
         self.drain(0)
     }
 
-    /// Maps `bytes` of `object` by copying the first `seed_bytes` of it again and again.
+    /// Maps `bytes` of `object` by copying the first `seed_bytes` of `source` repeatedly.
     pub fn replicate(&mut self, source: u64, seed_bytes: u64, object: u64, bytes: u64) -> Result<(), Failed> {
         for offset in (0..bytes).step_by(seed_bytes as usize) {
             self.submit(Operation::Clone {

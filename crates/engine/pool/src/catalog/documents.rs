@@ -1,4 +1,7 @@
-//! The documents: values under keys, both opaque to the pool. They are kept in memory and stored as one stream.
+//! Documents: values under keys, both opaque to the pool. All of them are in memory, since their
+//! readers do not wait. Their stored form is an ordered index, of which a checkpoint writes the
+//! changed pages. A pool of an older release has a list instead until a document changes and there is
+//! room for the index.
 
 use crate::catalog::stream;
 use bytes::Bytes;
@@ -26,7 +29,7 @@ impl Documents {
         &self.by_key
     }
 
-    /// Length of the stored form of one document; 0 when it does not exist.
+    /// Bytes of key and value of one document; 0 if it does not exist.
     pub fn bytes_of(&self, key: &str) -> u64 {
         self.by_key.get(key).map_or(0, |value| stream::document_bytes(key, value))
     }

@@ -1,7 +1,7 @@
 //! The catalog: objects and documents, and their stored form.
 //!
-//! [`Objects`] and [`Documents`] own what is known of them; what the rest of the pool changes goes through their methods, which keep
-//! the account of promises and remember what the next checkpoint has to write.
+//! [`Objects`] and [`Documents`] own their data; other parts of the pool change it through their
+//! methods, which keep the account of promises and note what the next checkpoint has to write.
 
 pub(crate) mod documents;
 pub(crate) mod object;
@@ -9,16 +9,16 @@ pub(crate) mod objects;
 pub(crate) mod stream;
 mod validate;
 
-/// The object whose content is the table of all others.
+/// Object whose content is the table of all other objects.
 pub(crate) const OBJECT_TABLE: u64 = 1;
-/// The object whose content is the documents.
+/// Object whose content is the documents.
 pub(crate) const DOCUMENTS: u64 = 2;
-/// The object whose content is the queue of detached sub-trees.
+/// Object whose content is the queue of detached sub-trees.
 pub(crate) const DROP_QUEUE: u64 = 3;
-/// The first id of a volume; those below belong to the pool itself.
+/// First id of a volume; lower ids belong to the pool itself.
 pub(crate) const FIRST_OBJECT: u64 = 16;
 
-/// Ids below this belong to the pool itself.
+/// True unless the id belongs to the pool itself.
 pub(crate) const fn is_user_object(id: u64) -> bool {
     id >= FIRST_OBJECT
 }

@@ -1,4 +1,4 @@
-//! Objects of the pool in memory, and what is promised to reserved ones.
+//! Objects of the pool in use, and the space promised to reserved ones.
 
 use crate::interface::{ObjectKind, Reservation};
 
@@ -15,31 +15,33 @@ pub(crate) struct Object {
     pub write_cache: bool,
     pub zero_detection: bool,
     pub reservation: Option<Reservation>,
-    /// Mapped blocks that somebody else may use too, at most; kept while `tracked`.
+    /// Upper bound of the mapped blocks that other objects may use too; kept while `tracked`.
     pub shared: u64,
-    /// Map pages that may have to be allocated to write all of the object, at most; kept while `tracked`.
+    /// Upper bound of the map pages to be allocated when the whole object is written; kept while
+    /// `tracked`.
     pub pages_due: u64,
-    /// Reserved, or counted for a reservation to come.
+    /// True if the object is reserved, or counted for a future reservation.
     pub tracked: bool,
-    /// Blocks that large writes under way have taken already against the promise, which their effect will make smaller.
+    /// Promised blocks that large writes in flight have already taken; the promise shrinks when
+    /// these take effect.
     pub in_flight: u64,
     /// Blocks that are not promised although the reservation asks for them; see [`Object::unmap`]. Not stored.
     pub deficit: u64,
 }
 
-/// What is promised to all reserved volumes.
+/// Space promised to all reserved volumes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Promises {
     /// Blocks promised.
     pub promised: u64,
-    /// Blocks among them that nobody has taken yet.
+    /// Promised blocks that are not yet taken.
     pub owed: u64,
-    /// Objects with a reservation.
+    /// Number of objects with a reservation.
     pub objects: u64,
 }
 
 impl Promises {
-    /// Counts what is promised to an object.
+    /// Adds the promise of an object.
     pub fn add(&mut self, object: &Object) {
         let promised = object.promised();
         self.promised += promised;
@@ -47,7 +49,7 @@ impl Promises {
         self.objects += u64::from(object.reservation.is_some());
     }
 
-    /// Takes back [`Promises::add`] for an object as it was then.
+    /// Reverts [`Promises::add`] for an object in its state at that time.
     pub fn remove(&mut self, object: &Object) {
         let promised = object.promised();
         self.promised -= promised;
@@ -55,7 +57,7 @@ impl Promises {
         self.objects -= u64::from(object.reservation.is_some());
     }
 
-    /// Changes an object, and what is counted for it.
+    /// Changes an object, and updates its promise.
     pub fn change(&mut self, object: &mut Object, change: impl FnOnce(&mut Object)) {
         self.remove(object);
         change(object);
@@ -63,7 +65,7 @@ impl Promises {
     }
 }
 
-/// A detached sub-tree whose references are still to be given back.
+/// Detached sub-tree whose references are not yet given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     pub address: u64,
@@ -96,20 +98,20 @@ impl Object {
         }
     }
 
-    /// Map pages of the object when all of it is mapped.
+    /// Number of map pages of the object if it is fully mapped.
     pub fn all_pages(&self) -> u64 {
         let blocks = crate::geometry::blocks_for(self.size_bytes);
         let top = self.level.max(crate::geometry::level_for(blocks));
         (0..=top).map(|level| blocks.div_ceil(crate::geometry::page_span(level))).sum()
     }
 
-    /// Up to so many more blocks and pages are shared with others.
+    /// Adds up to this many blocks and pages that are shared with others.
     pub fn share(&mut self, blocks: u64, pages: u64) {
         self.shared = self.shared.saturating_add(blocks).min(self.mapped);
         self.pages_due = self.pages_due.saturating_add(pages).min(self.all_pages());
     }
 
-    /// Changes the size, and with it the pages that may be needed.
+    /// Changes the size, and with it the bound of the pages that may be needed.
     pub fn resize(&mut self, size_bytes: u64) {
         let before = self.all_pages();
         self.size_bytes = size_bytes;
@@ -117,7 +119,8 @@ impl Object {
         self.pages_due = (self.pages_due + after.saturating_sub(before)).min(after);
     }
 
-    /// Blocks that must be kept free for the reservation: one for each block that is not mapped, a share of those that are shared, and the map.
+    /// Blocks that must be kept free for the reservation: one for each unmapped block, a share of
+    /// the shared blocks, and the map.
     pub fn promised(&self) -> u64 {
         let Some(reservation) = self.reservation else { return 0 };
         let blocks = crate::geometry::blocks_for(self.size_bytes);
@@ -125,8 +128,9 @@ impl Object {
         (blocks.saturating_sub(self.mapped) + shared + self.pages_due).saturating_sub(self.deficit)
     }
 
-    /// So many mapped blocks are about to be unmapped. To write a block that was shared, less than a block was set aside if the overwrite
-    /// reserve is below 100 %; unmapping it frees nothing from which the rest could be promised now.
+    /// Accounts for mapped blocks that are about to be unmapped. With an overwrite reserve below
+    /// 100 %, less than a block was set aside for a shared block; unmapping it frees nothing from
+    /// which the rest could be promised now.
     pub fn unmap(&mut self, blocks: u64) {
         if let Some(reservation) = self.reservation {
             let missing = 100 - u64::from(reservation.overwrite_percent.min(100));

@@ -1,4 +1,8 @@
-//! All objects of the pool: what the object table says of each, what changed since the last freeze, and what is promised to them.
+//! All objects of the pool: their entries in the object table, the changes since the last freeze,
+//! and the space promised to them.
+//!
+//! All of them are in memory: a few as an [`Object`], in use, and the others [`at rest`](AtRest).
+//! An object comes into use when it changes, and is put to rest after a freeze has stored it.
 
 use crate::catalog::object::{Object, Promises};
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
@@ -7,27 +11,27 @@ use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Blocks and pages that became shared while those of an object were counted.
+/// Blocks and pages that became shared during the count of an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missed {
     pub blocks: u64,
     pub pages: u64,
 }
 
-/// The objects. An object changes only through the methods here, which keep the account of promises and note what the next checkpoint
-/// has to write.
+/// Set of all objects. An object changes only through these methods, which keep the account of
+/// promises and note what the next checkpoint has to write.
 pub(crate) struct Objects {
     by_id: FxHashMap<u64, Object>,
     /// Objects whose entry in the table is out of date.
     changed: BTreeSet<u64>,
     /// Smallest id never used.
     next: u64,
-    /// Objects deleted since the last freeze.
+    /// Number of objects deleted since the last freeze.
     deleted: u64,
     promises: Promises,
     /// Reserved volumes whose shared blocks are being counted, and what each count may have missed.
     counts: FxHashMap<u64, Missed>,
-    /// Something was given back since what reserved volumes share was counted.
+    /// True if blocks were given back since the shared blocks of reserved volumes were counted.
     recount_due: bool,
 }
 
@@ -50,7 +54,7 @@ impl Objects {
         self.by_id.get(&id)
     }
 
-    /// A volume, snapshot or capture.
+    /// Returns what `read` takes from an object, the pool's own included.
     #[inline]
     pub fn user(&self, id: u64) -> Option<&Object> {
         self.by_id.get(&id).filter(|object| is_user_object(object.id))
@@ -85,18 +89,18 @@ impl Objects {
         self.next
     }
 
-    /// Uses an id up.
+    /// Takes an unused id.
     pub fn take_id(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// No id below this is given out any more.
+    /// Reserves all ids below `next`.
     pub fn raise_next(&mut self, next: u64) {
         self.next = self.next.max(next);
     }
 
-    /// Takes over an object that the table holds.
+    /// Loads an object into use.
     pub fn load(&mut self, object: Object) {
         self.raise_next(object.id + 1);
         self.promises.add(&object);
@@ -119,7 +123,7 @@ impl Objects {
         Some(object)
     }
 
-    /// Changes an object, and what is promised to it with that.
+    /// Changes an object, and updates its promise.
     pub fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
         let object = self.by_id.get_mut(&id)?;
         self.promises.change(object, change);
@@ -127,21 +131,21 @@ impl Objects {
         Some(())
     }
 
-    /// Changes what is not stored of an object, and what is promised to it with that.
+    /// Changes parts of an object that are not stored, and updates its promise.
     pub fn adjust_in_memory(&mut self, id: u64, change: impl FnOnce(&mut Object)) {
         if let Some(object) = self.by_id.get_mut(&id) {
             self.promises.change(object, change);
         }
     }
 
-    /// The root page stands at `address` now; 0: the object has none.
+    /// Sets the address of the root page; 0: the object has none.
     #[inline]
     pub fn set_root(&mut self, id: u64, address: u64) -> Option<()> {
         self.by_id.get_mut(&id)?.root = address;
         Some(())
     }
 
-    /// The root is a page at `level` now, at `address`; its checksum is not known yet.
+    /// Sets a new root page at `address` on `level`; its checksum is not known yet.
     pub fn raise_root(&mut self, id: u64, address: u64, level: u8) -> Option<()> {
         let object = self.by_id.get_mut(&id)?;
         object.root = address;
@@ -150,7 +154,7 @@ impl Objects {
         Some(())
     }
 
-    /// `delta` more blocks are mapped.
+    /// Changes the number of mapped blocks by `delta`.
     #[inline]
     pub fn change_mapped(&mut self, id: u64, delta: i64) -> Option<()> {
         let object = self.by_id.get_mut(&id)?;
@@ -172,14 +176,16 @@ impl Objects {
         Some(())
     }
 
-    /// Blocks of one of the pool's own streams that are mapped, as found when it was read.
+    /// Sets the number of mapped blocks of one of the pool's own streams, as counted while reading
+    /// it.
     pub fn set_mapped(&mut self, id: u64, mapped: u64) {
         if let Some(object) = self.by_id.get_mut(&id) {
             object.mapped = mapped;
         }
     }
 
-    /// Length of one of the pool's own streams in bytes; 0 without one.
+    /// Size of an object, or length of one of the pool's own streams, in bytes; 0 if it does not
+    /// exist.
     pub fn length(&self, id: u64) -> u64 {
         self.by_id.get(&id).map_or(0, |object| object.size_bytes)
     }
@@ -208,7 +214,7 @@ impl Objects {
         self.adjust(id, |object| object.shared = object.shared.saturating_sub(blocks))
     }
 
-    /// The object has been given a page that stays.
+    /// Notes that the object has got a page of its own.
     #[inline]
     pub fn page_given(&mut self, id: u64) -> Option<()> {
         if !self.by_id.get(&id)?.tracked {
@@ -217,7 +223,7 @@ impl Objects {
         self.adjust(id, |object| object.pages_due = object.pages_due.saturating_sub(1))
     }
 
-    /// What the object shares at most, as counted.
+    /// Sets the counted upper bounds of the object's shared blocks and due pages.
     pub fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
         self.adjust(id, |object| {
             (object.shared, object.pages_due) = (0, 0);
@@ -226,7 +232,7 @@ impl Objects {
         })
     }
 
-    /// Notes for a count in progress what it may have missed.
+    /// Notes what a count in progress may have missed.
     pub fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
         if !self.counts.is_empty()
             && let Some(missed) = self.counts.get_mut(&id)
@@ -236,12 +242,12 @@ impl Objects {
         }
     }
 
-    /// Begins to count what an object shares.
+    /// Starts a count of the shared blocks of an object.
     pub fn begin_count(&mut self, id: u64) {
         self.counts.insert(id, Missed::default());
     }
 
-    /// What the count of an object may have missed; `None` when none is in progress.
+    /// Blocks and pages that the count of an object may have missed; `None` if none is in progress.
     pub fn missed(&self, id: u64) -> Option<Missed> {
         self.counts.get(&id).copied()
     }
@@ -251,7 +257,7 @@ impl Objects {
         self.counts.remove(&id);
     }
 
-    /// True when something was given back that reserved volumes may have shared.
+    /// True if blocks were given back that reserved volumes may have shared.
     pub fn recount_due(&self) -> bool {
         self.recount_due
     }
@@ -261,7 +267,7 @@ impl Objects {
         self.recount_due = true;
     }
 
-    /// Reserved volumes that share something and are not being counted, for the recount that is due.
+    /// Takes the due recount: reserved volumes with shared blocks that are not being counted.
     pub fn take_due_recounts(&mut self) -> Vec<u64> {
         self.recount_due = false;
         let reserved = self.by_id.values().filter(|object| object.reservation.is_some() && object.shared > 0);
@@ -276,7 +282,7 @@ impl Objects {
         &self.promises
     }
 
-    /// The object, if it has a reservation.
+    /// Returns the object if it has a reservation.
     #[inline]
     pub fn reserved(&self, id: u64) -> Option<&Object> {
         match self.promises.objects {
@@ -285,9 +291,9 @@ impl Objects {
         }
     }
 
-    /// Changes how many promised blocks large writes of an object have taken.
+    /// Changes the number of promised blocks that large writes of an object have taken.
     pub fn change_in_flight(&mut self, id: u64, change: impl FnOnce(u64) -> u64) {
-        // It may have been deleted meanwhile.
+        // The object may have been deleted meanwhile.
         self.adjust_in_memory(id, |object| object.in_flight = change(object.in_flight));
     }
 
@@ -318,13 +324,13 @@ impl Objects {
         Ok(())
     }
 
-    /// The freeze has written what changed.
+    /// Notes that the freeze has written the changes.
     pub fn note_frozen(&mut self) {
         self.changed.clear();
         self.deleted = 0;
     }
 
-    /// The root page of one object was sealed, if `crcs` has its checksum.
+    /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
     pub fn seal_root(&mut self, id: u64, crcs: &FxHashMap<u64, u32>) -> Option<()> {
         let object = self.by_id.get_mut(&id)?;
         if let Some(crc) = crcs.get(&object.root) {
@@ -333,7 +339,7 @@ impl Objects {
         Some(())
     }
 
-    /// Root pages were sealed: `crcs` has the checksums of pages by address.
+    /// Takes over the checksums of sealed root pages; `crcs` has them by address.
     pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
         for object in self.by_id.values_mut() {
             if let Some(crc) = crcs.get(&object.root) {

@@ -1,5 +1,5 @@
-//! The pool's own objects, each a stream of bytes in a tree like a volume's: the object table, the documents, the drop queue. They change
-//! only in a freeze, so they are never logged.
+//! The pool's own objects, each a stream of bytes in a tree like that of a volume: the object
+//! table, the documents, the drop queue. Only a freeze changes them, so they are never logged.
 //!
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
@@ -21,7 +21,7 @@ pub(crate) const SLOT_BYTES: usize = 64;
 const WRITE_CACHE: u8 = 1;
 const NO_ZERO_DETECTION: u8 = 2;
 const RESERVED: u8 = 4;
-/// Longest of the pool's own streams that is believed.
+/// Longest accepted length of the pool's own streams, except the object table.
 pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
 /// Above every object's id: the object table ends there.
 pub(crate) const MAX_OBJECT: u64 = MAX_STREAM_BYTES / SLOT_BYTES as u64;
@@ -105,7 +105,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
             && percent <= 100
     };
     let bounded = |mut o: Object| {
-        // At most: more than this is promised to nobody.
+        // Upper bounds: the pool never promises more than this.
         o.shared = o.shared.min(crate::geometry::blocks_for(o.size_bytes));
         o.pages_due = o.pages_due.min(o.all_pages());
         o
@@ -143,7 +143,8 @@ pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, 
     Ok(documents)
 }
 
-/// Blocks that one unit of a mapped count in the drop queue stands for: 2²⁴ − 1 units are the most. A full page at level 2 counts one block too few.
+/// Blocks per unit of a mapped count in the drop queue; the count has at most 2²⁴ − 1 units. A full
+/// page at level 2 counts one block too few.
 const fn dropped_unit(level: u8) -> u64 {
     if level > 2 { 256 } else { 1 }
 }

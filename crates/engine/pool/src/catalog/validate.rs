@@ -1,4 +1,4 @@
-//! Whether a list of changes of the catalog is possible, judged before anything is planned.
+//! Validation of a list of catalog changes, before anything is planned.
 
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
@@ -13,7 +13,7 @@ const MAX_KEY_BYTES: usize = 255;
 const LOGICAL_BLOCK_BYTES: u64 = 512;
 
 impl Objects {
-    /// Checks that the changes can be applied one after the other.
+    /// Checks that the changes can be applied in order.
     pub fn validate(&self, changes: &[CatalogChange]) -> Result<(), PoolError> {
         let mut list = Validation {
             objects: self,
@@ -26,13 +26,13 @@ impl Objects {
     }
 }
 
-/// What the changes so far did.
+/// Effects of the changes validated so far.
 struct Validation<'a> {
     objects: &'a Objects,
     created: BTreeSet<u64>,
     deleted: BTreeSet<u64>,
     resized: BTreeSet<u64>,
-    /// Sizes that changes so far gave to objects, in bytes.
+    /// New sizes of objects, in bytes.
     sizes: BTreeMap<u64, u64>,
 }
 
@@ -66,7 +66,7 @@ impl Validation<'_> {
             CatalogChange::Rollback { id, source } => {
                 self.must_exist(id.0)?;
                 self.must_exist(source.0)?;
-                // The maps of new objects do not exist yet.
+                // The map of a new object does not exist yet.
                 match self.created.contains(&id.0) || self.created.contains(&source.0) {
                     true => Err(PoolError::ObjectExists(id.0)),
                     false => Ok(()),
@@ -91,15 +91,15 @@ impl Validation<'_> {
         if self.exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) }
     }
 
-    /// Size of an object in bytes: as the changes so far have set it, or else as it is.
+    /// Size of an object in bytes after the changes so far.
     fn size_after(&self, id: u64) -> u64 {
         self.sizes.get(&id).copied().unwrap_or_else(|| self.objects.length(id))
     }
 
-    /// A new object, whose size `size` judges.
+    /// Validates a new object; `size` returns its size or why that is invalid.
     fn create(&mut self, id: u64, size: impl FnOnce() -> Result<u64, PoolError>) -> Result<(), PoolError> {
         if id >= stream::MAX_OBJECT {
-            // The object table is as long as it can be.
+            // The object table has its maximal length.
             return Err(PoolError::PoolFull);
         }
         let size_bytes = size()?;
@@ -115,17 +115,17 @@ impl Validation<'_> {
         self.must_exist(id)?;
         valid_size(size_bytes)?;
         let bad = PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES };
-        // A volume may end inside a block only while what lies behind its end has never been written.
+        // A volume may end inside a block only if the blocks behind its end were never written.
         let shrinks = self.objects.length(id) > size_bytes;
         if shrinks && !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
             return Err(bad);
         }
         if !self.resized.insert(id) {
-            // What the second one takes away depends on the first, so it could not be planned.
+            // The second resize depends on the result of the first, so it could not be planned.
             return Err(bad);
         }
         if self.created.contains(&id) && self.size_after(id) > size_bytes {
-            // Taking blocks away has to be planned on a map, and this one does not exist yet.
+            // Removing blocks has to be planned on a map, and this object has none yet.
             return Err(PoolError::ObjectExists(id));
         }
         self.sizes.insert(id, size_bytes);

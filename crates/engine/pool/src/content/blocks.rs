@@ -1,5 +1,5 @@
-//! Blocks of data in memory: those whose only durable copy is in the log (dirty, to be destaged to their place) and a bounded cache of
-//! clean ones. Both are keyed by physical block.
+//! Blocks of data in memory: dirty ones, whose only durable copy is in the log until they are
+//! destaged to their place, and a bounded cache of clean ones. Both are keyed by physical block.
 
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
@@ -15,13 +15,13 @@ struct Dirty {
     crc: u32,
     /// Sequence number of the record that holds `data`.
     newest: u64,
-    /// Sequence number of the first record whose content is not at its place.
+    /// Sequence number of the first record whose content is not yet at its place.
     oldest: u64,
-    /// Content on its way to its place.
+    /// Sequence number of the content being written to its place.
     in_flight: Option<u64>,
-    /// First record after the one in flight.
+    /// Sequence number of the first record after the one in flight.
     oldest_after: Option<u64>,
-    /// The block was freed: keep only for a checkpoint that still names it.
+    /// The block was freed; kept only for a checkpoint that still names it.
     dead: bool,
 }
 
@@ -31,25 +31,27 @@ struct Clean {
     referenced: bool,
 }
 
-/// Blocks in memory.
+/// Blocks in memory, dirty and clean.
 #[derive(Default)]
 pub struct Blocks {
     dirty: FxHashMap<u64, Dirty>,
     clean: FxHashMap<u64, Clean>,
     clock: VecDeque<u64>,
-    /// Addresses that the sweep in progress has still to visit, descending.
+    /// Addresses that the present sweep has still to visit, descending.
     sweep: Vec<u64>,
-    /// Memory of blocks that nobody needs any more.
+    /// Memory of unused blocks, for reuse.
     spare: Vec<Data>,
-    /// What the checkpoint in flight froze: it names the content of records below this one.
+    /// First sequence number after the checkpoint in flight: it names the content of records below
+    /// this one.
     frozen_at: Option<u64>,
 }
 
-/// Spare blocks that are kept.
+/// Largest number of spare blocks.
 const SPARE: usize = 256;
 
 impl Blocks {
-    /// Content of a block if it is in memory. `crc` is what the map says: a clean copy may be of an earlier use of the block.
+    /// Returns the content of a block if it is in memory. `crc` is the checksum in the map; a clean
+    /// copy with another checksum is from an earlier use of the block.
     #[inline]
     pub fn get(&mut self, address: u64, crc: u32) -> Option<Data> {
         if let Some(d) = self.dirty.get(&address)
@@ -62,7 +64,7 @@ impl Blocks {
         Some(clean.data.clone())
     }
 
-    /// A copy of the content of one block.
+    /// Copies the content of one block.
     pub fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data {
         if let Some(mut data) = self.spare.pop()
             && let Some(place) = Rc::get_mut(&mut data)
@@ -79,12 +81,12 @@ impl Blocks {
         }
     }
 
-    /// True when the block's durable copy is only in the log.
+    /// True if the only durable copy of the block is in the log.
     pub fn is_dirty(&self, address: u64) -> bool {
         self.dirty.contains_key(&address)
     }
 
-    /// New content, held by record `sequence`.
+    /// Stores new content, which record `sequence` holds.
     pub fn write(&mut self, address: u64, data: Data, crc: u32, sequence: u64) {
         self.clean.remove(&address);
         match self.dirty.entry(address) {
@@ -112,14 +114,14 @@ impl Blocks {
         }
     }
 
-    /// The blocks are about to be written past this cache.
+    /// Notes that the blocks are about to be written past this cache.
     pub fn place(&mut self, addresses: std::ops::Range<u64>) {
         for address in addresses {
             self.clean.remove(&address);
         }
     }
 
-    /// Caches content read from, or written to, its place.
+    /// Caches content that was read from its place or written to it.
     pub fn cache(&mut self, address: u64, data: Data, crc: u32) {
         if !self.dirty.contains_key(&address)
             && self.clean.insert(address, Clean { data, crc, referenced: false }).is_none()
@@ -128,9 +130,11 @@ impl Blocks {
         }
     }
 
-    /// The block lost its last reference. Its content is dropped, unless the checkpoint in flight still names it.
+    /// Handles the loss of the block's last reference: drops its content, unless the checkpoint in
+    /// flight still names it.
     ///
-    /// A clean copy may stay: it is of no use under another checksum, and [`Blocks::place`] removes it before the block holds something else.
+    /// A clean copy may stay: it is not used under another checksum, and [`Blocks::place`] removes
+    /// it before the block holds other content.
     pub fn free(&mut self, address: u64) {
         if let Some(d) = self.dirty.get_mut(&address) {
             d.dead = true;
@@ -149,8 +153,9 @@ impl Blocks {
         self.dirty.len()
     }
 
-    /// Up to `limit` addresses, ascending, that may be destaged: records below `durable` are durable. Sweeps over the addresses again and again;
-    /// each sweep sees the blocks that were dirty when it began.
+    /// Up to `limit` addresses, ascending, that may be destaged: records below `durable` are
+    /// durable. Sweeps over the addresses repeatedly; each sweep covers the blocks that were dirty
+    /// at its start.
     pub fn destageable(&mut self, durable: u64, limit: usize) -> Vec<u64> {
         if self.sweep.is_empty() {
             self.sweep.extend(self.dirty.iter().filter(|(_, d)| d.newest < durable).map(|(a, _)| *a));
@@ -167,8 +172,8 @@ impl Blocks {
         found
     }
 
-    /// Every block whose oldest undestaged content is older than record `before`: address, newest content and its record; those with content in flight
-    /// have `None`.
+    /// Every block whose oldest undestaged content is older than record `before`: address, newest
+    /// content and its record; `None` for those with content in flight.
     pub fn older_than(&self, before: u64) -> Vec<(u64, Option<(Data, u64)>)> {
         let mut found: Vec<_> = self
             .dirty
@@ -180,7 +185,7 @@ impl Blocks {
         found
     }
 
-    /// Content of a dirty block to write to its place now.
+    /// Starts to destage a dirty block; returns the content to write to its place.
     pub fn begin_destage(&mut self, address: u64) -> Option<Data> {
         let d = self.dirty.get_mut(&address)?;
         d.in_flight = Some(d.newest);
@@ -188,7 +193,7 @@ impl Blocks {
         Some(d.data.clone())
     }
 
-    /// As `begin_destage`, for content captured earlier that came from record `sequence`.
+    /// Like `begin_destage`, for content captured earlier from record `sequence`.
     pub fn begin_destage_of(&mut self, address: u64, sequence: u64) -> bool {
         let Some(d) = self.dirty.get_mut(&address) else { return false };
         if d.in_flight.is_some() {
@@ -199,17 +204,17 @@ impl Blocks {
         true
     }
 
-    /// A checkpoint froze: it names the content of records below `sequence`.
+    /// Notes a freeze: the checkpoint names the content of records below `sequence`.
     pub fn freeze(&mut self, sequence: u64) {
         self.frozen_at = Some(sequence);
     }
 
-    /// The checkpoint in flight is durable.
+    /// Notes that the checkpoint in flight is durable.
     pub fn thaw(&mut self) {
         self.frozen_at = None;
     }
 
-    /// The content that was in flight is at its place.
+    /// Ends a destage: the content in flight is at its place.
     pub fn end_destage(&mut self, address: u64) {
         let Some(d) = self.dirty.get_mut(&address) else { return };
         let Some(sequence) = d.in_flight.take() else { return };

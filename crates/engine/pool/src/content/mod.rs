@@ -1,4 +1,4 @@
-//! Content of blocks in memory, and the buffers that requests use.
+//! Content of blocks in memory, and the buffers of requests.
 
 pub(crate) mod blocks;
 pub(crate) mod stock;

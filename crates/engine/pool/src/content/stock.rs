@@ -1,12 +1,13 @@
-//! Memory of requests that is used again: a new buffer would have to be cleared, and often be mapped by the kernel first, which takes longer than
-//! the copy of its content.
+//! Stock of request buffers for reuse. A new buffer would have to be cleared, and often mapped by
+//! the kernel first, which takes longer than copying its content.
 
 use crate::content::blocks::Data;
 use media::{BLOCK_BYTES, Buffer};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Blocks kept at most. With more, hosts have changed to other sizes, and everything is let go of.
+/// Largest number of blocks kept. When it is exceeded, hosts have changed to other sizes, and the
+/// stock is emptied.
 const MOST_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
 
 #[derive(Debug, Default)]
@@ -15,12 +16,13 @@ struct Kept {
     blocks: usize,
 }
 
-/// Buffers to be used again. Clones are the same stock.
+/// Stock of buffers. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stock(Arc<Mutex<Kept>>);
 
 impl Stock {
-    /// A buffer of so many blocks with any content: all of it has to be overwritten.
+    /// Returns a buffer of this many blocks with arbitrary content: the caller must overwrite all
+    /// of it.
     pub fn take(&self, blocks: usize) -> Buffer {
         let mut kept = self.kept();
         match kept.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
@@ -32,7 +34,7 @@ impl Stock {
         }
     }
 
-    /// A buffer with these blocks, one after the other.
+    /// Returns a buffer with copies of these blocks in order.
     pub fn copy_of<'a>(&self, blocks: impl ExactSizeIterator<Item = &'a Data>) -> Buffer {
         let mut buffer = self.take(blocks.len());
         for (place, block) in buffer.as_blocks_mut().iter_mut().zip(blocks) {
@@ -45,7 +47,7 @@ impl Stock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer to the stock.
     pub fn give(&self, buffer: Buffer) {
         let blocks = buffer.blocks();
         if blocks == 0 || blocks > MOST_BLOCKS / 8 {
@@ -59,7 +61,7 @@ impl Stock {
         kept.by_blocks.entry(blocks).or_default().push(buffer);
     }
 
-    /// Content that comes back to the stock when the last reference to it is gone.
+    /// Wraps the buffer as bytes; it returns to the stock with the last reference.
     pub fn lend(&self, buffer: Buffer) -> bytes::Bytes {
         bytes::Bytes::from_owner(Lent { buffer, stock: self.clone() })
     }

@@ -1,4 +1,4 @@
-//! The catalog as `control` uses it, through the handle.
+//! Implementation of the catalog for `control`, through the handle.
 
 use super::Pool;
 use crate::interface::operation::pool_error;

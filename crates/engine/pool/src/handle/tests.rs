@@ -12,13 +12,13 @@ use std::rc::Rc;
 
 type SimMedia = LocalMedia<SimDisk>;
 
-/// A pool over a simulated disk, and an executor that polls a future only when it was woken.
+/// Pool over a simulated disk, and an executor that polls a future only when it was woken.
 struct Rig {
     pool: Pool<SimMedia>,
     executor: LocalPool,
 }
 
-/// Where a spawned future leaves its output.
+/// Output of a spawned future.
 struct Outcome<T>(Rc<RefCell<Option<T>>>);
 
 impl<T> Outcome<T> {
@@ -41,7 +41,7 @@ impl Rig {
         Self { pool: Pool::new(core), executor: LocalPool::new() }
     }
 
-    /// Polls `future` once, and from then on whenever it is woken and the executor runs.
+    /// Polls `future` once, and then whenever it is woken and the executor runs.
     fn start<T: 'static>(&mut self, future: impl Future<Output = T> + 'static) -> Outcome<T> {
         let outcome = Rc::new(RefCell::new(None));
         let place = Rc::clone(&outcome);
@@ -94,9 +94,10 @@ fn read(volume: &Volume<SimMedia>, lba: u64, blocks: u64) -> impl Future<Output 
     async move { volume.read(Extent::new(lba, blocks)).await }
 }
 
-/// The handle kept the result of each operation in a table beside the waker of its future. When submitting an operation also finished others (a
-/// pool that stops fails everything in flight), the first of their results replaced a waker that was never called: that command hung for ever, its
-/// connection could not end, and its initiator could not log in again.
+/// Regression: the handle kept the result of each operation in a table beside the waker of its
+/// future. When submitting an operation also finished others (a stopping pool fails all operations
+/// in flight), the first of their results replaced a waker that was never called: that command hung
+/// permanently, its connection could not end, and its initiator could not log in again.
 #[test]
 fn a_submit_that_finishes_other_operations_wakes_all_of_them() {
     let mut rig = Rig::new();
@@ -130,7 +131,7 @@ fn a_dropped_future_does_not_undo_its_operation_and_disturbs_no_other() {
     let volume = rig.volume(4096);
     let other = rig.start(write(&volume, 8, 8, 2));
     {
-        // Polled once and dropped: the write is submitted, its future is gone.
+        // Polled once and dropped: the write is submitted, and its future is gone.
         let mut abandoned = std::pin::pin!(write(&volume, 0, 8, 1));
         let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
         assert!(abandoned.as_mut().poll(context).is_pending());
@@ -175,7 +176,8 @@ fn a_deleted_volume_is_gone() {
     assert_eq!((volume.block_count(), volume.volume().0), (0, id.0));
 }
 
-/// The rule that the simulation of the whole array leaves out brings the bug back, in the place where it was.
+/// The rule that the simulation of the whole array leaves out reintroduces the bug at its original
+/// place.
 #[cfg(feature = "mutations")]
 #[test]
 fn the_rule_lost_wakeup_loses_a_wakeup() {
@@ -192,7 +194,7 @@ fn the_rule_lost_wakeup_loses_a_wakeup() {
     assert_eq!(ended, [false, true, true]);
 }
 
-/// Two pools: the pool under test, and the foreign one.
+/// Two pools: the pool under test, and a foreign one.
 struct Contract([Rig; 2]);
 
 impl block::contract::Fixture for Contract {
@@ -203,7 +205,8 @@ impl block::contract::Fixture for Contract {
     }
 
     fn foreign(&mut self, block_count: u64) -> Option<Volume<SimMedia>> {
-        // The same object number as in the pool under test: its content was cloned instead of the foreign one's.
+        // Regression: with the same object number in both pools, the content of the own volume was
+        // cloned instead of the foreign one's.
         Some(self.0[1].volume(block_count))
     }
 
@@ -212,7 +215,8 @@ impl block::contract::Fixture for Contract {
     }
 }
 
-/// A copy from a volume of another pool cloned the volume of the same number in its own pool.
+/// Regression: a copy from a volume of another pool cloned the volume with the same number in its
+/// own pool.
 #[test]
 fn volumes_keep_the_contract_of_block_devices() {
     block::contract::holds(Contract([Rig::new(), Rig::new()]));

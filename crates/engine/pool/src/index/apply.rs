@@ -1,7 +1,8 @@
-//! Changes to a tree, many at once: which pages they write, and which they free.
+//! Application of many changes to a tree at once: computes the pages that they write and free.
 //!
-//! A node that outgrows its page is split; one that is left with less than a quarter of a page joins its neighbour when both fit in
-//! three quarters of one. A page keeps its number when its content changes, so that only what is split or joined changes its parent.
+//! A node that exceeds its page is split. A node with less than a quarter of a page joins its
+//! neighbour if both fit in three quarters of a page. A page keeps its number when its content
+//! changes, so only splits and joins change its parent.
 
 use super::page::{CAPACITY, Entry, Node, Target, Value, encode_value, fits_inline, pages_of_value};
 use super::{Block, Full, IndexRoot, PageNumber, Source};
@@ -10,26 +11,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// A node with less than this joins a neighbour.
+/// Bytes below which a node joins a neighbour.
 const SPARSE: usize = CAPACITY / 4;
-/// Joined nodes have at most this.
+/// Largest number of bytes in a joined node.
 const JOINED: usize = CAPACITY * 3 / 4;
 
 /// Values to store (`Some`) and keys to remove (`None`).
 pub(crate) type Changes = BTreeMap<Bytes, Option<Bytes>>;
 
-/// What a batch of changes does to the pages of a stream.
+/// Effect of a batch of changes on the pages of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// The tree afterwards.
+    /// Tree after the changes.
     pub root: IndexRoot,
     /// Pages to write, by number.
     pub writes: BTreeMap<PageNumber, Box<Block>>,
-    /// The nodes among them.
+    /// Those of the written pages that are nodes.
     pub nodes: BTreeMap<PageNumber, Rc<Node>>,
-    /// Pages that hold nothing any more.
+    /// Pages that become free.
     pub freed: BTreeSet<PageNumber>,
-    /// No page below this is free, but for those freed.
+    /// Lower bound of the free pages, apart from `freed`.
     pub first_hole: PageNumber,
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn apply(
     (!work.missing).then_some(Ok(work.batch))
 }
 
-/// Why changes cannot be applied.
+/// Reason why changes cannot be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApplyError {
     /// The stream has no room.
@@ -78,13 +79,13 @@ impl From<Full> for ApplyError {
     }
 }
 
-/// A child while its parent is made anew.
+/// Child of a node whose entries are being rebuilt.
 struct Piece {
-    /// Keys from here on; empty for the first piece of all.
+    /// First key; empty for the very first piece.
     from: Bytes,
-    /// The page that it is in, or was in.
+    /// Page that it is in, or was in.
     number: Option<PageNumber>,
-    /// Its content, if that has changed.
+    /// Content, if changed.
     node: Option<Node>,
 }
 
@@ -94,7 +95,7 @@ struct Work<'a, S> {
     batch: Batch,
     missing: bool,
     failed: Option<ApplyError>,
-    /// Entries added, less those removed.
+    /// Number of entries added, minus those removed.
     delta: i64,
 }
 
@@ -123,7 +124,7 @@ impl<S: Source> Work<'_, S> {
         self.batch.root = self.top(number, node, root.entries.checked_add_signed(self.delta));
     }
 
-    /// The top node stays as it is.
+    /// Keeps the top node.
     fn keep_top(&mut self) {
         match self.batch.root.entries.checked_add_signed(self.delta) {
             Some(entries) => self.batch.root.entries = entries,
@@ -131,7 +132,8 @@ impl<S: Source> Work<'_, S> {
         }
     }
 
-    /// Stores the top node. One that has a single child is left out; one without entries leaves an empty tree.
+    /// Stores the top node. Skips one with a single child; a node without entries leaves an empty
+    /// tree.
     fn top(&mut self, number: Option<PageNumber>, node: Node, entries: Option<u64>) -> IndexRoot {
         let Some(entries) = entries else {
             self.failed = Some(ApplyError::Broken);
@@ -160,7 +162,7 @@ impl<S: Source> Work<'_, S> {
         IndexRoot { page: page.unwrap_or(0), level, entries }
     }
 
-    /// A node as it is now: one that this batch wrote, or a stored one.
+    /// Returns the present state of a node: as this batch wrote it, or as stored.
     fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>> {
         if let Some(node) = self.batch.nodes.get(&number) {
             return Some(node.clone());
@@ -170,7 +172,8 @@ impl<S: Source> Work<'_, S> {
         node
     }
 
-    /// The node with the changes to the keys of `range` applied, or `Some(None)` when only pages below it change. `None`: something is missing.
+    /// Returns the node with the changes to the keys of `range` applied, or `Some(None)` if only
+    /// pages below it change. `None`: data is missing.
     fn changed(&mut self, number: PageNumber, level: u8, range: KeyRange<'_>) -> Option<Option<Node>> {
         let node = self.node(number, level)?;
         if level == 0 {
@@ -206,7 +209,7 @@ impl<S: Source> Work<'_, S> {
         None
     }
 
-    /// Joins nodes that have become sparse with a neighbour, and leaves out those that are empty.
+    /// Joins sparse nodes with a neighbour, and removes empty ones.
     fn join(&mut self, pieces: &mut Vec<Piece>, level: u8) {
         let empty = |piece: &mut Piece| piece.node.as_ref().is_some_and(|node| node.entries.is_empty());
         for piece in pieces.extract_if(.., empty) {
@@ -224,7 +227,7 @@ impl<S: Source> Work<'_, S> {
         }
     }
 
-    /// Joins the pieces at `at` and after it, if both fit. True when it did.
+    /// Joins the pieces at `at` and after it, if they fit. True if it did.
     fn join_pair(&mut self, pieces: &mut Vec<Piece>, at: usize, level: u8) -> bool {
         let Some(mut left) = self.content(&pieces[at], level) else { return false };
         let Some(mut right) = self.content(&pieces[at + 1], level) else { return false };
@@ -264,7 +267,7 @@ impl<S: Source> Work<'_, S> {
         entries
     }
 
-    /// Writes a node to the page given, or to one that was free. `None` when there is none.
+    /// Writes a node to the given page, or to a free one. `None` if there is none.
     fn store(&mut self, number: Option<PageNumber>, node: Node) -> Option<PageNumber> {
         if self.missing {
             return None;
@@ -282,7 +285,7 @@ impl<S: Source> Work<'_, S> {
         self.batch.freed.insert(number);
     }
 
-    /// A page that holds nothing: one that this batch freed, or the next that the stream does not map.
+    /// Allocates a free page: one that this batch freed, or the next that the stream does not map.
     fn allocate(&mut self) -> Option<PageNumber> {
         if let Some(number) = self.batch.freed.pop_first() {
             return Some(number);
@@ -338,7 +341,7 @@ impl<S: Source> Work<'_, S> {
     }
 }
 
-/// True when a range of keys is one: the keys of a damaged tree may not be in order.
+/// True if the bounds form a range: the keys of a damaged tree may be out of order.
 fn ascends(from: Bound<&[u8]>, to: Bound<&[u8]>) -> bool {
     match (from, to) {
         (Bound::Included(from), Bound::Excluded(to)) => from < to,
@@ -346,7 +349,7 @@ fn ascends(from: Bound<&[u8]>, to: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Splits a node that does not fit in a page. Without `node` nothing has changed.
+/// Splits a node that does not fit in a page. Without `node`, nothing has changed.
 fn split(piece: Piece) -> Vec<Piece> {
     let Some(node) = piece.node else { return vec![piece] };
     let total = node.bytes();
@@ -387,7 +390,7 @@ fn split(piece: Piece) -> Vec<Piece> {
     pieces
 }
 
-/// The shortest key that is above `left` and not above `right`.
+/// Returns the shortest key above `left` and not above `right`.
 fn separator(left: &[u8], right: &Bytes) -> Bytes {
     let common = left.iter().zip(right.iter()).take_while(|(left, right)| left == right).count();
     right.slice(..(common + 1).min(right.len()))

@@ -1,16 +1,17 @@
-//! Verifies a tree: order and bounds of the keys, levels, that each page is named once, and the number of entries.
+//! Verification of a tree: order and bounds of the keys, levels, uniqueness of page references, and
+//! the number of entries.
 
 use super::page::{Node, PAGES, PageNumber, Target, Value};
 use bytes::Bytes;
 
-/// What a walk over a tree has found so far.
+/// Results of a walk over a tree so far.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
-    /// Entries of leaves.
+    /// Number of entries in leaves.
     pub entries: u64,
-    /// Pages named, those of long values among them.
+    /// Pages that nodes name, including those of long values.
     pub named: Numbers,
-    /// What is wrong, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Adds a page; true when it was not there.
+    /// Adds a page; true if it is new.
     pub fn insert(&mut self, number: PageNumber) -> bool {
         let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
         if word >= self.words.len() {
@@ -35,7 +36,7 @@ impl Numbers {
         new
     }
 
-    /// True when the page is there.
+    /// True if the set has the page.
     #[cfg(test)]
     pub fn contains(&self, number: PageNumber) -> bool {
         self.words.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
@@ -47,7 +48,7 @@ impl Numbers {
     }
 }
 
-/// A node to visit: its page, its level, and the keys that it may hold.
+/// Node to visit: its page, its level, and the bounds of its keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub number: PageNumber,
@@ -56,7 +57,7 @@ pub(crate) struct Expected {
     pub to: Option<Bytes>,
 }
 
-/// Verifies one node; returns the nodes below it, and the long values with their pages.
+/// Verifies one node; returns the nodes below it, and the pages of long values.
 pub(crate) fn check_node(
     checked: &mut Checked,
     expected: &Expected,

@@ -1,13 +1,16 @@
-//! An ordered index of keys and values in one of the pool's own streams: a B+tree whose pages are blocks of the stream.
+//! Ordered index of keys and values in one of the pool's own streams: a B+tree whose pages are
+//! blocks of the stream.
 //!
-//! A page is named by its block within the stream, and the stream's map says where that block is. The map brings what a copy-on-write
-//! tree needs: a changed page goes to a new address and the old one stays until no checkpoint names it; each page has a checksum in
-//! the map; a check, a scrub or a repair counts its references as those of any other block. A changed page leaves its parent as it
-//! is, since the parent names it by number. A page that holds nothing is a block of the stream that is not mapped, so there is no list
-//! of free pages.
+//! The number of a page is that of its block within the stream, and the stream's map gives the
+//! address of that block. The map provides everything that a copy-on-write tree needs: a changed
+//! page goes to a new address, and the old one stays until no checkpoint names it; each page has a
+//! checksum in the map; a check, a scrub or a repair counts its references as those of any other
+//! block. A changed page leaves its parent unchanged, since the parent names it by number. A free
+//! page is an unmapped block of the stream, so there is no list of free pages.
 //!
-//! Nothing here reads or writes. Pages come from a [`Source`], which notes those that have to be read first; every function then
-//! answers `None` and is called again. [`apply`] computes which pages a batch of changes writes and frees, and changes nothing itself.
+//! This module does no I/O. Pages come from a [`Source`], which notes those that have to be read
+//! first; every function then returns `None` and is called again. [`apply`] computes the pages that
+//! a batch of changes writes and frees, and changes nothing itself.
 
 mod apply;
 mod check;
@@ -23,30 +26,31 @@ use bytes::Bytes;
 use page::{Entry, Target};
 use std::rc::Rc;
 
-/// Where a tree begins, and how many entries it has. The pool's root holds it.
+/// Start of a tree, and its number of entries. Stored in the pool's root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexRoot {
     /// Page of the top node; 0: the tree is empty.
     pub page: PageNumber,
     /// Level of the top node.
     pub level: u8,
-    /// Entries of the tree.
+    /// Number of entries in the tree.
     pub entries: u64,
 }
 
-/// Gives the pages of a tree.
+/// Source of the pages of a tree.
 pub(crate) trait Source {
-    /// A node; `None` when it cannot be had now: it has to be read, or is damaged. The source notes which.
+    /// Returns a node; `None` if it is not available now, because it has to be read or is damaged.
+    /// The source notes which.
     fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>>;
     /// Content of a page of a long value, as for [`Source::node`].
     fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes>;
     /// The first page from `from` on that the stream does not map. `Err` when the stream is full; `None` as for [`Source::node`].
     fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>>;
-    /// The tree contradicts itself: what is asked for can never be had.
+    /// Notes that the tree contradicts itself: the requested data can never become available.
     fn broken(&mut self, reason: String);
 }
 
-/// The stream has no room for another page.
+/// Error: the stream has no room for another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 

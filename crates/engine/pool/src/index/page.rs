@@ -20,7 +20,8 @@
 //! 16       content
 //! ```
 //!
-//! What follows the bytes in use is zero. The map of the stream holds the checksum of each page, so a page has none of its own.
+//! Bytes after those in use are zero. The map of the stream holds the checksum of each page, so a
+//! page contains none.
 
 use bytes::Bytes;
 use media::BLOCK_BYTES;
@@ -30,34 +31,34 @@ const NODE_MAGIC: u32 = u32::from_le_bytes(*b"WLix");
 /// First bytes of a page of a long value: "WLiv".
 const VALUE_MAGIC: u32 = u32::from_le_bytes(*b"WLiv");
 const HEADER_BYTES: usize = 16;
-/// Bytes of entries in a node, and of content in a page of a long value.
+/// Capacity of a page: bytes of entries in a node, or of content in a page of a long value.
 pub(crate) const CAPACITY: usize = BLOCK_BYTES - HEADER_BYTES;
-/// Bytes of an entry besides its key and what follows the key.
+/// Bytes of an entry without its key and the data after the key.
 const CELL_BYTES: usize = 6;
-/// The longest entry: a node holds at least two.
+/// Largest entry in bytes: a node holds at least two.
 const MAX_CELL: usize = CAPACITY / 2;
-/// The longest key.
+/// Longest key in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 512;
-/// The longest value.
+/// Longest value in bytes.
 pub(crate) const MAX_VALUE_BYTES: usize = 1 << 20;
-/// The highest level of a node: far above what 2³² pages can need.
+/// Highest level of a node, far above the need of 2³² pages.
 pub(crate) const MAX_LEVEL: u8 = 15;
 
-/// Pages that a stream has at most: what a map of three levels spans, 64 GiB.
+/// Largest number of pages in a stream: the span of a map of three levels, 64 GiB.
 pub(crate) const PAGES: u32 = 1 << 24;
 
 /// Number of a page: its block within the stream. Page 0 is never used.
 pub(crate) type PageNumber = u32;
 
-/// The content of a page.
+/// Content of a page.
 pub(crate) type Block = [u8; BLOCK_BYTES];
 
-/// A value, as a leaf holds it.
+/// Value in a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// The value itself.
     Inline(Bytes),
-    /// A value too long for a leaf: its length and its pages.
+    /// Length and pages of a value that is too long for a leaf.
     Long { length: u32, pages: Vec<PageNumber> },
 }
 
@@ -78,14 +79,14 @@ impl Value {
     }
 }
 
-/// What an entry of a node leads to.
+/// Target of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Child(PageNumber),
     Value(Value),
 }
 
-/// One entry of a node.
+/// Entry of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub key: Bytes,
@@ -103,17 +104,17 @@ impl Entry {
     }
 }
 
-/// True when a value is stored in the leaf, next to its key.
+/// True if a value of this length is stored in the leaf, next to its key.
 pub(crate) fn fits_inline(key: &[u8], value_bytes: usize) -> bool {
     CELL_BYTES + key.len() + value_bytes <= MAX_CELL
 }
 
-/// Pages of a value of this length that is not stored in the leaf.
+/// Number of pages of a value of this length that is not stored in the leaf.
 pub(crate) const fn pages_of_value(bytes: usize) -> usize {
     bytes.div_ceil(CAPACITY)
 }
 
-/// A node of the tree.
+/// Node of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
     pub level: u8,
@@ -148,7 +149,8 @@ impl Node {
         }
     }
 
-    /// The node as page `number`. `None` when it does not fit, which is a defect of the caller.
+    /// Encodes the node as page `number`. `None` if it does not fit, which is a defect of the
+    /// caller.
     pub fn encode(&self, number: PageNumber) -> Option<Box<Block>> {
         let mut out = Vec::with_capacity(BLOCK_BYTES);
         let used = HEADER_BYTES + self.bytes();
@@ -183,7 +185,7 @@ impl Node {
         out.into_boxed_slice().try_into().ok()
     }
 
-    /// Reads page `number` as a node. The error says what is wrong.
+    /// Decodes page `number` as a node. The error describes the problem.
     pub fn decode(block: &[u8], number: PageNumber) -> Result<Self, String> {
         let bad = |what: &str| format!("index page {number}: {what}");
         let content = content(block, NODE_MAGIC, number)?;
@@ -235,7 +237,7 @@ impl Node {
     }
 }
 
-/// The bytes in use of a page, after its header.
+/// Bytes in use of a page, after its header.
 fn content(block: &[u8], magic: u32, number: PageNumber) -> Result<&[u8], String> {
     let word = |at: usize| block.get(at..at + 4).map_or(0, |raw| u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]));
     if block.len() != BLOCK_BYTES || word(0) != magic {
@@ -261,7 +263,7 @@ pub(crate) fn inspect(block: &[u8], number: PageNumber) -> Result<(), String> {
     }
 }
 
-/// The pages of a long value: what stands in each of `pages`.
+/// Encodes a long value: content for each of `pages`.
 pub(crate) fn encode_value(value: &[u8], pages: &[PageNumber]) -> Vec<(PageNumber, Box<Block>)> {
     let mut out = Vec::with_capacity(pages.len());
     for (position, (number, part)) in pages.iter().zip(value.chunks(CAPACITY)).enumerate() {
@@ -276,7 +278,7 @@ pub(crate) fn encode_value(value: &[u8], pages: &[PageNumber]) -> Vec<(PageNumbe
     out
 }
 
-/// The content of page `number` of a long value, at this position of it.
+/// Content of page `number` of a long value, at this position in the value.
 pub(crate) fn decode_value(block: &[u8], number: PageNumber, position: u32) -> Result<&[u8], String> {
     let content = content(block, VALUE_MAGIC, number)?;
     let found = block.get(8..12).map_or(0, |raw| u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]));

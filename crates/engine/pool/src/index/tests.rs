@@ -38,7 +38,7 @@ impl Stream {
         result.map_err(|reason| self.damaged = Some(reason)).ok()
     }
 
-    /// Calls `f` until nothing is missing. Returns how often that was.
+    /// Calls `f` until nothing is missing. Returns its result.
     fn until<T>(&mut self, mut f: impl FnMut(&mut Self) -> Option<T>) -> Result<T, String> {
         for _ in 0..100_000 {
             if let Some(done) = f(self) {
@@ -243,7 +243,7 @@ fn a_change_writes_its_leaf_and_nothing_else() {
     assert!(stream.root.level >= 2, "{:?}", stream.root);
     let batch = stream.apply(&[(key(77), Some(vec![b'w'; 250].into()))].into()).unwrap();
     assert_eq!((batch.writes.len(), batch.freed.len()), (1, 0));
-    // A full load leaves leaves full: the tree takes little more than its content.
+    // A bulk load fills the leaves: the tree is little larger than its content.
     let content: usize = (0..100_000).map(|n| key(n).len() + 256).sum();
     assert!(stream.pages.len() * BLOCK_BYTES < content * 11 / 10, "{} pages for {content} bytes", stream.pages.len());
 }
@@ -320,7 +320,7 @@ fn pages_with_a_good_checksum_and_bad_content_are_refused_or_found() {
         }
         let bad_crc = crc32c(&bad);
         stream.pages.insert(number, (bad, bad_crc));
-        // Whatever the answer is: no panic, no endless walk.
+        // Any answer is accepted, but no panic and no endless walk.
         let root = stream.root;
         let _ = stream.check();
         let _ = stream.get(b"7");

@@ -1,25 +1,25 @@
-//! What a check of a pool reports.
+//! Report of a check of a pool.
 
-/// Findings listed in full; more are only counted.
+/// Largest number of findings listed; further ones are only counted.
 const LISTED: usize = 100;
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Volumes and snapshots walked.
+    /// Number of volumes and snapshots walked.
     pub objects: u64,
-    /// Map pages verified.
+    /// Number of map pages verified.
     pub pages: u64,
-    /// Data blocks verified.
+    /// Number of data blocks verified.
     pub blocks: u64,
-    /// What is wrong, a sentence each, the first hundred.
+    /// Findings, a sentence each, the first hundred.
     pub findings: Vec<String>,
-    /// Number of findings in all.
+    /// Total number of findings.
     pub count: u64,
 }
 
 impl CheckReport {
-    /// True when nothing is wrong.
+    /// True if there are no findings.
     pub fn is_clean(&self) -> bool {
         self.count == 0
     }

@@ -1,19 +1,19 @@
-//! What can be asked of the pool, and what comes back.
+//! Operations of the pool, and their results.
 
 use crate::interface::{CatalogChange, CheckStep, Growth, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
-/// Names a submitted operation.
+/// Identifier of a submitted operation.
 pub type OperationId = u64;
 
-/// Largest volume: 16 TiB.
+/// Size of the largest volume: 16 TiB.
 pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
 
-/// Largest document.
+/// Size of the largest document.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 
-/// Largest single write.
+/// Size of the largest single write.
 pub const MAX_WRITE_BYTES: usize = 64 << 20;
 
 /// How the pool uses memory and identifies a run.
@@ -21,11 +21,12 @@ pub const MAX_WRITE_BYTES: usize = 64 << 20;
 pub struct Options {
     /// Memory for map pages, counts and data blocks together.
     pub memory_bytes: usize,
-    /// A random number that no other run of this pool has used.
+    /// Random number that no other run of this pool has used.
     pub incarnation: u64,
-    /// Blocks destaged at once.
+    /// Number of blocks destaged at once.
     pub destage_batch: usize,
-    /// Give long runs of freed blocks back to the file system or device below. A block that is used again after that costs its allocation there.
+    /// Discards long runs of freed blocks in the file system or device below. Reusing such a block
+    /// costs its allocation there.
     pub discard: bool,
 }
 
@@ -35,32 +36,32 @@ impl Default for Options {
     }
 }
 
-/// An operation. Offsets and lengths are bytes, multiples of 512.
+/// Operation. Offsets and lengths are bytes, multiples of 512.
 #[derive(Debug)]
 pub enum Operation {
-    /// Reads.
+    /// Reads a range.
     Read {
-        /// Object.
+        /// Object to read.
         object: u64,
-        /// Start.
+        /// Start of the range.
         offset: u64,
-        /// Length.
+        /// Length of the range.
         length: usize,
     },
-    /// Writes.
+    /// Writes data.
     Write {
-        /// Object.
+        /// Object to write.
         object: u64,
-        /// Start.
+        /// Start of the range.
         offset: u64,
-        /// Content.
+        /// Content to write.
         data: Bytes,
-        /// Durable before the reply even when the write cache is on.
+        /// True: durable before the reply even if the write cache is on.
         forced: bool,
     },
-    /// Makes ranges read as zeros and deallocates what they cover.
+    /// Makes ranges read as zeros and deallocates their whole blocks.
     Zero {
-        /// Object.
+        /// Object to change.
         object: u64,
         /// Start and length of each range.
         ranges: Vec<(u64, u64)>,
@@ -84,16 +85,16 @@ pub enum Operation {
     Capture {
         /// Source object.
         source: u64,
-        /// The capture.
+        /// Capture to fill.
         capture: u64,
         /// Start and number of each range in blocks of 4 096 bytes. The last block of an object may be short.
         ranges: Vec<(u64, u64)>,
     },
-    /// Compares, and writes when equal.
+    /// Compares, and writes if equal.
     CompareAndWrite {
-        /// Object.
+        /// Object to change.
         object: u64,
-        /// Start.
+        /// Start of the range.
         offset: u64,
         /// Expected content.
         compare: Bytes,
@@ -102,91 +103,91 @@ pub enum Operation {
         /// As for a write.
         forced: bool,
     },
-    /// Completes when everything executed before it is durable.
+    /// Completes when every operation executed before it is durable.
     Flush,
-    /// Provisioning status.
+    /// Returns the provisioning status.
     Provisioning {
-        /// Object.
+        /// Object to query.
         object: u64,
-        /// Start.
+        /// Start of the query.
         offset: u64,
-        /// Most runs to return.
+        /// Maximum number of runs to return.
         limit: usize,
     },
     /// Changes the catalog.
     Catalog(Vec<CatalogChange>),
-    /// Counts the blocks that only these objects use: what deleting all of them frees.
+    /// Counts the blocks that only these objects use, which deleting all of them frees.
     Unique {
-        /// Objects.
+        /// Objects to count.
         objects: Vec<u64>,
     },
     /// Deallocates stored blocks of zeros: one step.
     ReclaimZeros {
-        /// Object.
+        /// Object to scan.
         object: u64,
-        /// Where the step begins.
+        /// Start of the step.
         offset: u64,
     },
     /// Reads and verifies stored content: one step.
     Verify {
-        /// Object.
+        /// Object to verify.
         object: u64,
-        /// Where the step begins.
+        /// Start of the step.
         offset: u64,
-        /// Forget which shared pages were verified.
+        /// True: forget which shared pages were verified.
         anew: bool,
     },
     /// Finds every place that is stored in one of these blocks.
     PlacesOf(Vec<u64>),
-    /// One step of a check of the whole pool.
+    /// Executes one step of a check of the whole pool.
     CheckStep,
-    /// Counts how much of a reserved volume is shared.
+    /// Counts the shared blocks of a reserved volume.
     Recount {
-        /// Object.
+        /// Volume to count.
         object: u64,
     },
-    /// Makes the pool larger.
+    /// Enlarges the pool.
     Grow(Growth),
 }
 
-/// What sharing a range did.
+/// Result of sharing a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyOutcome {
     /// Bytes that now share storage with the source: metadata only.
     pub cloned_bytes: u64,
-    /// Bytes at the edges that had to be stored anew.
+    /// Bytes at the edges that had to be copied.
     pub copied_bytes: u64,
 }
 
-/// What a finished operation returns.
+/// Output of a finished operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Nothing.
+    /// No output.
     Done,
-    /// Content read.
+    /// Content that was read.
     Data(Bytes),
     /// Result of a compare-and-write.
     Compared(CompareOutcome),
-    /// What a clone shared and copied.
+    /// Bytes shared and copied by a clone.
     Copied(CopyOutcome),
     /// Provisioning runs.
     Provisioning(Vec<ProvisioningExtent>),
-    /// A number of bytes.
+    /// Number of bytes.
     Bytes(u64),
-    /// A step of a scan.
+    /// Result of one step of a scan.
     Scanned(Box<ScanStep>),
-    /// Places.
+    /// Places found.
     Places(Vec<Place>),
-    /// A step of a check.
+    /// Result of one step of a check.
     Check(Box<CheckStep>),
 }
 
-/// Why an operation failed. Nothing was changed.
+/// Reason for the failure of an operation. Nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// As the block device contract says.
+    /// Error of the block device contract.
     Block(BlockError),
-    /// As the catalog contract says.
+    /// Error of the catalog contract.
     Pool(PoolError),
 }
 
@@ -203,7 +204,7 @@ impl From<PoolError> for Failure {
 }
 
 impl Operation {
-    /// True for what hosts ask for, false for administration and scans.
+    /// True for operations of hosts, false for administration and scans.
     pub(crate) fn is_of_a_host(&self) -> bool {
         matches!(
             self,
@@ -217,19 +218,19 @@ impl Operation {
         )
     }
 
-    /// True for an operation that reports pages that cannot be read, instead of failing.
+    /// True for an operation that reports unreadable pages instead of failing.
     pub(crate) fn survives_bad_pages(&self) -> bool {
         matches!(self, Self::Verify { .. } | Self::PlacesOf(_))
     }
 }
 
 impl Operation {
-    /// True when a failure is reported with a logical block address.
+    /// True if a failure is reported with a logical block address.
     pub(crate) fn has_an_lba(&self) -> bool {
         (self.is_of_a_host() && !matches!(self, Self::Flush)) || matches!(self, Self::Provisioning { .. })
     }
 
-    /// What of which object the operation is about: object, start and length in bytes. Sources come first.
+    /// Ranges that the operation accesses: object, start and length in bytes. Sources come first.
     pub(crate) fn spans(&self) -> Vec<(u64, u64, u64)> {
         match self {
             Self::Read { object, offset, length } => vec![(*object, *offset, *length as u64)],
@@ -244,7 +245,7 @@ impl Operation {
                 .iter()
                 .map(|range| (*source, range.0.saturating_mul(4096), range.1.saturating_mul(4096)))
                 .collect(),
-            // It may look at everything from its start on.
+            // The query may visit everything from its start on.
             Self::Provisioning { object, offset, .. } => {
                 vec![(*object, *offset, MAX_VOLUME_BYTES.saturating_sub(*offset))]
             }

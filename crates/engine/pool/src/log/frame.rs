@@ -1,8 +1,9 @@
-//! Frames of the log: what one log write carries.
+//! Frames of the log: the content of one log write.
 //!
-//! A frame is a 128-byte header, whole records, and zeros up to the next 4 KiB. It names its position and the CRC of the frame before
-//! it, so that a frame left over from an earlier lap or an earlier run is never taken for one of this chain. Frames do not wrap: one
-//! that does not fit before the end of the ring starts at the next lap.
+//! A frame is a 128-byte header, whole records, and zeros up to the next 4 KiB. It has its position
+//! and the CRC of the previous frame, so that a frame left over from an earlier lap or an earlier
+//! run is never taken for one of this chain. Frames do not wrap: one that does not fit before the
+//! end of the ring starts at the next lap.
 
 use crate::checksum::crc64;
 use media::{BLOCK_BYTES, Buffer};
@@ -20,9 +21,10 @@ pub struct FrameHeader {
     /// CRC-64/NVME of `bytes` bytes of the frame with this field zero.
     crc: U64,
     uuid: [u8; 16],
-    /// A random number of the run that wrote the frame.
+    /// Random number of the run that wrote the frame.
     incarnation: U64,
-    /// Position in the log, ever growing; the place in the ring is this modulo the ring's size.
+    /// Position in the log, which only grows; its place in the ring is the position modulo the
+    /// ring's size.
     position: U64,
     first_sequence: U64,
     /// Every record below this number was durable when the frame was written.
@@ -37,7 +39,7 @@ pub struct FrameHeader {
 
 const _: () = assert!(size_of::<FrameHeader>() == FRAME_HEADER_BYTES);
 
-/// Fields stand where docs/on-disk-format.md says.
+/// Offsets as in docs/on-disk-format.md.
 const _: () = {
     use std::mem::offset_of;
     assert!(offset_of!(FrameHeader, magic) == 0);
@@ -54,31 +56,32 @@ const _: () = {
     assert!(offset_of!(FrameHeader, reserved) == 88);
 };
 
-/// Bytes of a frame header.
+/// Length of a frame header in bytes.
 pub const FRAME_HEADER_BYTES: usize = 128;
 
-/// The fields of a frame that vary.
+/// Variable fields of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameInfo {
-    /// Run that wrote it.
+    /// Random number of the run that wrote it.
     pub incarnation: u64,
     /// Position in the log.
     pub position: u64,
     /// Number of its first record.
     pub first_sequence: u64,
-    /// Records below this were durable when it was written.
+    /// Every record below this number was durable when the frame was written.
     pub durable_sequence: u64,
-    /// CRC of the frame before.
+    /// CRC of the previous frame.
     pub previous_crc: u64,
-    /// Bytes in use.
+    /// Number of bytes in use.
     pub bytes: u32,
     /// Number of records.
     pub records: u32,
-    /// Epoch it was written in.
+    /// Epoch in which it was written.
     pub epoch: u64,
 }
 
-/// Completes the frame in `frame` (header space first, then records, `info.bytes` in all) and returns its CRC.
+/// Completes the frame in `frame` (space for the header, then records, `info.bytes` in all) and
+/// returns its CRC.
 pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> u64 {
     let mut header = FrameHeader {
         magic: U64::new(FRAME_MAGIC),
@@ -101,7 +104,7 @@ pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> u64 {
     crc
 }
 
-/// A frame being put together, in memory that goes to the medium as it is.
+/// Frame under construction, in the memory that goes to the medium.
 #[derive(Default)]
 pub struct FrameBuffer {
     blocks: Buffer,
@@ -109,7 +112,7 @@ pub struct FrameBuffer {
 }
 
 impl FrameBuffer {
-    /// Room for the header and nothing else yet. The content of `memory` does not matter.
+    /// Starts a frame with space for its header. The old content of `memory` is irrelevant.
     pub fn new(memory: Buffer) -> Self {
         let mut frame = Self { blocks: memory, length: 0 };
         frame.extend_from_slice(&[0; FRAME_HEADER_BYTES]);
@@ -137,7 +140,7 @@ impl FrameBuffer {
         self.extend_from_slice(&[byte]);
     }
 
-    /// The whole blocks, zeros after the end.
+    /// Returns the frame as whole blocks, padded with zeros.
     pub fn into_buffer(mut self) -> Buffer {
         self.blocks.resize(self.length.div_ceil(BLOCK_BYTES));
         self.blocks[self.length..].fill(0);
@@ -158,7 +161,8 @@ impl std::ops::DerefMut for FrameBuffer {
     }
 }
 
-/// Reads a header without checking the CRC: what is needed to know how much to read. `None` when it is no frame of this pool.
+/// Reads a header without checking the CRC, to learn how much to read. `None` if it is not a frame
+/// of this pool.
 pub fn peek(bytes: &[u8], uuid: &[u8; 16]) -> Option<FrameInfo> {
     let (header, _) = FrameHeader::read_from_prefix(bytes).ok()?;
     if header.magic.get() != FRAME_MAGIC || header.uuid != *uuid || (header.bytes.get() as usize) < FRAME_HEADER_BYTES {
@@ -176,7 +180,7 @@ pub fn peek(bytes: &[u8], uuid: &[u8; 16]) -> Option<FrameInfo> {
     })
 }
 
-/// Checks a whole frame. Returns its fields and CRC, or `None` when it is torn, foreign or absent.
+/// Verifies a whole frame. Returns its fields and CRC, or `None` if it is torn, foreign or absent.
 pub fn open(bytes: &[u8], uuid: &[u8; 16]) -> Option<(FrameInfo, u64)> {
     let info = peek(bytes, uuid)?;
     let frame = bytes.get(..info.bytes as usize)?;

@@ -1,4 +1,5 @@
-//! The log's state in memory: records gather in a pending frame, frames are closed and written, and become durable in order.
+//! State of the log in memory: records gather in a pending frame; frames are closed and written,
+//! and become durable in order.
 
 pub(crate) mod frame;
 pub(crate) mod record;
@@ -7,19 +8,19 @@ use crate::log::frame::{FRAME_HEADER_BYTES, FrameBuffer, FrameInfo, seal};
 use media::{BLOCK_BYTES, Buffer};
 use std::collections::VecDeque;
 
-/// Largest frame unless one operation needs more.
+/// Size of the largest frame, unless one operation needs more.
 const FRAME_BYTES: usize = 1 << 20;
-/// Frames with the medium at once.
+/// Largest number of concurrent frame writes.
 const IN_FLIGHT: usize = 4;
 
-/// A place between two frames of the log.
+/// Point between two frames of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayPoint {
     /// Position of the next frame.
     pub position: u64,
-    /// Number of its first record.
+    /// Sequence number of its first record.
     pub sequence: u64,
-    /// CRC of the frame before.
+    /// CRC of the previous frame.
     pub previous_crc: u64,
 }
 
@@ -29,12 +30,12 @@ struct Frame {
     durable: bool,
 }
 
-/// The log.
+/// State of the log.
 pub struct Log {
     capacity: u64,
     /// Position of the next frame.
     head: u64,
-    /// Position that the last checkpoint replays from.
+    /// Position from which the last checkpoint replays.
     tail: u64,
     next_sequence: u64,
     durable_sequence: u64,
@@ -47,7 +48,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log that continues at `head` with `next_sequence`, after a frame with CRC `previous_crc`.
+    /// Creates a log that continues at `head` with `next_sequence`, after a frame with CRC
+    /// `previous_crc`.
     pub fn new(capacity: u64, tail: u64, head: u64, next_sequence: u64, previous_crc: u64) -> Self {
         Self {
             capacity,
@@ -64,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Where replay ended: the log goes on from there.
+    /// Continues the log at the end of replay.
     pub fn resume(&mut self, head: u64, next_sequence: u64, previous_crc: u64) {
         self.head = head;
         self.next_sequence = next_sequence;
@@ -77,28 +79,30 @@ impl Log {
         self.next_sequence
     }
 
-    /// Every record below this is durable.
+    /// Every record below this number is durable.
     pub fn durable_sequence(&self) -> u64 {
         self.durable_sequence
     }
 
-    /// Where replay of a checkpoint taken now starts. The pending frame must be closed.
+    /// Replay point of a checkpoint taken now. The pending frame must be closed.
     pub fn replay_point(&self) -> ReplayPoint {
         ReplayPoint { position: self.head, sequence: self.next_sequence, previous_crc: self.previous_crc }
     }
 
-    /// Bytes between tail and head, frames not yet written included.
+    /// Number of bytes between tail and head, unwritten frames included.
     pub fn used(&self) -> u64 {
         self.head - self.tail + self.pending.len().next_multiple_of(BLOCK_BYTES) as u64
     }
 
-    /// True when so much of the ring is in use that it is time for a checkpoint: five eighths. The more records one checkpoint is for, the fewer
-    /// map pages are written for each; the rest is what hosts go on with meanwhile.
+    /// True if so much of the ring is in use that a checkpoint is due: five eighths. The more
+    /// records one checkpoint covers, the fewer map pages are written per record; hosts use the
+    /// rest of the ring meanwhile.
     pub fn calls_for_checkpoint(&self) -> bool {
         self.used() > self.capacity / 8 * 5
     }
 
-    /// True when an operation with records of `bytes` bytes fits. Part of the ring is always kept back for the end of the lap.
+    /// True if an operation with records of `bytes` bytes fits. Part of the ring is always kept
+    /// back for the end of the lap.
     #[inline]
     pub fn fits(&self, bytes: usize) -> bool {
         let frame = (bytes + self.pending.len() + FRAME_HEADER_BYTES).next_multiple_of(BLOCK_BYTES) as u64;
@@ -106,7 +110,7 @@ impl Log {
         self.head - self.tail + frame + skip + 2 * BLOCK_BYTES as u64 <= self.capacity
     }
 
-    /// True when an operation with records of `bytes` bytes can ever fit.
+    /// True if an operation with records of `bytes` bytes can ever fit.
     pub fn could_fit(&self, bytes: usize) -> bool {
         let frame = (bytes + 2 * FRAME_HEADER_BYTES).next_multiple_of(BLOCK_BYTES) as u64;
         frame * 2 + self.frame_limit() as u64 + 4 * BLOCK_BYTES as u64 <= self.capacity
@@ -117,7 +121,7 @@ impl Log {
         FRAME_BYTES.min((self.capacity / 16) as usize)
     }
 
-    /// Appends a record; `encode` writes it. Returns its sequence number.
+    /// Appends a record, which `encode` writes. Returns its sequence number.
     pub fn append(&mut self, encode: impl FnOnce(&mut FrameBuffer)) -> u64 {
         encode(&mut self.pending);
         self.pending_records += 1;
@@ -126,7 +130,7 @@ impl Log {
         sequence
     }
 
-    /// True when a frame could be written now.
+    /// True if a frame could be written now.
     pub fn has_work(&self) -> bool {
         (!self.closed.is_empty() || self.pending_records > 0) && self.in_flight.len() < IN_FLIGHT
     }
@@ -145,16 +149,19 @@ impl Log {
         }
         self.closed.push_back((self.head, bytes, records, self.next_sequence));
         self.head += size;
-        // The CRC of a closed frame is needed by the next one, so it is sealed when written, in order.
+        // The next frame needs the CRC of this one, so frames are sealed when they are written, in
+        // order.
     }
 
-    /// Closes and seals the next frame to write, if the medium has room for it. Returns its position, offset in the ring and content.
+    /// Closes and seals the next frame to write, if the limit of concurrent writes allows. Returns
+    /// its position, offset in the ring and content.
     pub fn next_frame(&mut self, uuid: &[u8; 16], incarnation: u64, epoch: u64) -> Option<(u64, u64, Buffer)> {
         if self.in_flight.len() >= IN_FLIGHT {
             return None;
         }
         if self.closed.is_empty() {
-            // Group commit: while a frame is on its way, records gather until it is done or the frame is full.
+            // Group commit: while a frame is in flight, records gather until it is durable or the
+            // next frame is full.
             let full = self.pending.len() >= self.frame_limit();
             if self.pending_records == 0 || (!self.in_flight.is_empty() && !full) {
                 return None;
@@ -177,13 +184,14 @@ impl Log {
         Some((position, position % self.capacity, bytes.into_buffer()))
     }
 
-    /// Closes the pending frame and seals all closed ones, so that the replay point is exact. Returns frames to write.
+    /// Closes the pending frame and seals all closed ones, so that the replay point is exact.
+    /// Returns the frames to write.
     pub fn seal_all(&mut self, uuid: &[u8; 16], incarnation: u64, epoch: u64) -> Vec<(u64, u64, Buffer)> {
         self.close();
         let mut frames = Vec::new();
         while !self.closed.is_empty() {
             let room = self.in_flight.len();
-            // A checkpoint may exceed the usual number in flight by the frames it closes.
+            // A checkpoint may exceed the limit of concurrent writes by the frames it closes.
             match self.seal_next(uuid, incarnation, epoch) {
                 Some(frame) => frames.push(frame),
                 None => break,
@@ -201,7 +209,7 @@ impl Log {
         frame
     }
 
-    /// The frame at `position` is durable.
+    /// Notes that the frame at `position` is durable.
     pub fn frame_durable(&mut self, position: u64) {
         if let Some(frame) = self.in_flight.iter_mut().find(|f| f.position == position) {
             frame.durable = true;
@@ -212,17 +220,17 @@ impl Log {
         }
     }
 
-    /// Takes a written frame's buffer back for reuse.
+    /// Takes the buffer of a written frame back for reuse.
     pub fn recycle(&mut self, buffer: Buffer) {
         if self.spare.len() < IN_FLIGHT && buffer.len() <= FRAME_BYTES + 2 * BLOCK_BYTES {
             self.spare.push(buffer);
         }
     }
 
-    /// A checkpoint no longer needs what lies before `position`.
+    /// Notes that a checkpoint no longer needs the log before `position`.
     pub fn truncate(&mut self, position: u64) {
         self.tail = position;
-        // During replay the head is where replay began; it moves to the end of the log with `resume`.
+        // During replay the head is the start of replay; `resume` moves it to the end of the log.
         self.head = self.head.max(position);
     }
 }

@@ -20,10 +20,10 @@ const CLONE: u8 = 3;
 const CATALOG: u8 = 4;
 const INLINE: u8 = 1;
 const NEW: u64 = 1 << 63;
-/// In place of the percentage of a reservation.
+/// Marks "no reservation" in the place of a percentage.
 const NO_RESERVATION: u8 = 0xff;
 
-/// The kinds of change in a catalog record.
+/// Tags of changes in a catalog record.
 mod tag {
     pub const CREATE_VOLUME: u8 = 1;
     pub const CLONE_OBJECT: u8 = 2;
@@ -41,38 +41,38 @@ mod tag {
 /// One block of a write record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockWrite {
-    /// Where the block lives; 0 when the content is all zeros and the mapping is removed.
+    /// Address of the block; 0 if the content is all zeros and the mapping is removed.
     pub address: u64,
     /// CRC-32C of the content.
     pub crc: u32,
-    /// True when the block was allocated by this write.
+    /// True if this write allocated the block.
     pub new: bool,
 }
 
-/// A decoded record. Borrows the frame.
+/// Decoded record. Borrows the frame.
 #[derive(Debug)]
 pub enum Record<'a> {
-    /// Blocks written.
+    /// Write of blocks.
     Write {
-        /// Object.
+        /// Object written.
         object: u64,
         /// First 4 KiB block of the object.
         first: u64,
-        /// The blocks, in order.
+        /// Written blocks, in order.
         blocks: Vec<BlockWrite>,
-        /// Content of the blocks with an address, in order, when the record carries its data.
+        /// Content of the blocks with an address, in order, if the record carries its data.
         data: Option<&'a [u8]>,
     },
-    /// Blocks deallocated.
+    /// Deallocation of blocks.
     Zero {
-        /// Object.
+        /// Object changed.
         object: u64,
         /// First block.
         first: u64,
         /// Number of blocks.
         count: u64,
     },
-    /// Blocks shared.
+    /// Sharing of blocks.
     Clone {
         /// Source object.
         source: u64,
@@ -85,7 +85,8 @@ pub enum Record<'a> {
         /// Number of blocks.
         count: u64,
     },
-    /// Catalog changes, and what objects share and need at most afterwards: object, blocks, pages.
+    /// Catalog changes, and upper bounds of what objects share and need afterwards: object, blocks,
+    /// pages.
     Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
 }
 
@@ -101,7 +102,8 @@ fn end(out: &mut [u8], at: usize) {
     out[at + 4..at + 8].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends a write record that carries the content of its blocks: `data` yields it for each block that has an address.
+/// Appends a write record that carries the content of its blocks: `data` yields it for each block
+/// with an address.
 pub fn encode_write<'a>(
     out: &mut FrameBuffer,
     object: u64,
@@ -116,14 +118,14 @@ pub fn encode_write<'a>(
     end(out, at);
 }
 
-/// Appends a write record for content that is at its place already.
+/// Appends a write record for content that is already at its place.
 pub fn encode_placed(out: &mut FrameBuffer, object: u64, first: u64, blocks: &[BlockWrite]) {
     let at = begin_write(out, 0, object, first, blocks);
     end(out, at);
 }
 
 fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
-    // In one piece: this is the record of every small write.
+    // Written in one piece, because every small write uses this record.
     let at = out.len();
     let mut header = [0; 32];
     header[..2].copy_from_slice(&[WRITE, flags]);
@@ -164,14 +166,14 @@ pub fn encode_clone(
     end(out, at);
 }
 
-/// Bytes that `encode_catalog` needs at most.
+/// Largest number of bytes that `encode_catalog` needs.
 pub fn catalog_bytes(changes: &[CatalogChange]) -> usize {
     24 + changes
         .iter()
         .map(|c| match c {
             CatalogChange::PutDocument { key, value } => 9 + key.len() + value.len(),
             CatalogChange::DeleteDocument { key } => 9 + key.len(),
-            // With the count of shared blocks that a reservation comes with.
+            // Includes the count of shared blocks that accompanies a reservation.
             _ => 40,
         })
         .sum::<usize>()
@@ -241,42 +243,43 @@ fn numbers(out: &mut FrameBuffer, tag: u8, numbers: &[u64]) {
     }
 }
 
-/// Appends bytes with their length before them.
+/// Appends bytes after their length.
 fn text(out: &mut FrameBuffer, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// A bounded cursor over bytes from the disk.
+/// Bounded cursor over bytes from the disk.
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// The next `n` bytes.
+    /// Takes the next `n` bytes.
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;
         Some(head)
     }
-    /// One byte.
+    /// Takes one byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.take(1)?.first().copied()
     }
-    /// A little-endian 32-bit number.
+    /// Takes a little-endian 32-bit number.
     pub fn u32(&mut self) -> Option<u32> {
         Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
-    /// A little-endian 64-bit number.
+    /// Takes a little-endian 64-bit number.
     pub fn u64(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
-    /// A string with a 32-bit length before it.
+    /// Takes a byte string after its 32-bit length.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let n = self.u32()? as usize;
         self.take(n)
     }
 }
 
-/// Decodes the record at the start of `bytes`; returns it and the bytes after it. `None` when it is malformed.
+/// Decodes the record at the start of `bytes`; returns it and the bytes after it. `None` if it is
+/// malformed.
 pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let length = u32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?) as usize;
     let (record, rest) = bytes.split_at_checked(length)?;
@@ -328,7 +331,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     Some((record, rest))
 }
 
-/// How a record names a kind of object.
+/// Code of an object kind in a record.
 const fn kind_code(kind: ObjectKind) -> u8 {
     match kind {
         ObjectKind::Volume => 0,
@@ -386,7 +389,8 @@ mod tests {
     use super::*;
     use crate::log::frame::FRAME_HEADER_BYTES;
 
-    /// A clone of kind capture was logged as a volume, and any byte but 1 was read as a volume: after a crash the object would have been writable.
+    /// Regression: a clone of kind capture was logged as a volume, and any byte but 1 was read as a
+    /// volume: after a crash the object would have been writable.
     #[test]
     fn every_kind_of_clone_survives_the_round_trip_and_an_unknown_kind_is_refused() {
         for kind in [ObjectKind::Volume, ObjectKind::Snapshot, ObjectKind::Capture] {

@@ -1,7 +1,8 @@
-//! Changes of the map that live operations and replay share: write blocks, zero a run, clone a run, change the catalog.
+//! Changes of the map that live operations and replay share: write blocks, zero a run, clone a run,
+//! change the catalog.
 //!
-//! Each function assumes that planning found everything in memory and enough free blocks. `None` means that this was not so: the map may be half
-//! changed, and the caller stops the pool.
+//! Each function requires that planning found all data in memory and enough free blocks. `None`
+//! means that this was violated: the map may be half changed, and the caller stops the pool.
 
 use crate::content::blocks::Data;
 
@@ -14,19 +15,20 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::{STICKY, Stream};
 use media::BLOCK_BYTES;
 
-/// What a live write wants for one block.
+/// Content of one block of a live write.
 pub(crate) enum Source {
-    /// All zeros: unmap.
+    /// All zeros: unmap the block.
     Zero,
-    /// The content goes into the log.
+    /// Content that goes into the log, with its CRC.
     Inline(Data, u32),
-    /// The content already is at this block, with this CRC.
+    /// Content that is already at this block, with this CRC.
     Placed(u64, u32),
 }
 
 impl Map {
-    /// Replaces the content of one block that is mapped, unshared and in a leaf that this epoch owns: nothing has to be planned or
-    /// allocated. Returns the block's address; `None`, with nothing done, for any other.
+    /// Replaces the content of one block that is mapped, unshared and in a leaf that this epoch
+    /// owns, without planning or allocation. Returns the block's address; `None`, without effect,
+    /// for any other block.
     #[inline]
     pub(crate) fn overwrite(
         &mut self,
@@ -48,8 +50,9 @@ impl Map {
         Some(address)
     }
 
-    /// A live write of consecutive blocks. Decides for each block where it goes, and returns that for the log. `sequence` is the number of the
-    /// record that will hold the inline content.
+    /// Executes a live write of consecutive blocks. Decides for each block where it goes, and
+    /// returns that for the log. `sequence` is the number of the record that will hold the inline
+    /// content.
     pub(crate) fn assign_write(
         &mut self,
         object: u64,
@@ -109,7 +112,7 @@ impl Map {
         Some(written)
     }
 
-    /// Which blocks of a leaf have one reference now.
+    /// Returns which blocks of a leaf have exactly one reference now.
     fn in_place(&mut self, object: u64, block: u64, n: usize) -> Vec<bool> {
         let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.0);
         let Some(page) = self.pages.peek(address).cloned() else { return Vec::new() };
@@ -148,7 +151,7 @@ impl Map {
                 let old = self.pages.peek(path.page())?.entries[index + i];
                 let entry = if write.address == 0 { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
                 if write.new {
-                    // Counts that were given up say no more than that.
+                    // Counts of a given-up segment stay at the limit.
                     if !matches!(self.space.increment(write.address)?, 1 | STICKY) {
                         return None;
                     }
@@ -175,7 +178,8 @@ impl Map {
         Some(())
     }
 
-    /// Removes the mappings of a run: whole sub-trees are detached, the rest goes entry by entry.
+    /// Removes the mappings of a run: detaches whole sub-trees, and removes the rest entry by
+    /// entry.
     pub(crate) fn assign_zero(&mut self, object: u64, first: u64, count: u64) -> Option<()> {
         let (_, root_level, _) = self.root_of(object)?;
         let mut pieces = Vec::new();

@@ -1,5 +1,5 @@
-//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents are put. A list of them is applied
-//! as a whole or not at all.
+//! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents
+//! are stored. A list of changes is applied atomically.
 
 use crate::catalog::object::Object;
 use crate::catalog::stream;
@@ -15,7 +15,7 @@ use crate::space::Stream;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 impl Map {
-    /// Bytes by which the stored documents become longer.
+    /// Number of bytes by which the stored documents grow.
     pub(crate) fn growth_of_documents(&self, changes: &[CatalogChange]) -> u64 {
         let mut after: BTreeMap<&str, u64> = BTreeMap::new();
         for change in changes {
@@ -33,7 +33,7 @@ impl Map {
         after.values().sum::<u64>().saturating_sub(before)
     }
 
-    /// Plans a catalog change. False when something is missing.
+    /// Plans a catalog change. False if data is missing.
     pub(crate) fn plan_catalog(&mut self, changes: &[CatalogChange]) -> bool {
         let mut complete = true;
         for (at, change) in changes.iter().enumerate() {
@@ -46,13 +46,14 @@ impl Map {
                     }
                 }
                 CatalogChange::Resize { id, size_bytes } => {
-                    // Pages above the root, as many as there are levels. Growth needs nothing else, so that an object
-                    // created in the same list may grow too.
+                    // Pages above the root, one for each level. Growth needs nothing else, so an
+                    // object created in the same list may grow too.
                     self.need.allocations += 4;
                     let Some(o) = self.objects.get(id.0) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
-                        // A clone before it in the list shares every page that it has to own.
+                        // A clone earlier in the list shares every page that this resize has to
+                        // own.
                         let shared = changes[..at]
                             .iter()
                             .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
@@ -78,7 +79,7 @@ impl Map {
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
                     let source = self.share_tree(source.0)?;
-                    // What it holds is the source's, and nothing else of it.
+                    // The clone has the content of the source, and none of its other properties.
                     self.objects.insert(Object {
                         kind: *kind,
                         parent: source.id,
@@ -121,7 +122,7 @@ impl Map {
     }
 
     fn reserve(&mut self, id: u64, reservation: Option<Reservation>) -> Option<()> {
-        // What is shared has not been counted while nothing was promised.
+        // Shared blocks are not counted for an object without a promise.
         self.objects.adjust(id, |object| {
             match (reservation, object.tracked) {
                 (Some(_), true) => {}
@@ -149,12 +150,13 @@ impl Map {
         Some(())
     }
 
-    /// Adds a reference to an object's whole tree, for another object; returns the object as it is then.
+    /// Adds a reference to an object's whole tree, for another object; returns the object in its
+    /// state at that time.
     fn share_tree(&mut self, id: u64) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
         let object = self.objects.get(id)?.clone();
         if object.root != 0 {
-            // A change before this one in the list may have made paths to it owned.
+            // An earlier change in the list may own paths to it.
             self.pages.disown();
             self.space.increment(object.root)?;
         }
@@ -168,7 +170,8 @@ impl Map {
         if object.root == 0 {
             return self.objects.raise_root(id, 0, level);
         }
-        // The object table says how many blocks the old root maps; on a damaged disk that may be anything.
+        // The number of mapped blocks comes from the object table; on a damaged disk it may be
+        // arbitrary.
         if !(1..=page_span(object.level)).contains(&object.mapped) {
             return None;
         }

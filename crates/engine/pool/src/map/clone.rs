@@ -1,15 +1,17 @@
-//! Clones of ranges: a run of one object takes over the blocks of a run of another, sub-tree by sub-tree where both are aligned alike.
+//! Clones of ranges: a run of one object takes over the blocks of a run of another, whole sub-trees
+//! where their alignment agrees.
 
 use crate::geometry::FANOUT;
 use crate::geometry::index_in;
 use crate::map::Map;
 use crate::map::page::Entry;
 use smallvec::SmallVec;
-/// Level, first block and number of entries of each piece of a run that lies in one map page.
+/// Level, first block and number of entries of each piece of a run that is in one map page.
 type Pieces = SmallVec<[(u8, u64, usize); 8]>;
 
 impl Map {
-    /// Makes a run of the destination share the source's blocks. All source references are taken before any destination changes.
+    /// Makes a run of the destination share the source's blocks. All source references are taken
+    /// before the destination changes.
     pub(crate) fn assign_clone(
         &mut self,
         source: u64,
@@ -91,7 +93,7 @@ impl Map {
         self.objects.more_shared(destination, shared, crate::geometry::pages_of_run(count))
     }
 
-    /// Plans a clone: like `assign_clone`, without changing anything. False when something is missing.
+    /// Plans a clone: like `assign_clone`, without changing anything. False if data is missing.
     pub(crate) fn plan_clone(
         &mut self,
         source: u64,
@@ -109,7 +111,8 @@ impl Map {
             pieces.push((level, at, entries))
         });
         let mut complete = true;
-        // Sharing with oneself may share a page that a later piece has to own, but only if that piece goes deeper than another.
+        // Sharing within one object may share a page that a later piece has to own, but only if
+        // that piece goes deeper than another.
         let same_level = pieces.iter().all(|piece| Some(piece.0) == pieces.first().map(|first| first.0));
         let worst = source == destination && !same_level;
         for (level, at, entries) in pieces {

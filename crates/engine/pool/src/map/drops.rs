@@ -1,37 +1,39 @@
-//! Detached sub-trees: nothing refers to them any more, and their references are given back in the background.
+//! Detached sub-trees: they are no longer referenced, and their references are given back in the
+//! background.
 
 use crate::catalog::object::Dropped;
 use crate::catalog::stream;
 use rustc_hash::FxHashMap;
 
-/// The queue of detached sub-trees.
+/// Queue of detached sub-trees.
 #[derive(Default)]
 pub(crate) struct Drops {
     queue: Vec<Dropped>,
-    /// Sub-trees that cannot be walked, because a page or counts cannot be read: their space stays in use until it is repaired.
+    /// Sub-trees with an unreadable page or unreadable counts: their space stays in use until a
+    /// repair.
     parked: Vec<Dropped>,
-    /// Blocks mapped below the queue.
+    /// Number of blocks mapped below the queue.
     mapped: u64,
-    /// The stored form is out of date.
+    /// True if the stored form is out of date.
     changed: bool,
-    /// Something was given back since the last freeze.
+    /// True if references were given back since the last freeze.
     given_back: bool,
 }
 
 impl Drops {
-    /// Takes over a stored queue.
+    /// Loads a stored queue.
     pub fn load(stored: &[u8]) -> Result<Self, String> {
         let queue = stream::decode_drops(stored)?;
         let mapped = queue.iter().map(|dropped| dropped.mapped).sum();
         Ok(Self { queue, mapped, ..Self::default() })
     }
 
-    /// The queue, without what is parked.
+    /// The queue, without parked sub-trees.
     pub fn queue(&self) -> &[Dropped] {
         &self.queue
     }
 
-    /// The queue and what is parked.
+    /// The queue, with parked sub-trees.
     pub fn all(&self) -> impl Iterator<Item = &Dropped> {
         self.queue.iter().chain(&self.parked)
     }
@@ -41,12 +43,12 @@ impl Drops {
         (self.queue.len() + self.parked.len()) as u64 * 16
     }
 
-    /// Blocks mapped below the queue.
+    /// Number of blocks mapped below the queue.
     pub fn mapped(&self) -> u64 {
         self.mapped
     }
 
-    /// True when something was given back since the last freeze.
+    /// True if references were given back since the last freeze.
     pub fn given_back(&self) -> bool {
         self.given_back
     }
@@ -66,7 +68,7 @@ impl Drops {
         dropped
     }
 
-    /// Sets sub-trees aside that cannot be walked.
+    /// Parks sub-trees that cannot be walked.
     pub fn park(&mut self, which: impl Fn(&Dropped) -> bool) {
         for dropped in self.queue.extract_if(.., |dropped| which(dropped)) {
             self.mapped = self.mapped.saturating_sub(dropped.mapped);
@@ -74,7 +76,7 @@ impl Drops {
         }
     }
 
-    /// Forgets sub-trees, for a repair.
+    /// Drops sub-trees, for a repair.
     pub fn retain(&mut self, mut keep: impl FnMut(&Dropped) -> bool) {
         self.queue.retain(&mut keep);
         self.parked.retain(&mut keep);
@@ -82,12 +84,12 @@ impl Drops {
         self.changed = true;
     }
 
-    /// The stored form, if it changed since the last freeze.
+    /// Encodes the stored form, if it has changed since the last freeze.
     pub fn encode_changed(&self) -> Option<Vec<u8>> {
         self.changed.then(|| stream::encode_drops(&self.queue, &self.parked))
     }
 
-    /// Root pages were sealed: `crcs` has the checksums of pages by address.
+    /// Takes over the checksums of sealed root pages; `crcs` has them by address.
     pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
         for dropped in self.queue.iter_mut().chain(&mut self.parked) {
             if let Some(crc) = crcs.get(&dropped.address) {
@@ -96,7 +98,7 @@ impl Drops {
         }
     }
 
-    /// The freeze has written what changed.
+    /// Notes that the freeze has written the changes.
     pub fn note_frozen(&mut self) {
         (self.changed, self.given_back) = (false, false);
     }

@@ -1,8 +1,9 @@
-//! The map: everything that a record of the log changes. Objects and their trees, reference counts, content that is only in memory,
-//! documents, and detached sub-trees.
+//! The map: all state that a record of the log changes. Objects and their trees, reference counts,
+//! content that is only in memory, documents, and detached sub-trees.
 //!
-//! [`Map`] owns these parts and knows no medium, log or operation: what has to be read first is noted in [`Need`]. A change is planned,
-//! which changes nothing, and then executed in one step. Live operations and replay change the map through the same functions.
+//! [`Map`] owns these parts and knows no medium, log or operation: it notes data that has to be
+//! read first in [`Need`]. A change is planned, which changes nothing, and then executed in one
+//! step. Live operations and replay change the map through the same functions.
 
 pub(crate) mod assign;
 mod changes;
@@ -25,7 +26,7 @@ use crate::map::need::Need;
 use crate::map::pages::Pages;
 use crate::space::SpaceMap;
 
-/// The state that records change.
+/// State that records change.
 pub(crate) struct Map {
     pages: Pages,
     space: SpaceMap,
@@ -33,15 +34,15 @@ pub(crate) struct Map {
     objects: Objects,
     documents: Documents,
     drops: Drops,
-    /// Blocks that hold map pages and catalog.
+    /// Number of blocks that hold map pages and catalog.
     metadata_blocks: u64,
-    /// Length of the drop queue and of the documents in the last checkpoint.
+    /// Length of the drop queue in the last checkpoint, in bytes.
     stored_bytes: u64,
     need: Need,
 }
 
 impl Map {
-    /// The map of a checkpoint whose objects are not loaded yet.
+    /// Creates the map of a checkpoint whose objects are not loaded yet.
     pub fn new(space: SpaceMap, epoch: u64, metadata_blocks: u64) -> Self {
         Self {
             pages: Pages::new(epoch),
@@ -125,19 +126,19 @@ impl Map {
         &mut self.drops
     }
 
-    /// What planning found missing.
+    /// Data that planning found missing.
     #[inline]
     pub fn need(&self) -> &Need {
         &self.need
     }
 
-    /// What planning found missing, to add to it or begin anew.
+    /// Data that planning found missing, to add to it or to clear it.
     #[inline]
     pub fn need_mut(&mut self) -> &mut Need {
         &mut self.need
     }
 
-    /// Blocks that hold map pages and catalog.
+    /// Number of blocks that hold map pages and catalog.
     pub fn metadata_blocks(&self) -> u64 {
         self.metadata_blocks
     }
@@ -147,7 +148,8 @@ impl Map {
         self.metadata_blocks = blocks;
     }
 
-    /// Remembers how long the streams are that the next checkpoint may have to take out of the map.
+    /// Notes the length of the drop queue, which the next checkpoint may have to remove from the
+    /// map.
     pub fn note_stored(&mut self) {
         self.stored_bytes = self.objects.length(DROP_QUEUE) + self.objects.length(DOCUMENTS);
     }

@@ -1,4 +1,5 @@
-//! What has to be in memory before a change can be executed, and what the change allocates.
+//! Data that must be in memory before a change can be executed, and the blocks that the change
+//! allocates.
 
 /// What planning found missing.
 #[derive(Default)]
@@ -6,17 +7,18 @@ pub(crate) struct Need {
     pub pages: Vec<(u64, u8, u32)>,
     pub segments: Vec<u32>,
     pub blocks: Vec<(u64, u32)>,
-    /// Pages that will be allocated.
+    /// Number of pages to be allocated.
     pub allocations: u64,
-    /// Those among them that take the place of a page which comes back at the next checkpoint.
+    /// Number of these pages that replace a page which becomes free at the next checkpoint.
     pub passing: u64,
-    /// Entries to be written that map nothing yet.
+    /// Number of entries to be written that map no block yet.
     pub fresh: u64,
-    /// Count a page once although several pieces need it. Only for changes that never allocate what they gave back.
+    /// Counts a page once although several pieces need it. Only for changes that never allocate
+    /// blocks they have freed.
     pub once: bool,
-    /// Object and number of the page counted last at each level, for `once`.
+    /// Object and number of the last counted page at each level, for `once`.
     pub counted: [(u64, u64); 4],
-    /// A contradiction in the stored map.
+    /// Contradiction in the stored map.
     pub damaged: Option<String>,
 }
 

@@ -1,8 +1,10 @@
-//! Pages of the map: leaf and interior pages are laid out alike, a 64-byte header and 256 entries of 12 bytes.
+//! Pages of the map: leaf and interior pages have one layout, a 64-byte header and 256 entries of
+//! 12 bytes.
 //!
-//! A leaf entry names the block that holds 4 KiB of a volume and the CRC-32C of its content; an interior entry names a child page, its
-//! CRC-32C and how many blocks are mapped below it. A parent so vouches for its children: a lost or misdirected write is found by the
-//! first read. In memory a page has the form it has on disk, without the padding.
+//! A leaf entry has the address of the block that holds 4 KiB of a volume, and the CRC-32C of its
+//! content. An interior entry has the address of a child page, its CRC-32C and the number of blocks
+//! mapped below it. So a parent verifies its children: the first read finds a lost or misdirected
+//! write. In memory a page has its form on disk, without the padding.
 
 use crate::checksum::crc32c;
 
@@ -16,7 +18,7 @@ pub const PAGE_MAGIC: u32 = 0x6770_4c57;
 const ADDRESS_BITS: u32 = 40;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
-/// A pointer to a block or child page. 12 bytes, little-endian.
+/// Pointer to a block or child page. 12 bytes, little-endian.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Entry {
@@ -29,16 +31,16 @@ pub struct Entry {
 const _: () = assert!(size_of::<Entry>() == 12);
 
 impl Entry {
-    /// No block.
+    /// Entry without a block.
     pub const EMPTY: Self = Self { word: U64::new(0), crc: U32::new(0) };
 
-    /// A leaf entry.
+    /// Creates a leaf entry.
     pub fn block(address: u64, crc: u32) -> Self {
         debug_assert!(address <= ADDRESS_MASK);
         Self { word: U64::new(address & ADDRESS_MASK), crc: U32::new(crc) }
     }
 
-    /// An interior entry for a child page below which `mapped` (≥ 1) blocks are mapped.
+    /// Creates an interior entry for a child page with `mapped` (≥ 1) mapped blocks below it.
     pub fn child(address: u64, mapped: u64, crc: u32) -> Self {
         debug_assert!(address <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
         Self {
@@ -47,25 +49,25 @@ impl Entry {
         }
     }
 
-    /// Address of the block or page; 0 when empty.
+    /// Address of the block or page; 0 for an empty entry.
     #[inline]
     pub fn address(&self) -> u64 {
         self.word.get() & ADDRESS_MASK
     }
 
-    /// True when the entry names nothing.
+    /// True if the entry has no address.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.address() == 0
     }
 
-    /// Blocks mapped below an interior entry; 0 when empty.
+    /// Number of blocks mapped below an interior entry; 0 for an empty one.
     #[inline]
     pub fn mapped(&self) -> u64 {
         if self.is_empty() { 0 } else { (self.word.get() >> ADDRESS_BITS) + 1 }
     }
 
-    /// CRC-32C of what the entry names.
+    /// CRC-32C of the block or page.
     #[inline]
     pub fn crc(&self) -> u32 {
         self.crc.get()
@@ -90,16 +92,16 @@ pub struct PageHeader {
     epoch: U64,
     /// Address the page was written to.
     own_address: U64,
-    /// Object that the page was made for; a hint for repair, since pages are shared.
+    /// Object that the page was created for; a hint for repair, since pages are shared.
     object_hint: U64,
-    /// Blocks mapped below this page.
+    /// Number of blocks mapped below this page.
     mapped: U64,
     reserved2: [u8; 16],
 }
 
 const _: () = assert!(size_of::<PageHeader>() == 64);
 
-/// Fields stand where docs/on-disk-format.md says.
+/// Offsets as in docs/on-disk-format.md.
 const _: () = {
     use std::mem::offset_of;
     assert!(offset_of!(PageHeader, magic) == 0);
@@ -111,15 +113,15 @@ const _: () = {
     assert!(offset_of!(PageHeader, mapped) == 40);
 };
 
-/// Fields of a page's header that a dump shows.
+/// Header fields that a dump shows.
 pub struct PageHeaderFields {
     /// CRC in the header.
     pub stored_crc: u32,
-    /// CRC of the page as it is.
+    /// CRC computed from the page.
     pub computed_crc: u32,
-    /// Where it says it is.
+    /// Address in the header.
     pub own_address: u64,
-    /// Object that it was made for.
+    /// Object that the page was created for.
     pub object_hint: u64,
 }
 
@@ -128,16 +130,16 @@ pub struct PageHeaderFields {
 #[repr(C)]
 pub struct Page {
     header: PageHeader,
-    /// The entries.
+    /// Entries, by index.
     pub entries: [Entry; FANOUT],
 }
 
-/// Bytes of a page that are in use; the rest of its block is zero.
+/// Bytes of a page in use; the rest of its block is zero.
 pub const PAGE_BYTES: usize = size_of::<Page>();
 const _: () = assert!(PAGE_BYTES == 64 + 256 * 12 && PAGE_BYTES <= media::BLOCK_BYTES);
 
 impl Page {
-    /// An empty page at `level`.
+    /// Creates an empty page at `level`.
     pub fn empty(level: u8, epoch: u64, address: u64, object_hint: u64) -> Self {
         let mut page = Page::new_zeroed();
         page.header.magic = U32::new(PAGE_MAGIC);
@@ -147,7 +149,7 @@ impl Page {
         page
     }
 
-    /// Records a move: the page now belongs to `epoch` and lives at `address`.
+    /// Records a move: the page now belongs to `epoch` and is at `address`.
     pub fn place(&mut self, epoch: u64, address: u64) {
         self.header.epoch = U64::new(epoch);
         self.header.own_address = U64::new(address);
@@ -163,7 +165,7 @@ impl Page {
         self.header.epoch.get()
     }
 
-    /// Blocks mapped below.
+    /// Number of blocks mapped below.
     pub fn mapped(&self) -> u64 {
         self.header.mapped.get()
     }
@@ -181,7 +183,7 @@ impl Page {
         crc
     }
 
-    /// Reads a block as a page without verifying it; `None` without a page's magic number.
+    /// Reads a block as a page without verifying it; `None` without the magic number of a page.
     pub fn inspect(block: &[u8]) -> Option<(Self, PageHeaderFields)> {
         let (mut page, _) = Page::read_from_prefix(block).ok()?;
         if page.header.magic.get() != PAGE_MAGIC {
@@ -193,7 +195,8 @@ impl Page {
         Some((page, PageHeaderFields { stored_crc, computed_crc, own_address, object_hint }))
     }
 
-    /// Parses a block read from `address` as a page at `level` whose parent holds `crc`. The error says what is wrong.
+    /// Parses a block read from `address` as a page at `level` whose parent has `crc`. The error
+    /// describes the problem.
     pub fn parse(block: &[u8], address: u64, level: u8, crc: u32) -> Result<Self, String> {
         let (mut page, _) = Page::read_from_prefix(block).map_err(|_| "short page".to_string())?;
         let stored = page.header.crc.get();

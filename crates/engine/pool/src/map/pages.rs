@@ -1,4 +1,5 @@
-//! Map pages in memory: the cache, the pages that changed in this epoch, and the paths that this epoch owns.
+//! Map pages in memory: the cache, the pages changed in this epoch, and the paths that this epoch
+//! owns.
 
 use crate::geometry::FANOUT;
 use crate::map::page::{PAGE_BYTES, Page};
@@ -6,14 +7,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Owned paths that are remembered at most.
+/// Largest number of owned paths that are remembered.
 const OWNED: usize = 16_384;
 
-/// An exclusively owned path from an object's root to a page.
+/// Exclusively owned path from an object's root to a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Path {
     pub object: u64,
-    /// Page addresses; index is the level.
+    /// Addresses of the pages; the index is the level.
     pub pages: [u64; 4],
     pub root_level: u8,
     pub level: u8,
@@ -32,16 +33,16 @@ struct Cached {
     referenced: bool,
 }
 
-/// A page and where a checkpoint writes it.
+/// Sealed page, with the address that a checkpoint writes it to.
 pub(crate) type SealedPage = (u64, Rc<Page>);
 
-/// The pages in memory.
+/// Pages in memory.
 pub(crate) struct Pages {
     by_address: FxHashMap<u64, Cached>,
     clock: VecDeque<u64>,
-    /// Level and address of the pages that were placed in this epoch.
+    /// Level and address of the pages placed in this epoch.
     dirty: Vec<(u8, u64)>,
-    /// Paths to leaves that this epoch owns already, by object and number of the leaf.
+    /// Paths to leaves that this epoch owns, by object and number of the leaf.
     owned: FxHashMap<(u64, u64), Path>,
     epoch: u64,
     /// Epoch of the last durable checkpoint.
@@ -49,7 +50,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// No pages yet, after the checkpoint of `committed_epoch`.
+    /// Creates an empty set of pages after the checkpoint of `committed_epoch`.
     pub fn new(committed_epoch: u64) -> Self {
         Self {
             by_address: FxHashMap::default(),
@@ -61,7 +62,7 @@ impl Pages {
         }
     }
 
-    /// The epoch that changes belong to.
+    /// Epoch of present changes.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -72,12 +73,12 @@ impl Pages {
         self.committed_epoch
     }
 
-    /// The checkpoint of an epoch is durable: its pages may be dropped from memory.
+    /// Notes that the checkpoint of an epoch is durable: its pages may be evicted.
     pub fn commit(&mut self, epoch: u64) {
         self.committed_epoch = epoch;
     }
 
-    /// A page in memory, which is kept for a while.
+    /// Returns a page in memory, and marks it as recently used.
     #[inline]
     pub fn get(&mut self, address: u64) -> Option<&Rc<Page>> {
         let cached = self.by_address.get_mut(&address)?;
@@ -85,36 +86,36 @@ impl Pages {
         Some(&cached.page)
     }
 
-    /// A page in memory.
+    /// Returns a page in memory.
     #[inline]
     pub fn peek(&self, address: u64) -> Option<&Rc<Page>> {
         Some(&self.by_address.get(&address)?.page)
     }
 
-    /// The page at `address`, to change. It must be owned.
+    /// Returns the page at `address` for a change. It must be owned.
     #[inline]
     pub fn page_mut(&mut self, address: u64) -> Option<&mut Page> {
         Some(Rc::make_mut(&mut self.by_address.get_mut(&address)?.page))
     }
 
-    /// Keeps a page that was read, or made.
+    /// Adds a page that was read or created.
     pub fn insert(&mut self, address: u64, page: Rc<Page>) {
         self.clock.push_back(address);
         self.by_address.insert(address, Cached { page, referenced: true });
     }
 
-    /// Keeps a page that this epoch placed at `address`.
+    /// Adds a page that this epoch placed at `address`.
     pub fn insert_dirty(&mut self, address: u64, page: Rc<Page>) {
         self.dirty.push((page.level(), address));
         self.insert(address, page);
     }
 
-    /// Forgets a page.
+    /// Removes a page from memory.
     pub fn remove(&mut self, address: u64) -> Option<Rc<Page>> {
         Some(self.by_address.remove(&address)?.page)
     }
 
-    /// The owned path to the leaf that spans `block`.
+    /// Owned path to the leaf that spans `block`.
     #[inline]
     pub fn owned(&self, object: u64, block: u64) -> Option<&Path> {
         self.owned.get(&(object, block / FANOUT as u64))
@@ -128,18 +129,18 @@ impl Pages {
         self.owned.insert((path.object, path.block / FANOUT as u64), path);
     }
 
-    /// Forgets all owned paths: pages are shared, detached or frozen.
+    /// Forgets all owned paths, because pages are shared, detached or frozen.
     pub fn disown(&mut self) {
         self.owned.clear();
     }
 
-    /// Memory of the pages that changed since the last freeze.
+    /// Bytes of the pages changed since the last freeze.
     #[inline]
     pub fn dirty_bytes(&self) -> usize {
         self.dirty.len() * PAGE_BYTES
     }
 
-    /// Drops clean pages from memory until at most `limit` remain, least recently used first.
+    /// Evicts clean pages until at most `limit` pages remain, least recently used first.
     pub fn evict(&mut self, limit: usize) {
         let mut chances = self.clock.len() * 2;
         while self.by_address.len() > limit && chances > 0 {
@@ -160,8 +161,8 @@ impl Pages {
         }
     }
 
-    /// Computes the CRCs of the pages dirtied since place `from` of the list, children first, and stores them in their parents.
-    /// Returns the length of the list.
+    /// Computes the CRCs of the dirty pages from index `from` of the list on, children first, and
+    /// stores them in their parents. Returns the length of the list.
     pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<u64, u32>) -> usize {
         let mut list: Vec<(u8, u64)> = self.dirty[from..].to_vec();
         list.sort_unstable();
@@ -186,7 +187,7 @@ impl Pages {
         self.dirty.len()
     }
 
-    /// Ends the epoch: returns the pages that it sealed, those of the highest address first.
+    /// Ends the epoch: returns its sealed pages, highest address first.
     pub fn freeze(&mut self, crcs: &FxHashMap<u64, u32>) -> Vec<SealedPage> {
         let dirty = std::mem::take(&mut self.dirty);
         let sealed = dirty.into_iter().filter(|(_, address)| crcs.contains_key(address));

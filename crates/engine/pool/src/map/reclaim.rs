@@ -1,24 +1,25 @@
-//! Giving back the references of a detached sub-tree, a page at a time.
+//! Gives back the references of a detached sub-tree, one page at a time.
 
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
 use std::rc::Rc;
 
-/// What an attempt to give back one page did.
+/// Result of an attempt to give back one page.
 pub(crate) enum Reclaimed {
-    /// The page is given back.
+    /// The page was given back.
     Done,
-    /// The need says what has to be read first.
+    /// The need lists the data to read first.
     Wait,
-    /// The sub-tree cannot be walked, and is set aside: why.
+    /// The sub-tree cannot be walked, and is parked; with the reason.
     Damaged(String),
     /// The map contradicts itself; the pool must stop.
     Broken,
 }
 
 impl Map {
-    /// Gives back the reference to the root of the sub-tree at place `at` of the queue. What lies below it joins the queue.
+    /// Gives back the reference to the root of the sub-tree at index `at` of the queue. Its
+    /// children join the queue.
     pub fn reclaim(&mut self, at: usize) -> Reclaimed {
         let dropped = self.drops.queue()[at];
         self.need.clear();

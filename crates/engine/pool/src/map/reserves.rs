@@ -1,7 +1,8 @@
-//! What of the free space is kept back, and what a change asks for.
+//! Reserves of free space, and the space that a change requests.
 //!
-//! Kept back are, in this order: what the next checkpoint takes at most, from everybody; what has been promised to reserved volumes, from
-//! everybody else; the reserve for operations that free space; and the working reserve, from everything that grows.
+//! The pool keeps back, in this order: the maximal need of the next checkpoint, from every
+//! operation; the blocks promised to reserved volumes, from all others; the reserve for operations
+//! that free space; and the working reserve, from every operation that grows.
 
 use crate::catalog::object::Object;
 use crate::interface::CatalogChange;
@@ -10,37 +11,39 @@ use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 /// Blocks that a checkpoint takes for a changed block of the object table: itself and its path.
 pub(crate) const TABLE_PATH: u64 = 5;
-/// Blocks by which one operation that detaches sub-trees makes the stored drop queue longer at most.
+/// Largest number of blocks by which one operation that detaches sub-trees extends the stored drop
+/// queue.
 pub(crate) const DROP_GROWTH: u64 = 8;
 
-/// What an operation takes space for, and so how much it leaves.
+/// Purpose of a request for space, which determines the reserves it must leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// New content: leaves every reserve.
     #[default]
     Growing,
-    /// A small overwrite of mapped content that is shared: takes of the working reserve, but leaves half of it.
+    /// A small overwrite of mapped, shared content: uses the working reserve up to half of it.
     Overwriting,
-    /// Compare-and-write of mapped content that is shared, or a small document: takes all of the working reserve.
+    /// Compare-and-write of mapped, shared content, or a small document: uses all of the working
+    /// reserve.
     Locking,
-    /// Stores nothing new, or frees space.
+    /// Stores no new data, or frees space.
     Freeing,
 }
 
-/// Blocks that an operation asks for.
+/// Blocks that an operation requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ask {
-    /// Blocks and pages that stay allocated.
+    /// Number of blocks and pages that stay allocated.
     pub lasting: u64,
-    /// Those among them that were promised to the volume.
+    /// Number of these that were promised to the volume.
     pub covered: u64,
-    /// Those among the promised that are data, not map pages.
+    /// Number of the promised ones that are data, not map pages.
     pub covered_blocks: u64,
-    /// Blocks that were promised to the volume, but that large writes of its own under way have taken.
+    /// Number of blocks promised to the volume that its own large writes in flight have taken.
     pub taken: u64,
-    /// Blocks for as long as until the next checkpoint.
+    /// Number of blocks needed only until the next checkpoint.
     pub passing: u64,
-    /// Blocks that must be promised to reserved volumes in addition.
+    /// Number of further blocks that must be promised to reserved volumes.
     pub promise: u64,
     /// The promise to the volume is not for everything, so it must not be kept at the cost of others.
     pub partly: bool,
@@ -49,12 +52,12 @@ pub(crate) struct Ask {
 }
 
 impl Map {
-    /// Blocks kept back for operations that free space and for checkpoints.
+    /// Number of blocks kept back for operations that free space.
     pub(crate) fn reserve_blocks(&self) -> u64 {
         (self.space.usable() / 100).max(48)
     }
 
-    /// Blocks of the working reserve: a 256th of the pool, from 128 KiB to 256 MiB.
+    /// Number of blocks in the working reserve: a 256th of the pool, from 128 KiB to 256 MiB.
     pub(crate) fn working_blocks(&self) -> u64 {
         (self.space.usable() / 256).clamp(32, 65_536)
     }
@@ -77,12 +80,12 @@ impl Map {
         (self.objects.promises().owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
     }
 
-    /// Blocks that are free, or will be without anybody's doing.
+    /// Number of blocks that are free, or become free without further operations.
     pub(crate) fn coming_blocks(&self) -> u64 {
         self.space.available() + self.space.pinned() + self.drops.mapped()
     }
 
-    /// Promises an object what it was not promised before, as far as there is space for it.
+    /// Promises an object the blocks of its deficit, as far as there is space for them.
     pub(crate) fn settle_deficit(&mut self, id: u64) {
         let coming = self.space.available() + self.space.pinned();
         let kept = self.objects.promises().owed
@@ -96,7 +99,8 @@ impl Map {
         }
     }
 
-    /// After opening: what was not promised to volumes whose overwrite reserve is below 100 % is not stored.
+    /// Restores deficits after opening: for volumes with an overwrite reserve below 100 % they are
+    /// not stored.
     pub(crate) fn restore_deficits(&mut self) {
         let partly = |o: &&Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
         let ids: Vec<u64> = self.objects.users().filter(partly).map(|object| object.id).collect();
@@ -106,19 +110,20 @@ impl Map {
         }
     }
 
-    /// What the object shares at most, as counted.
+    /// Sets the counted upper bounds of the object's shared blocks and due pages.
     pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
         self.objects.set_shared(id, blocks, pages)?;
         self.settle_deficit(id);
         Some(())
     }
 
-    /// What an operation asks for that was planned to write `new` data blocks into an object and stores something new.
+    /// Request of an operation that stores new data and was planned to write `new` data blocks into
+    /// an object.
     pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
         let pages = self.need.allocations - self.need.passing;
         let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
         let Some(reserved) = self.objects.reserved(object) else { return ask };
-        // A plan may count a page several times; what is due is the most that can be needed.
+        // A plan may count a page several times; the due pages are the upper bound.
         let pages = pages.min(reserved.pages_due);
         let fresh = self.need.fresh.min(new);
         let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
@@ -127,19 +132,20 @@ impl Map {
         // What stores nothing works in any case.
         let partly = partly && new + pages > 0;
         let due = fresh + shared.min(new - fresh);
-        // Two writes of the same block under way both take one, and only one of them was promised.
+        // Two concurrent writes of one block both take a block, and only one of these was promised.
         let left = reserved.promised().saturating_sub(reserved.pages_due + reserved.in_flight);
         let covered_blocks = due.min(left);
         let taken = due - covered_blocks;
         Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partly, ..ask }
     }
 
-    /// As [`Map::ask_for`], for an operation that frees space.
+    /// Like [`Map::ask_for`], for an operation that frees space.
     pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
         Ask { purpose: Purpose::Freeing, partly: false, ..self.ask_for(object, new) }
     }
 
-    /// Blocks that must be promised in addition when `source` shares `count` blocks with a range of `destination`, at most.
+    /// Largest number of further blocks that must be promised when `source` shares `count` blocks
+    /// with a range of `destination`.
     pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
         let more = |id: u64| {
             let Some(o) = self.objects.reserved(id) else { return 0 };
@@ -150,7 +156,7 @@ impl Map {
         if source == destination { more(source) } else { more(source) + more(destination) }
     }
 
-    /// Blocks that must be promised in addition after these changes.
+    /// Number of further blocks that must be promised after these changes.
     pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
         let mut after: FxHashMap<u64, Object> = FxHashMap::default();
         let known =

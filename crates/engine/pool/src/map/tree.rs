@@ -1,8 +1,9 @@
-//! The map: path-copied radix trees whose sub-trees are shared.
+//! Trees of the map: path-copied radix trees whose sub-trees are shared.
 //!
-//! A page that more than one parent points to is never changed. [`Core::own_path`] makes a path exclusively owned and part of the current
-//! epoch: empty pointers get fresh pages, shared pages are copied (their children gain a reference), clean pages move to a new address.
-//! Counts propagate lazily: a page's count is the number of parents that point to it, not of objects that reach it.
+//! A page with more than one parent is never changed. [`Core::own_path`] makes a path exclusively
+//! owned and part of the current epoch: empty pointers get fresh pages, shared pages are copied
+//! (their children gain a reference), clean pages move to a new address. Counts propagate lazily: a
+//! page's count is the number of parents that point to it, not of objects that reach it.
 
 use crate::catalog::object::Dropped;
 use crate::geometry::Pointer;
@@ -16,7 +17,7 @@ use crate::space::Stream;
 use std::rc::Rc;
 
 impl Map {
-    /// A page if it is in memory; otherwise notes it in `need`.
+    /// Returns a page if it is in memory; otherwise notes it in `need`.
     #[inline]
     pub(crate) fn page(&mut self, (address, level, crc): Pointer) -> Option<Rc<Page>> {
         match self.pages.get(address) {
@@ -34,7 +35,7 @@ impl Map {
         }
     }
 
-    /// Notes the segment of `address` in `need` when its counts are not in memory.
+    /// Notes the segment of `address` in `need` if its counts are not in memory.
     #[inline]
     pub(crate) fn need_counts(&mut self, address: u64) {
         match self.space.missing(address) {
@@ -44,7 +45,8 @@ impl Map {
         }
     }
 
-    /// As `need_counts` for what each entry names. Neighbours mostly lie in one segment, which is asked for once.
+    /// Like `need_counts` for the block of each entry. Neighbours are mostly in one segment, which
+    /// is noted once.
     pub(crate) fn need_counts_of(&mut self, entries: &[Entry]) {
         let mut known = 0..0;
         for address in entries.iter().map(Entry::address) {
@@ -59,7 +61,8 @@ impl Map {
         self.objects.root(object)
     }
 
-    /// The entry that maps `block` of the object. Notes missing pages in `need` and returns `None` then.
+    /// Returns the entry that maps `block` of the object; `None` if pages are missing, which it
+    /// notes in `need`.
     #[inline]
     pub(crate) fn lookup(&mut self, object: u64, block: u64) -> Option<Entry> {
         let (mut address, mut level, mut crc) = self.root_of(object)?;
@@ -81,8 +84,8 @@ impl Map {
         }
     }
 
-    /// The pointer at `level` (0: a leaf) that spans `block`; address 0 when nothing is mapped there. The object's root may be lower than
-    /// asked for, which is an error of the caller.
+    /// Returns the pointer to the page at `level` (0: a leaf) that spans `block`, and the number of
+    /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an error of the caller.
     pub(crate) fn pointer(&mut self, object: u64, block: u64, level: u8) -> Option<(Pointer, u64)> {
         let (mut address, mut at, mut crc) = self.root_of(object)?;
         let mut mapped = self.objects.get(object)?.mapped;
@@ -97,9 +100,10 @@ impl Map {
         Some(((address, level, crc), if address == 0 { 0 } else { mapped }))
     }
 
-    /// Plans to own the path to the page at `level` that spans `block`, and to replace `entries` of it: notes what is missing and counts
-    /// allocations. With `worst`, plans as if every page were shared. Returns how many of the entries would need a new block for new
-    /// content, or `None` when something is missing.
+    /// Plans to own the path to the page at `level` that spans `block`, and to replace `entries` of
+    /// it: notes missing data and counts allocations. With `worst`, plans as if every page were
+    /// shared. Returns how many of the entries would need a new block for new content, or `None` if
+    /// data is missing.
     pub(crate) fn plan_path(
         &mut self,
         object: u64,
@@ -127,7 +131,7 @@ impl Map {
             let pages_missing = self.need.segments.len();
             self.need_counts(address);
             if self.need.segments.len() > pages_missing {
-                // Not knowing the count, plan for the worst.
+                // The count is unknown: plan for the worst case.
                 shared = true;
             } else {
                 shared |= self.space.count(address).is_none_or(|c| c > 1);
@@ -152,8 +156,8 @@ impl Map {
         }
     }
 
-    /// Notes which counts of a leaf's entries are missing; returns how many of them would need a new block for new content. `shared`: the
-    /// leaf is, or may be, shared.
+    /// Notes which counts of a leaf's entries are missing; returns how many of them would need a
+    /// new block for new content. `shared`: the leaf is, or may be, shared.
     #[inline]
     fn plan_leaf(&mut self, entries: &[Entry], shared: bool) -> usize {
         let mut new = entries.len();
@@ -168,12 +172,12 @@ impl Map {
         new
     }
 
-    /// The leaf that maps `block` of the object, if its whole path is owned by this epoch.
+    /// Address of the leaf that maps `block` of the object, if this epoch owns its whole path.
     pub(crate) fn owned_leaf(&self, object: u64, block: u64) -> Option<u64> {
         Some(self.pages.owned(object, block)?.page())
     }
 
-    /// As `plan_path`, for a leaf that is owned: only the counts of the old blocks matter.
+    /// Like `plan_path`, for an owned leaf: only the counts of the old blocks matter.
     fn plan_owned(&mut self, leaf: u64, entries: std::ops::Range<usize>) -> Option<usize> {
         let mut new = entries.len();
         for entry in &self.pages.peek(leaf)?.entries[entries] {
@@ -190,7 +194,8 @@ impl Map {
         Some(new)
     }
 
-    /// Counts blocks of map pages and catalog that came and went. The count of a damaged disk may be anything.
+    /// Counts allocated and freed blocks of map pages and catalog. The counter of a damaged disk
+    /// may be arbitrary.
     pub(crate) fn count_metadata(&mut self, more: u64, less: u64) {
         self.metadata_blocks = self.metadata_blocks.saturating_add(more).saturating_sub(less);
     }
@@ -202,7 +207,8 @@ impl Map {
         Some(address)
     }
 
-    /// Makes the page behind `address` exclusively owned and part of this epoch; returns where it now is. The plan must have been complete.
+    /// Makes the page at `address` exclusively owned and part of this epoch; returns its new
+    /// address. The plan must be complete.
     fn own(&mut self, object: u64, address: u64, level: u8) -> Option<u64> {
         let epoch = self.pages.epoch();
         if address == 0 {
@@ -237,7 +243,8 @@ impl Map {
         Some(address)
     }
 
-    /// Owns the path from the object's root to the page at `level` that spans `block`. `None` is a broken plan, after which the pool must stop.
+    /// Owns the path from the object's root to the page at `level` that spans `block`. `None` means
+    /// a broken plan, after which the pool must stop.
     pub(crate) fn own_path(&mut self, object: u64, block: u64, level: u8) -> Option<Path> {
         if level == 0
             && let Some(path) = self.pages.owned(object, block)
@@ -255,7 +262,8 @@ impl Map {
             let entry = self.pages.peek(address)?.entries[index];
             let child = self.own(object, entry.address(), at - 1)?;
             if child != entry.address() {
-                // A fresh page has nothing mapped yet; `finish_path` sets the right number before anybody can look.
+                // A fresh page has no mapped blocks yet; `finish_path` sets the final number before
+                // the page is used.
                 let mapped = entry.mapped().max(1);
                 self.pages.page_mut(address)?.entries[index] = Entry::child(child, mapped, 0);
             }
@@ -269,7 +277,8 @@ impl Map {
         Some(path)
     }
 
-    /// Ends a change: `delta` more blocks are mapped below the path's page. Pages left without any are given back.
+    /// Ends a change: `delta` more blocks are mapped below the path's page. Frees pages without
+    /// mapped blocks.
     pub(crate) fn finish_path(&mut self, path: &Path, delta: i64) -> Option<()> {
         self.objects.change_mapped(path.object, delta)?;
         if delta == 0 && self.pages.peek(path.page())?.mapped() > 0 {
@@ -278,7 +287,7 @@ impl Map {
         for at in path.level..=path.root_level {
             let address = path.pages[usize::from(at)];
             let page = self.pages.page_mut(address)?;
-            // More than the page spans: its count contradicted its entries when it was read.
+            // More blocks than the page spans: its count contradicted its entries when it was read.
             let mapped = page.mapped().checked_add_signed(delta).filter(|mapped| *mapped <= page_span(at))?;
             page.set_mapped(mapped);
             let entry = if mapped == 0 {
@@ -303,7 +312,8 @@ impl Map {
         Some(())
     }
 
-    /// Removes a reference to a data block; its content in memory goes with the last one. Returns how many references are left.
+    /// Removes a reference to a data block; the last one also drops its content in memory. Returns
+    /// the number of references left.
     pub(crate) fn release_block(&mut self, address: u64) -> Option<u16> {
         let left = self.space.decrement(address)?;
         if left == 0 {
@@ -320,13 +330,15 @@ impl Map {
         }
     }
 
-    /// Splits a run of blocks of an object into the largest aligned pieces: calls `f` with the level of the page whose entries are
-    /// replaced, the first block, and the number of entries. Pieces of one call lie in one page.
+    /// Splits a run of blocks of an object into the largest aligned pieces: calls `f` with the
+    /// level of the page whose entries are replaced, the first block, and the number of entries.
+    /// Pieces of one call are in one page.
     pub(crate) fn pieces(root_level: u8, first: u64, count: u64, phase: u64, mut f: impl FnMut(u8, u64, usize)) {
         let mut at = first;
         let end = first + count;
         while at < end {
-            // The highest level at which an entry starts here (also in the other object of a clone, `phase` blocks away) and fits.
+            // Highest level at which an entry starts here (also in the other object of a clone,
+            // `phase` blocks away) and fits.
             let mut level = 0;
             while level < root_level
                 && at.is_multiple_of(entry_span(level + 1))
@@ -338,7 +350,7 @@ impl Map {
             }
             let span = entry_span(level);
             let page_end = (at / page_span(level) + 1) * page_span(level);
-            // Stop where a higher level could take over.
+            // Stops where a higher level can take over.
             let mut stop = end.min(page_end);
             if level < root_level && level < 2 {
                 let next = (at / entry_span(level + 1) + 1) * entry_span(level + 1);
@@ -350,12 +362,12 @@ impl Map {
         }
     }
 
-    /// Plans to replace all entries of the pieces of a run. Returns false when something is missing.
+    /// Plans to replace all entries of the pieces of a run. Returns false if data is missing.
     pub(crate) fn plan_pieces(&mut self, object: u64, first: u64, count: u64) -> bool {
         self.plan_pieces_as(object, first, count, false)
     }
 
-    /// As `plan_pieces`; with `shared` as if every page were shared.
+    /// Like `plan_pieces`; with `shared` as if every page were shared.
     pub(crate) fn plan_pieces_as(&mut self, object: u64, first: u64, count: u64, shared: bool) -> bool {
         let Some((_, root_level, _)) = self.root_of(object) else { return false };
         let mut pieces = Vec::new();
@@ -376,7 +388,8 @@ impl Map {
         complete
     }
 
-    /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` when something is missing.
+    /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` if
+    /// data is missing.
     pub(crate) fn plan_blocks(&mut self, object: u64, first: u64, count: u64) -> Option<u64> {
         let mut at = first;
         let mut new = 0;

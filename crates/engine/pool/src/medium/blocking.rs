@@ -1,8 +1,8 @@
-//! Requests that block, for opening a pool and for tools: nothing else may be with the medium.
+//! Blocking requests, for opening a pool and for tools: no other request may be in flight.
 
 use media::{BlockAddress, Buffer, Completion, Done, Media, MediaError, Ticket};
 
-/// Requests in flight.
+/// Largest number of concurrent requests.
 const IN_FLIGHT: usize = 64;
 
 /// Waits for the completion of `ticket`.
@@ -18,7 +18,8 @@ pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Do
     }
 }
 
-/// Reads several runs of blocks (address and length), many at once. The results are in the order of the requests; an error says why.
+/// Reads several runs of blocks (address and length), many at once. Returns the results in the
+/// order of the requests; an error has the reason.
 pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<Result<Buffer, String>> {
     let mut results: Vec<Option<Result<Buffer, String>>> = runs.iter().map(|_| None).collect();
     let (mut started, mut finished) = (0, 0);
@@ -40,7 +41,7 @@ pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<R
             finished += 1;
         }
         if finished == before {
-            break; // nothing is outstanding any more
+            break; // no request is outstanding
         }
     }
     results

@@ -1,4 +1,4 @@
-//! The medium, what each request with it is for, and the buffers that requests use again.
+//! The medium, the purpose of each request in flight, and the reusable buffers of requests.
 
 pub(crate) mod blocking;
 
@@ -6,7 +6,7 @@ use crate::content::stock::Stock;
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Fence, Media, MediaError, Ticket};
 use rustc_hash::FxHashMap;
 
-/// The medium and the requests that are with it. `T` says what a request is for.
+/// Medium with the requests in flight. `T` is the purpose of a request.
 pub(crate) struct Medium<M, T> {
     media: M,
     fence: Fence,
@@ -16,27 +16,27 @@ pub(crate) struct Medium<M, T> {
 }
 
 impl<M: Media, T> Medium<M, T> {
-    /// A medium without requests.
+    /// Creates a medium without requests.
     pub fn new(media: M, fence: Fence) -> Self {
         Self { media, fence, requests: FxHashMap::default(), next: 1, stock: Stock::default() }
     }
 
-    /// The medium.
+    /// Medium behind this one.
     pub fn media(&self) -> &M {
         &self.media
     }
 
-    /// The medium, for requests that block. Nothing else may be with it.
+    /// Medium for blocking requests. No other request may be in flight.
     pub fn media_mut(&mut self) -> &mut M {
         &mut self.media
     }
 
-    /// Gives the medium back.
+    /// Returns the medium.
     pub fn into_media(self) -> M {
         self.media
     }
 
-    /// Buffers that are used again.
+    /// Reusable buffers.
     pub fn stock(&self) -> &Stock {
         &self.stock
     }
@@ -73,7 +73,7 @@ impl<M: Media, T> Medium<M, T> {
         self.media.flush(&self.fence, ticket);
     }
 
-    /// Gives blocks back to what is below the pool.
+    /// Discards blocks in the file system or device below the pool.
     pub fn discard(&mut self, purpose: T, address: u64, blocks: u64) {
         let ticket = self.ticket(purpose);
         self.media.discard(&self.fence, ticket, BlockAddress(address), blocks);
@@ -85,34 +85,33 @@ impl<M: Media, T> Medium<M, T> {
         self.media.swap_root(&self.fence, ticket, version, root);
     }
 
-    /// Writes a block and waits for it. Nothing else may be with the medium.
+    /// Writes a block and waits for it. No other request may be in flight.
     pub fn write_blocking(&mut self, address: u64, content: Buffer) -> Result<(), MediaError> {
         self.media.write(&self.fence, 0, BlockAddress(address), content);
         blocking::await_ticket(&mut self.media, 0).map(|_| ())
     }
 
-    /// Hands new requests to the medium.
+    /// Submits new requests to the medium.
     pub fn submit(&mut self) {
         self.media.submit();
     }
 
-    /// Blocks until the medium has something to report or nothing is with it.
+    /// Blocks until the medium reports a completion or has no request.
     pub fn wait(&mut self) {
         self.media.wait();
     }
 
-    /// The next completion, its request's purpose, and buffers of writes back in the stock. The purpose is `None` for a request of
-    /// somebody else.
+    /// Takes the next completion.
     pub fn poll(&mut self) -> Option<Completion> {
         self.media.poll()
     }
 
-    /// Takes what a request was for.
+    /// Takes the purpose of a request; `None` for a request that was not made here.
     pub fn take(&mut self, ticket: Ticket) -> Option<T> {
         self.requests.remove(&ticket)
     }
 
-    /// Puts the buffer of a completed write back into the stock.
+    /// Returns the buffer of a completed write to the stock.
     pub fn recycle(&self, result: &mut Result<Done, MediaError>) {
         if let Ok(Done::Written(written)) = result
             && let Some(buffer) = written.take()
@@ -121,33 +120,33 @@ impl<M: Media, T> Medium<M, T> {
         }
     }
 
-    /// Number of requests with the medium.
+    /// Number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.requests.len()
     }
 
-    /// What the requests with the medium are for.
+    /// Purposes of the requests in flight.
     pub fn purposes(&self) -> impl Iterator<Item = &T> {
         self.requests.values()
     }
 
-    /// Changes with every request.
+    /// Number that changes with every request.
     pub fn issued(&self) -> Ticket {
         self.next
     }
 
-    /// True when a completed write is durable only after a flush.
+    /// True if a completed write is durable only after a flush.
     pub fn needs_flush(&self) -> bool {
         self.media.capabilities().needs_flush
     }
 
-    /// Blocks of one request at most, up to `limit`.
+    /// Largest number of blocks in one request, at most `limit`.
     pub fn request_blocks(&self, limit: usize) -> usize {
         (self.media.capabilities().max_request_bytes / BLOCK_BYTES).clamp(1, limit)
     }
 }
 
-/// The buffer of a completed read, or what went wrong.
+/// Returns the buffer of a completed read, or the reason of its failure.
 pub(crate) fn read_result(result: Result<Done, MediaError>) -> Result<Buffer, String> {
     match result {
         Ok(Done::Read(buffer)) => Ok(buffer),

@@ -1,6 +1,6 @@
-//! Operations in progress: which may go on, what the others wait for, and the results that are ready.
+//! Operations in progress: which may continue, what the others wait for, and the finished results.
 //!
-//! The schedule knows nothing of what operations do: how far one has got is a `P` of its user.
+//! The schedule does not know what operations do: their progress is a `P` of its user.
 
 pub(crate) mod step;
 
@@ -9,15 +9,15 @@ use crate::map::need::Need;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Set in the ids of operations that the pool gives itself.
+/// Bit that is set in the ids of the pool's own operations.
 const INTERNAL: OperationId = 1 << 63;
 
-/// True for an operation that the pool gave itself.
+/// True for one of the pool's own operations.
 pub(crate) const fn is_internal(id: OperationId) -> bool {
     id & INTERNAL != 0
 }
 
-/// Things an operation waits for.
+/// Data that an operation waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
     Page(u64),
@@ -25,13 +25,13 @@ pub(crate) enum Key {
     Block(u64),
 }
 
-/// An operation that has not finished.
+/// Operation that has not finished.
 pub(crate) struct Pending<P> {
     pub operation: Operation,
     pub progress: P,
-    /// Things that it waits for.
+    /// Number of keys that it waits for.
     waiting: u32,
-    /// Why it has to fail at its next attempt.
+    /// Failure for its next attempt.
     failed: Option<Failure>,
 }
 
@@ -42,41 +42,42 @@ impl<P: Default> Pending<P> {
 }
 
 impl<P> Pending<P> {
-    /// Makes the operation fail at its next attempt, with the first failure given.
+    /// Makes the operation fail at its next attempt; the first failure counts.
     pub fn fail(&mut self, failure: Failure) {
         self.failed.get_or_insert(failure);
     }
 
-    /// True when it fails at its next attempt.
+    /// True if it fails at its next attempt.
     pub fn is_failing(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Why the operation fails now.
+    /// Takes the failure of the operation.
     #[inline]
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failed.take()
     }
 }
 
-/// The operations in progress.
+/// Operations in progress.
 pub(crate) struct Schedule<P> {
     operations: FxHashMap<OperationId, Pending<P>>,
     next: OperationId,
     ready: VecDeque<OperationId>,
-    /// Operations that want another turn, but not before others had one.
+    /// Operations that want another turn after all others had one.
     later: Vec<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     space_waiters: VecDeque<OperationId>,
     log_waiters: VecDeque<OperationId>,
-    /// Operations that took effect, and the log record that has to become durable first.
+    /// Operations that took effect, each with the log record that has to become durable first.
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
-    /// An operation whose pages others keep evicting: until it ends, nothing is evicted.
+    /// Operation whose pages keep being evicted. While set, eviction is off so that it can finish.
     starving: Option<OperationId>,
-    /// What could not be read although only the pool itself wanted it, and why; until the next checkpoint it is not asked for again.
+    /// Data that only the pool itself requested and that could not be read, with the reason; it is
+    /// not requested again before the next checkpoint.
     unreadable: FxHashMap<Key, String>,
     finished: VecDeque<(OperationId, Result<Output, Failure>)>,
-    /// Operations of hosts submitted so far.
+    /// Number of operations that hosts have submitted.
     host_operations: u64,
     effects: Option<Vec<(OperationId, u64)>>,
 }
@@ -102,7 +103,7 @@ impl<P> Default for Schedule<P> {
 }
 
 impl<P: Default> Schedule<P> {
-    /// Gives an operation its id. It is attempted before it is kept here.
+    /// Gives an operation its id. It is attempted before it is stored here.
     #[inline]
     pub fn admit(&mut self, operation: Operation) -> (OperationId, Pending<P>) {
         let id = self.next_number() - 1;
@@ -110,7 +111,7 @@ impl<P: Default> Schedule<P> {
         (id, Pending::new(operation))
     }
 
-    /// Keeps an operation of the pool itself for its turn.
+    /// Stores one of the pool's own operations until its turn.
     pub fn admit_internal(&mut self, operation: Operation) {
         let id = (self.next_number() - 1) | INTERNAL;
         self.operations.insert(id, Pending::new(operation));
@@ -119,19 +120,19 @@ impl<P: Default> Schedule<P> {
 }
 
 impl<P> Schedule<P> {
-    /// A number that nothing else has in this run.
+    /// Returns a number that is unique in this run.
     #[inline]
     pub fn next_number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
-    /// Operations of hosts submitted so far.
+    /// Number of operations that hosts have submitted.
     pub fn host_operations(&self) -> u64 {
         self.host_operations
     }
 
-    /// An operation in progress.
+    /// Returns an operation in progress.
     pub fn get_mut(&mut self, id: OperationId) -> Option<&mut Pending<P>> {
         self.operations.get_mut(&id)
     }
@@ -146,31 +147,31 @@ impl<P> Schedule<P> {
         self.operations.remove(&id)
     }
 
-    /// Keeps an operation that waits for requests of its own.
+    /// Stores an operation that waits for its own requests.
     pub fn keep(&mut self, id: OperationId, pending: Pending<P>) {
         self.operations.insert(id, pending);
     }
 
     // Turns.
 
-    /// The operation may be attempted.
+    /// Marks an operation as ready for an attempt.
     pub fn make_ready(&mut self, id: OperationId) {
         self.ready.push_back(id);
     }
 
-    /// Keeps an operation that wants another turn at once.
+    /// Stores an operation that wants another turn at once.
     pub fn keep_ready(&mut self, id: OperationId, pending: Pending<P>) {
         self.keep(id, pending);
         self.make_ready(id);
     }
 
-    /// Keeps an operation that wants another turn after others had theirs.
+    /// Stores an operation that wants another turn after all others had one.
     pub fn keep_for_later(&mut self, id: OperationId, pending: Pending<P>) {
         self.keep(id, pending);
         self.later.push(id);
     }
 
-    /// The next operation that may be attempted.
+    /// Takes the next operation that is ready for an attempt.
     pub fn next_ready(&mut self) -> Option<(OperationId, Pending<P>)> {
         while let Some(id) = self.ready.pop_front() {
             if let Some(pending) = self.operations.remove(&id) {
@@ -180,37 +181,37 @@ impl<P> Schedule<P> {
         None
     }
 
-    /// Operations whose turn in the background has come.
+    /// Takes the operations that wait for a background turn.
     pub fn take_later(&mut self) -> Vec<OperationId> {
         std::mem::take(&mut self.later)
     }
 
-    /// True when no operation is in progress.
+    /// True if no operation is in progress.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// True when an operation may be attempted.
+    /// True if an operation is ready for an attempt.
     pub fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// True when an operation waits for its turn in the background.
+    /// True if an operation waits for a background turn.
     pub fn has_later(&self) -> bool {
         !self.later.is_empty()
     }
 
     // Waiting for reads.
 
-    /// True when nothing waits for `key` yet, so that it has to be requested. From now on something does.
+    /// Registers a wait for `key`. True if it is the first, so that the data has to be requested.
     pub fn first_to_wait(&mut self, key: Key) -> bool {
         let first = !self.waiters.contains_key(&key);
         self.waiters.entry(key).or_default();
         first
     }
 
-    /// Keeps an operation until everything in `keys` has arrived.
+    /// Stores an operation until the data of all `keys` has arrived.
     pub fn keep_waiting(&mut self, id: OperationId, mut pending: Pending<P>, mut keys: Vec<Key>) {
         keys.sort_unstable();
         keys.dedup();
@@ -224,7 +225,7 @@ impl<P> Schedule<P> {
         self.operations.insert(id, pending);
     }
 
-    /// What operations wait for has arrived, or cannot be read.
+    /// Wakes the operations that wait for `key`: the data has arrived, or is unreadable.
     pub fn wake(&mut self, key: Key, failure: Option<Failure>) {
         let waiters = self.waiters.remove(&key).unwrap_or_default();
         if let (Some(failure), true) = (&failure, waiters.is_empty()) {
@@ -239,7 +240,7 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// As `wake`; but operations that `survive` a failure go on.
+    /// Like `wake`; but operations that `survive` a failure continue.
     pub fn wake_surviving(&mut self, key: Key, failure: Failure, mut survive: impl FnMut(&mut Pending<P>) -> bool) {
         let mut failing = Vec::new();
         for id in self.waiters.remove(&key).unwrap_or_default() {
@@ -272,12 +273,12 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// True when something in `need` could not be read when the pool itself asked for it.
+    /// True if some data in `need` was unreadable when the pool itself requested it.
     pub fn is_unreadable(&self, need: &Need) -> bool {
         keys_of(need).any(|key| self.unreadable.contains_key(&key))
     }
 
-    /// Why nothing in `need` can be read, if that is so.
+    /// Reason why no data in `need` is readable, if that is so.
     pub fn why_unreadable(&self, need: &Need) -> Option<&String> {
         let mut reasons = keys_of(need).map(|key| self.unreadable.get(&key));
         let first = reasons.next().flatten()?;
@@ -289,12 +290,12 @@ impl<P> Schedule<P> {
         self.unreadable.clear();
     }
 
-    /// Lets nothing be evicted until the operation ends.
+    /// Disables eviction until the operation ends.
     pub fn starve(&mut self, id: OperationId) {
         self.starving.get_or_insert(id);
     }
 
-    /// The operation goes on: eviction may, too, if it was held back for this one.
+    /// Allows eviction again if it was disabled for this operation, which continues.
     #[inline]
     pub fn no_longer_starving(&mut self, id: OperationId) {
         if self.starving == Some(id) {
@@ -302,30 +303,30 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// True while an operation needs everything that is in memory.
+    /// True while an operation needs all data that is in memory.
     pub fn is_starving(&self) -> bool {
         self.starving.is_some_and(|id| self.operations.contains_key(&id))
     }
 
     // Waiting for space and for the log.
 
-    /// Keeps an operation until space has come back.
+    /// Stores an operation until space becomes free.
     pub fn keep_for_space(&mut self, id: OperationId, pending: Pending<P>) {
         self.keep(id, pending);
         self.space_waiters.push_back(id);
     }
 
-    /// True when operations wait for space.
+    /// True if operations wait for space.
     pub fn waits_for_space(&self) -> bool {
         !self.space_waiters.is_empty()
     }
 
-    /// Operations among those that wait for space for which `which` is true.
+    /// Number of operations waiting for space for which `which` is true.
     pub fn count_space_waiters(&self, which: impl Fn(&Pending<P>) -> bool) -> usize {
         self.space_waiters.iter().filter(|id| self.operations.get(id).is_some_and(&which)).count()
     }
 
-    /// Everything that waits for space tries again, after `f` has looked at it.
+    /// Retries all operations that wait for space, after `f` has inspected each.
     pub fn retry_space(&mut self, mut f: impl FnMut(&mut Pending<P>)) {
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
@@ -334,13 +335,13 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// Keeps an operation until the log has room.
+    /// Stores an operation until the log has room.
     pub fn keep_for_log(&mut self, id: OperationId, pending: Pending<P>) {
         self.keep(id, pending);
         self.log_waiters.push_back(id);
     }
 
-    /// True when operations wait for the log.
+    /// True if operations wait for the log.
     #[inline]
     pub fn waits_for_log(&self) -> bool {
         !self.log_waiters.is_empty()
@@ -351,12 +352,13 @@ impl<P> Schedule<P> {
         self.log_waiters.len()
     }
 
-    /// The first operation that waits for the log.
+    /// Takes the first operation that waits for the log.
     pub fn next_log_waiter(&mut self) -> Option<OperationId> {
         self.log_waiters.pop_front()
     }
 
-    /// True when the operation was put back to the end of those that wait for the log. It goes to their front then.
+    /// True if the operation was put at the end of those that wait for the log; moves it to their
+    /// front.
     pub fn waits_again(&mut self, id: OperationId) -> bool {
         let again = self.log_waiters.back() == Some(&id);
         if again {
@@ -366,12 +368,12 @@ impl<P> Schedule<P> {
         again
     }
 
-    /// What waits for the log tries again.
+    /// Retries the operations that wait for the log.
     pub fn retry_log(&mut self) {
         self.ready.extend(std::mem::take(&mut self.log_waiters));
     }
 
-    /// What waits for log or space tries again.
+    /// Retries the operations that wait for log or space.
     pub fn retry_all(&mut self) {
         self.retry_log();
         self.ready.extend(std::mem::take(&mut self.space_waiters));
@@ -387,12 +389,13 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// The operation took effect; its result is reported when the records below `sequence` are durable.
+    /// Stores the result of an operation that took effect until the records below `sequence` are
+    /// durable.
     pub fn finish_when_durable(&mut self, sequence: u64, id: OperationId, output: Output) {
         self.durable_waiters.push_back((sequence, id, output));
     }
 
-    /// Reports what is durable: the records below `durable` are.
+    /// Reports results whose records are durable, those below `durable`.
     pub fn acknowledge(&mut self, durable: u64) {
         while self.durable_waiters.front().is_some_and(|(sequence, ..)| *sequence <= durable) {
             if let Some((_, id, output)) = self.durable_waiters.pop_front() {
@@ -401,18 +404,18 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// The next result.
+    /// Takes the next result.
     pub fn next_finished(&mut self) -> Option<(OperationId, Result<Output, Failure>)> {
         self.finished.pop_front()
     }
 
-    /// The result of one operation, if it is there.
+    /// Takes the result of one operation, if it is available.
     pub fn take_finished(&mut self, id: OperationId) -> Option<Result<Output, Failure>> {
         let at = self.finished.iter().position(|(found, _)| *found == id)?;
         self.finished.remove(at).map(|(_, result)| result)
     }
 
-    /// Every operation fails; those first that took effect, in their order.
+    /// Makes every operation fail, first those that took effect, in order.
     pub fn fail_all(&mut self, failure: &Failure) {
         for (_, id, _) in std::mem::take(&mut self.durable_waiters) {
             self.finish(id, Err(failure.clone()));
@@ -432,17 +435,17 @@ impl<P> Schedule<P> {
 
     // Effects, for tests.
 
-    /// Records from now on which operations took effect.
+    /// Starts to record the operations that take effect.
     pub fn record_effects(&mut self) {
         self.effects = Some(Vec::new());
     }
 
-    /// Effects since the last call.
+    /// Takes the effects since the last call.
     pub fn take_effects(&mut self) -> Vec<(OperationId, u64)> {
         self.effects.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// An operation takes effect now; `sequence` is the number of the next record.
+    /// Notes that an operation takes effect now; `sequence` is the number of the next record.
     #[inline]
     pub fn took_effect(&mut self, id: OperationId, sequence: u64) {
         if let Some(effects) = &mut self.effects {

@@ -1,24 +1,24 @@
-//! How far an attempt of an operation got.
+//! Result of an attempt of an operation.
 
 use crate::interface::operation::{Failure, Output};
 
-/// How far an operation got.
+/// Result of an attempt.
 pub(crate) enum Step {
     /// Finished.
     Done(Output),
-    /// Took effect; finished when everything logged so far is durable.
+    /// The operation took effect; it is finished when everything logged so far is durable.
     Durable(Output),
-    /// `need` says what has to be read first.
+    /// `need` lists the data to read first.
     Wait,
-    /// No free blocks now; a checkpoint or reclaim may bring some.
+    /// No free blocks now; a checkpoint or reclaim may free some.
     Space,
     /// The log is full until the next checkpoint.
     LogFull,
-    /// Waits for I/O of its own.
+    /// Waits for its own I/O.
     Io,
     /// Made progress and wants another turn at once.
     Again,
-    /// Made progress and wants another turn after others had theirs.
+    /// Made progress and wants another turn after all others had one.
     Later,
     /// Failed.
     Fail(Failure),

@@ -1,13 +1,15 @@
-//! Which blocks may be allocated, and where the next one is found.
+//! Allocation: which blocks may be allocated, and the search for the next one.
 
 use super::SpaceMap;
 use super::segment::{WORDS, bit, clear, next_run, set};
 use crate::space::layout::SEGMENT_BLOCKS;
 
-/// Allocatable blocks that planning keeps in memory beyond what is asked for, so that allocation finds a good place.
+/// Allocatable blocks that planning keeps in memory beyond the request, so that allocation finds a
+/// good place.
 const MARGIN: u64 = 512;
 
-/// What an allocation is for. Each stream fills segments of its own, so that large writes stay contiguous.
+/// Purpose of an allocation. Each stream fills its own segments, so that large writes stay
+/// contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Map pages and catalog.
@@ -19,8 +21,8 @@ pub enum Stream {
 }
 
 impl SpaceMap {
-    /// Prepares for `n` allocations: true when memory holds enough allocatable blocks. Otherwise `need` gets the segments to load first, or,
-    /// when it stays empty, the pool does not have that many.
+    /// Prepares for `n` allocations: true if memory holds enough allocatable blocks. Otherwise
+    /// `need` gets the segments to load first; if it stays empty, the pool does not have that many.
     pub fn prepare(&mut self, n: u64, need: &mut Vec<u32>) -> bool {
         if self.resident_available >= n + MARGIN {
             return true;
@@ -43,19 +45,19 @@ impl SpaceMap {
             }
         }
         if self.resident_available >= n {
-            // Enough to go on; what was asked for only improves later choices.
+            // There are enough blocks; the requested segments would only improve later choices.
             need.clear();
             return true;
         }
         false
     }
 
-    /// Allocates a block. `prepare` must have promised it. `None` is a broken promise.
+    /// Allocates a block. `prepare` must have succeeded; `None` means that it was violated.
     pub fn allocate(&mut self, stream: Stream) -> Option<u64> {
         self.allocate_run(stream, 1).map(|(address, _)| address)
     }
 
-    /// Allocates up to `want` consecutive blocks and returns the first and their number.
+    /// Allocates up to `want` consecutive blocks; returns the first and their number.
     pub fn allocate_run(&mut self, stream: Stream, want: u64) -> Option<(u64, u64)> {
         let slot = stream as usize;
         loop {
@@ -102,7 +104,7 @@ impl SpaceMap {
         }
     }
 
-    /// Ends `reserve`; with `free` the block is given back (at the next checkpoint).
+    /// Ends `reserve`; with `free` the block is freed (at the next checkpoint).
     pub fn unreserve(&mut self, address: u64, free: bool) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
         let Some(s) = self.resident.get_mut(segment) else { return };
@@ -145,13 +147,13 @@ impl SpaceMap {
         self.future.clear();
     }
 
-    /// True when the block is offered for allocation.
+    /// True if the block may be allocated.
     pub fn is_allocatable(&self, address: u64) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
         self.resident.get(segment).is_some_and(|s| bit(&s.allocatable, i))
     }
 
-    /// Lets the search for free blocks go on at `segment`.
+    /// Continues the search for free blocks at `segment`.
     #[cfg(test)]
     pub fn start_at(&mut self, segment: u32) {
         self.cursor = segment;

@@ -1,4 +1,4 @@
-//! What a checkpoint writes of the space map, what it releases once it is durable, and the growth that it may carry.
+//! Checkpoints of the space map: the blocks to write, the release of blocks afterwards, and growth.
 
 use super::SpaceMap;
 use super::discards::note_runs;
@@ -10,7 +10,7 @@ use media::Buffer;
 use std::collections::BTreeSet;
 use zerocopy::IntoBytes;
 
-/// What a checkpoint must write for the space map: block address and content.
+/// Writes of a checkpoint for the space map: block address and content.
 pub type SpaceWrites = Vec<(u64, Buffer)>;
 
 impl SpaceMap {
@@ -19,7 +19,8 @@ impl SpaceMap {
         self.dirty.len()
     }
 
-    /// Freezes the counts as they are: returns what to write, and remembers which blocks the flip releases.
+    /// Freezes the present counts: returns the blocks to write, and remembers which blocks the flip
+    /// releases.
     pub fn freeze(&mut self) -> SpaceWrites {
         let mut segments = std::mem::take(&mut self.dirty);
         segments.sort_unstable();
@@ -67,9 +68,10 @@ impl SpaceMap {
         writes
     }
 
-    /// The checkpoint is durable: blocks that were free at its freeze and not allocated since may be allocated.
+    /// Releases blocks after the checkpoint is durable: those that were free at its freeze and not
+    /// allocated since may be allocated.
     ///
-    /// With `hold` they stay as they are, and a later call without it releases them.
+    /// With `hold` they stay unavailable, and a later call without it releases them.
     pub fn release(&mut self, hold: bool) {
         #[cfg(feature = "mutations")]
         self.release_too_much();
@@ -111,28 +113,30 @@ impl SpaceMap {
         }
     }
 
-    /// Makes a segment part of the next checkpoint, so that it stays in memory until then. False when it has to be read first.
+    /// Makes a segment part of the next checkpoint, so that it stays in memory until then. False if
+    /// it has to be read first.
     pub fn hold(&mut self, segment: u32) -> bool {
         let held = self.resident.contains(segment) || self.materialise(segment);
         self.mark_dirty(segment);
         held
     }
 
-    /// The segment that a growth makes longer: a last one that is short and that data can use.
+    /// The segment that a growth extends: the last one, if it is short and usable for data.
     pub fn short_segment(&self) -> Option<u32> {
         let last = self.layout.segments().checked_sub(1)?;
         (self.layout.segment_blocks(last) < SEGMENT_BLOCKS && !self.layout.is_metadata(last)).then_some(last)
     }
 
-    /// The data area ends at `end` from the next freeze on, which has to follow at once. What is new may be allocated after its release.
-    /// `None`, with nothing changed, when the short segment is not held.
+    /// Moves the end of the data area to `end` from the next freeze on, which must follow at once.
+    /// New blocks may be allocated after its release. `None`, without effect, if the short segment
+    /// is not held.
     pub fn begin_growth(&mut self, end: u64) -> Option<()> {
         let short = self.short_segment();
         let grown = Layout { end, ..self.layout };
         if let Some(segment) = short {
             let new = self.layout.segment_blocks(segment)..grown.segment_blocks(segment);
             let s = self.resident.get_mut(segment)?;
-            // As if they were freed now: a checkpoint that knows of them comes first.
+            // Treated as freed now, so that a checkpoint that knows them comes first.
             for i in new.clone() {
                 set(&mut s.freed, i as usize);
             }
@@ -150,7 +154,7 @@ impl SpaceMap {
         Some(())
     }
 
-    /// The checkpoint that carried a growth is durable.
+    /// Completes a growth whose checkpoint is durable.
     pub fn finish_growth(&mut self) {
         if self.growing.take().is_some() {
             let usable = self.layout.usable_blocks();
@@ -162,7 +166,8 @@ impl SpaceMap {
 
 #[cfg(feature = "mutations")]
 impl SpaceMap {
-    /// What a flip without the release rule does: moves blocks freed since the freeze to those that it releases.
+    /// Simulates a flip without the release rule: moves blocks freed since the freeze to those that
+    /// it releases.
     fn release_too_much(&mut self) {
         let unnamed = crate::mutations::take_allocated();
         let named = crate::mutations::leaves_out(crate::mutations::Mutation::ReleaseNamed);

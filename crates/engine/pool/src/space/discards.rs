@@ -1,27 +1,28 @@
-//! Runs of blocks that became free, to be discarded on the disk.
+//! Runs of freed blocks to be discarded on the disk.
 
 use super::SpaceMap;
 use super::segment::{Bits, N, bit, clear, next_run, set};
 use std::collections::VecDeque;
 
-/// Shortest run of free blocks that is discarded: 1 MiB.
+/// Length of the shortest run of free blocks that is discarded: 1 MiB.
 const DISCARD_BLOCKS: u64 = 256;
-/// Runs noted at most; what is freed beyond that is kept.
+/// Largest number of runs noted; further runs are not discarded.
 const DISCARDS_NOTED: usize = 16_384;
 
 impl SpaceMap {
-    /// Notes from now on what releases make free, for [`SpaceMap::begin_discard`].
+    /// Starts to note released runs, for [`SpaceMap::begin_discard`].
     pub fn track_discards(&mut self) {
         self.discards = Some(VecDeque::new());
     }
 
-    /// A run of free blocks to discard: it cannot be allocated until [`SpaceMap::end_discard`].
+    /// Takes a run of free blocks to discard: it cannot be allocated until
+    /// [`SpaceMap::end_discard`].
     pub fn begin_discard(&mut self) -> Option<(u64, u64)> {
         loop {
             let (address, blocks) = self.discards.as_mut()?.pop_front()?;
             let Some((segment, from)) = self.layout.locate(address) else { continue };
             let Some(s) = self.resident.get_mut(segment) else { continue };
-            // Some of it may have been allocated since.
+            // Some blocks may have been allocated since.
             let free = (from..from + blocks as usize).take_while(|i| bit(&s.allocatable, *i)).count();
             let rest = blocks - free as u64;
             if rest > DISCARD_BLOCKS
@@ -47,7 +48,7 @@ impl SpaceMap {
         }
     }
 
-    /// The discard of a run ended.
+    /// Ends the discard of a run.
     pub fn end_discard(&mut self, address: u64, blocks: u64) {
         let Some((segment, from)) = self.layout.locate(address) else { return };
         let Some(s) = self.resident.get_mut(segment) else { return };

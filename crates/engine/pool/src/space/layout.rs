@@ -9,28 +9,29 @@
 //! ```
 //! A zone is 4 GiB, so a pool grows by adding zones. The last zone and the last segment may be short.
 
-/// Blocks in a segment: 8 MiB, and one block of 16-bit reference counts.
+/// Number of blocks in a segment: 8 MiB, whose 16-bit reference counts fill one block.
 pub const SEGMENT_BLOCKS: u64 = 2048;
-/// Segments in a zone, the first of which is metadata.
+/// Number of segments in a zone; the first one is metadata.
 pub const ZONE_SEGMENTS: u64 = 512;
-/// Zones under one upper index page.
+/// Number of zones under one upper index page.
 pub const GROUP_ZONES: u64 = 512;
-/// Blocks in a zone.
+/// Number of blocks in a zone.
 pub const ZONE_BLOCKS: u64 = SEGMENT_BLOCKS * ZONE_SEGMENTS;
 
 const FIRST_COUNTS_BLOCK: u64 = 16;
 
-/// The data area of a pool, in 4 KiB blocks.
+/// Data area of a pool, in 4 KiB blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// First block; a multiple of [`SEGMENT_BLOCKS`].
     pub start: u64,
-    /// First block after it.
+    /// First block after the area.
     pub end: u64,
 }
 
 impl Layout {
-    /// Number of segments, the zones' metadata segments included. A short last segment counts when it has at least one block.
+    /// Number of segments, the zones' metadata segments included. A short last segment counts if it
+    /// has at least one block.
     pub fn segments(&self) -> u32 {
         self.end.saturating_sub(self.start).div_ceil(SEGMENT_BLOCKS) as u32
     }
@@ -60,7 +61,7 @@ impl Layout {
         Some(((offset / SEGMENT_BLOCKS) as u32, (offset % SEGMENT_BLOCKS) as usize))
     }
 
-    /// The blocks of the data area that lie in one segment with `address`; nothing when it lies outside.
+    /// Blocks of the data area that are in one segment with `address`; empty if it is outside.
     pub fn neighbours(&self, address: u64) -> std::ops::Range<u64> {
         match self.locate(address) {
             Some((segment, _)) => self.segment_start(segment)..self.segment_start(segment + 1).min(self.end),
@@ -73,12 +74,12 @@ impl Layout {
         self.start + u64::from(segment) * SEGMENT_BLOCKS
     }
 
-    /// Blocks in a segment that exist on the device.
+    /// Number of blocks in a segment that exist on the device.
     pub fn segment_blocks(&self, segment: u32) -> u64 {
         SEGMENT_BLOCKS.min(self.end.saturating_sub(self.segment_start(segment)))
     }
 
-    /// Blocks that data and map pages can use.
+    /// Number of blocks that data and map pages can use.
     pub fn usable_blocks(&self) -> u64 {
         let meta: u64 = (0..self.zones()).map(|z| self.segment_blocks(z * ZONE_SEGMENTS as u32)).sum();
         (self.end - self.start) - meta
@@ -105,7 +106,7 @@ impl Layout {
         self.zone_start(group * GROUP_ZONES as u32) + 2 + u64::from(slot)
     }
 
-    /// A finding: the counts of a segment are not known any more.
+    /// Text of the finding that the counts of a segment are lost.
     pub fn given_up(&self, segment: u32) -> String {
         let (first, blocks) = (self.segment_start(segment), self.segment_blocks(segment));
         format!(

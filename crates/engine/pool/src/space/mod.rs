@@ -1,8 +1,10 @@
-//! The space map: a 16-bit reference count for every block, and which blocks may be allocated.
+//! Space map: a 16-bit reference count for every block, and the set of blocks that may be
+//! allocated.
 //!
-//! A block may be allocated when its count was zero at the last checkpoint and it was not allocated since (the pin and release rules
-//! of the engine): a block freed now stays untouched until a checkpoint that no longer names it is durable. Counts are kept per
-//! segment, loaded on demand and written to the other of two fixed slots by a checkpoint; the index of slots and checksums is
+//! A block may be allocated if its count was zero at the last checkpoint and it was not allocated
+//! since (the pin and release rules of the engine): a freed block stays untouched until a
+//! checkpoint that no longer names it is durable. Counts are kept per segment, loaded on demand,
+//! and written by a checkpoint to the other of two fixed slots; the index of slots and checksums is
 //! always in memory, 8 bytes per 8 MiB.
 
 mod allocation;
@@ -26,10 +28,11 @@ use rustc_hash::FxHashMap;
 use segment::{Bits, N, Resident, Segment, WORDS, bit, set};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A count that reached this stays there: the block is never freed again by counting.
+/// Limit of a count, at which it stays: the block is never freed again by counting.
 pub const STICKY: u16 = u16::MAX;
 
-/// Where the counts of each segment, the index of each zone, and the index of each group of zones were written last.
+/// Last written slots of the counts of each segment, of the index of each zone, and of the index of
+/// each group of zones.
 struct Index {
     segments: Vec<SlotEntry>,
     zones: Vec<SlotEntry>,
@@ -45,11 +48,12 @@ pub struct SpaceMap {
     with_space: BTreeSet<u32>,
     open: [Option<(u32, usize)>; 3],
     cursor: u32,
-    /// Blocks that data and map pages can use.
+    /// Number of blocks that data and map pages can use.
     usable: u64,
     resident_available: u64,
     total_available: u64,
-    /// As the root says and as it changed since: a number of the disk, so it may be wrong, and nothing is subtracted below zero.
+    /// Number of allocated blocks according to the root, with later changes. The number comes from
+    /// the disk and may be wrong, so subtraction stops at zero.
     allocated: u64,
     pinned: u64,
     dirty: Vec<u32>,
@@ -57,19 +61,20 @@ pub struct SpaceMap {
     /// Segments with frozen blocks that a flip did not release.
     held: BTreeSet<u32>,
     future: FxHashMap<u32, Box<Bits>>,
-    /// Segments whose counts cannot be read, and why: nothing there is allocated or freed any more.
+    /// Segments with unreadable counts, and the reason: no block there is allocated or freed any
+    /// longer.
     lost: FxHashMap<u32, String>,
     clock: VecDeque<u32>,
-    /// Runs that releases made free, to be discarded; `None` when nobody wants them.
+    /// Released runs to be discarded; `None` without discards.
     discards: Option<VecDeque<(u64, u64)>>,
     /// Zones whose index has to be written although none of their segments changed.
     stale: BTreeSet<u32>,
-    /// A growth that the checkpoint in flight carries: segments from this one on may not be allocated yet.
+    /// Growth in the checkpoint in flight: segments from this one on may not be allocated yet.
     growing: Option<u32>,
 }
 
 impl SpaceMap {
-    /// The map of an empty pool.
+    /// Creates the map of an empty pool.
     pub fn new(layout: Layout) -> Self {
         let mut map = Self {
             layout,
@@ -105,7 +110,7 @@ impl SpaceMap {
         self.total_available = (0..self.layout.segments()).map(|s| self.indexed_free(s)).sum();
     }
 
-    /// Free blocks of a segment that is not resident.
+    /// Number of free blocks of a segment that is not resident.
     fn indexed_free(&self, segment: u32) -> u64 {
         if self.layout.is_metadata(segment) || self.lost.contains_key(&segment) {
             return 0;
@@ -116,39 +121,40 @@ impl SpaceMap {
         }
     }
 
-    /// Takes over the index read from disk: `zone_pages` in order, empty where the zone was never written.
+    /// Takes over the index read from disk.
     pub fn load_index(&mut self, groups: Vec<SlotEntry>, zones: Vec<SlotEntry>, index: Vec<SlotEntry>, allocated: u64) {
         self.index = Index { segments: index, zones, groups };
         self.allocated = allocated;
         self.recount();
     }
 
-    /// The upper index, for the root.
+    /// Upper index, for the root.
     pub fn groups(&self) -> &[SlotEntry] {
         &self.index.groups
     }
 
-    /// Blocks whose count is not zero.
+    /// Number of blocks whose count is not zero.
     pub fn allocated(&self) -> u64 {
         self.allocated
     }
 
-    /// Blocks that may be allocated now.
+    /// Number of blocks that may be allocated now.
     pub fn available(&self) -> u64 {
         self.total_available
     }
 
-    /// Blocks freed but not yet released by a checkpoint.
+    /// Number of blocks freed but not yet released by a checkpoint.
     pub fn pinned(&self) -> u64 {
         self.pinned
     }
 
-    /// The layout.
+    /// Layout of the data area.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The segment of `address` if its counts are not in memory; `Err` when the address is outside the data area.
+    /// Returns the segment of `address` if its counts are not in memory; `Err` if the address is
+    /// outside the data area.
     #[inline]
     pub fn missing(&mut self, address: u64) -> Result<Option<u32>, String> {
         let Some((segment, _)) = self.layout.locate(address) else {
@@ -167,7 +173,7 @@ impl SpaceMap {
         Ok((!self.materialise(segment)).then_some(segment))
     }
 
-    /// Makes a never-written segment resident. False when it has to be read.
+    /// Makes a never-written segment resident. False if it has to be read.
     fn materialise(&mut self, segment: u32) -> bool {
         if self.index.segments.get(segment as usize).is_none_or(|e| e.slot().is_some())
             || self.layout.is_metadata(segment)
@@ -178,8 +184,9 @@ impl SpaceMap {
         true
     }
 
-    /// The counts of a segment fail their checksum. From now on every block there counts as one that too many refer to, which the next checkpoint makes
-    /// durable: nothing there is allocated or given back until a repair counts anew.
+    /// Gives up a segment whose counts fail their checksum. From now on every block there has the
+    /// limit count, which the next checkpoint makes durable: no block there is allocated or freed
+    /// until a repair recounts.
     pub fn give_up(&mut self, segment: u32) {
         if self.resident.contains(segment) || self.layout.is_metadata(segment) {
             return;
@@ -195,12 +202,12 @@ impl SpaceMap {
         }
     }
 
-    /// True when these are the counts of a segment that was given up.
+    /// True if these are the counts of a given-up segment.
     pub fn is_given_up(&self, segment: u32, counts: &[u16; N]) -> bool {
         counts[..self.layout.segment_blocks(segment) as usize].iter().all(|count| *count == STICKY)
     }
 
-    /// The counts of a segment cannot be read.
+    /// Notes that the counts of a segment are unreadable.
     pub fn lose(&mut self, segment: u32, reason: &str) {
         if !self.resident.contains(segment) && !self.lost.contains_key(&segment) {
             self.total_available -= self.indexed_free(segment);
@@ -208,7 +215,7 @@ impl SpaceMap {
         }
     }
 
-    /// What the index says of a segment: where its counts were written last.
+    /// Index entry of a segment: the last written slot of its counts.
     pub fn entry(&self, segment: u32) -> SlotEntry {
         self.index.segments.get(segment as usize).copied().unwrap_or_default()
     }
@@ -219,7 +226,7 @@ impl SpaceMap {
         Some((self.layout.counts_block(segment, entry.slot()?), entry.crc()))
     }
 
-    /// Checks a count block read for `segment` and makes it resident.
+    /// Verifies a count block read for `segment` and makes it resident.
     pub fn load(&mut self, segment: u32, block: &[u8]) -> Result<(), String> {
         let (address, crc) = self.source(segment).ok_or_else(|| format!("segment {segment} was never written"))?;
         if self.resident.contains(segment) {
@@ -286,7 +293,8 @@ impl SpaceMap {
         }
     }
 
-    /// Repair wrote other counts for a segment, none of which is in memory. [`SpaceMap::rebuilt`] follows.
+    /// Replaces the entry of a segment whose counts a repair has rewritten; they are not in memory.
+    /// [`SpaceMap::rebuilt`] must follow.
     pub fn replace_entry(&mut self, segment: u32, entry: SlotEntry) {
         if let Some(known) = self.index.segments.get_mut(segment as usize) {
             *known = entry;
@@ -294,40 +302,41 @@ impl SpaceMap {
         }
     }
 
-    /// The index of a zone cannot be read, or something else calls for a new root: the next checkpoint writes it anew.
+    /// Makes the next checkpoint rewrite the index of a zone, because it is unreadable or a new
+    /// root is needed.
     pub fn distrust(&mut self, zone: u32) {
         self.stale.insert(zone);
     }
 
-    /// True when the next checkpoint mends something.
+    /// True if the next checkpoint repairs the index.
     pub fn is_stale(&self) -> bool {
         !self.stale.is_empty()
     }
 
-    /// All entries are known to be right, and so many blocks are in use.
+    /// Ends a rebuild: all entries are correct, and this many blocks are in use.
     pub fn rebuilt(&mut self, allocated: u64) {
         self.allocated = allocated;
         self.recount();
     }
 
-    /// True when the segment's counts are in memory.
+    /// True if the segment's counts are in memory.
     pub fn is_resident(&self, segment: u32) -> bool {
         self.resident.contains(segment)
     }
 
-    /// True when blocks of the segment are in use, as far as index and memory tell.
+    /// True if blocks of the segment are in use, according to index and memory.
     pub fn in_use(&self, segment: u32) -> bool {
         let blocks = self.layout.segment_blocks(segment);
         let free = self.resident.get(segment).map_or(self.indexed_free(segment), |s| u64::from(s.zero_counts));
         !self.layout.is_metadata(segment) && free < blocks
     }
 
-    /// Blocks that data and map pages can use, allocated or not.
+    /// Number of blocks that data and map pages can use, allocated or not.
     pub fn usable(&self) -> u64 {
         self.usable
     }
 
-    /// Drops clean segments from memory until at most `limit` remain, least recently used first.
+    /// Evicts clean segments until at most `limit` remain, least recently used first.
     pub fn evict(&mut self, limit: usize) {
         let mut chances = self.clock.len() * 2;
         while self.resident.len() > limit && chances > 0 {
@@ -336,7 +345,8 @@ impl SpaceMap {
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
             let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
-            // A segment that a replay has masked, or that was never written, cannot be told from its index entry.
+            // The index entry does not describe a segment that replay has masked, or that was never
+            // written.
             let unknown = self.index.segments[segment as usize].slot().is_none() || self.future.contains_key(&segment);
             if busy || s.referenced || unknown {
                 s.referenced = false;
@@ -352,7 +362,7 @@ impl SpaceMap {
     }
 }
 
-/// Entries of so many segments that were never written, in memory that is not touched.
+/// Returns entries of never-written segments, in untouched memory.
 pub fn unwritten(segments: u32) -> Vec<SlotEntry> {
     let segments = segments as usize;
     <SlotEntry as zerocopy::FromZeros>::new_vec_zeroed(segments)

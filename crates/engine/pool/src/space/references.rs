@@ -1,4 +1,4 @@
-//! Reference counts: how many pointers lead to a block.
+//! Reference counts: the number of pointers to each block.
 
 use super::segment::{N, bit, clear, set};
 use super::{STICKY, SpaceMap};
@@ -12,13 +12,13 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts[i])
     }
 
-    /// The counts of a segment in memory.
+    /// Counts of a segment in memory.
     pub fn counts(&self, segment: u32) -> Option<Box<[u16; N]>> {
         Some(self.resident.get(segment)?.counts.clone())
     }
 
-    /// Adds a reference to each block of `addresses` that is not 0, all of which have one already. `None` when a segment is not resident or a
-    /// block has no reference.
+    /// Adds a reference to each nonzero address in `addresses`, all of which must have one already.
+    /// `None` if a segment is not resident or a block has no reference.
     pub fn share(&mut self, addresses: impl Iterator<Item = u64>) -> Option<()> {
         let mut addresses = addresses.filter(|address| *address != 0).peekable();
         while let Some(first) = addresses.peek() {
@@ -37,8 +37,8 @@ impl SpaceMap {
         Some(())
     }
 
-    /// Removes a reference of each block of `addresses` that is not 0; calls `freed` with those that lost their last one. `None` when a segment is
-    /// not resident or a block has no reference.
+    /// Removes a reference from each nonzero address in `addresses`; calls `freed` with those that
+    /// lost their last one. `None` if a segment is not resident or a block has no reference.
     pub fn unshare(&mut self, addresses: impl Iterator<Item = u64>, mut freed: impl FnMut(u64)) -> Option<()> {
         let mut addresses = addresses.filter(|address| *address != 0).peekable();
         while let Some(first) = addresses.peek() {
@@ -70,7 +70,7 @@ impl SpaceMap {
         Some(())
     }
 
-    /// Adds a reference; returns the new count. `None` when the segment is not resident.
+    /// Adds a reference; returns the new count. `None` if the segment is not resident.
     #[inline]
     pub fn increment(&mut self, address: u64) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
@@ -82,7 +82,7 @@ impl SpaceMap {
             #[cfg(feature = "mutations")]
             crate::mutations::note_allocated(address);
             if bit(&s.allocatable, i) {
-                // Replay names the block itself.
+                // Replay names a block itself, without allocation.
                 clear(&mut s.allocatable, i);
                 s.available -= 1;
                 self.resident_available -= 1;
@@ -101,7 +101,8 @@ impl SpaceMap {
         Some(now)
     }
 
-    /// Removes a reference; returns the new count. `None` when the segment is not resident or the count was zero.
+    /// Removes a reference; returns the new count. `None` if the segment is not resident or the
+    /// count was zero.
     #[inline]
     pub fn decrement(&mut self, address: u64) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;

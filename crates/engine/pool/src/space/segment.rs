@@ -1,16 +1,16 @@
-//! What is in memory of the space map: a segment's counts, sets of its blocks, and the segments that are there.
+//! The space map in memory: a segment's counts, sets of its blocks, and the resident segments.
 
 use crate::space::layout::SEGMENT_BLOCKS;
 
-/// Words of a set of a segment's blocks.
+/// Number of words in a set of a segment's blocks.
 pub const WORDS: usize = (SEGMENT_BLOCKS / 64) as usize;
-/// Blocks of a segment.
+/// Number of blocks in a segment.
 pub const N: usize = SEGMENT_BLOCKS as usize;
 
-/// A set of a segment's blocks.
+/// Set of a segment's blocks.
 pub type Bits = [u64; WORDS];
 
-/// The counts of one segment, and what is known of its blocks, a bit for each.
+/// Counts of one segment, and properties of its blocks, a bit for each.
 pub struct Segment {
     pub counts: Box<[u16; N]>,
     pub allocatable: Bits,
@@ -20,14 +20,14 @@ pub struct Segment {
     pub zero_counts: u32,
     pub reserved: u32,
     pub dirty: bool,
-    /// Its last checkpointed form is not yet durable.
+    /// True while its last checkpointed form is not yet durable.
     pub flushing: bool,
     pub referenced: bool,
 }
 
-/// The segments in memory: found by number with two loads, since every operation asks for several.
+/// Resident segments, found by number with two loads, since every operation needs several.
 pub struct Resident {
-    /// By segment: place in `arena`, plus 1; 0 when not in memory.
+    /// By segment: index in `arena` plus 1; 0 if not in memory.
     pub places: Vec<u32>,
     arena: Vec<Option<Segment>>,
     free: Vec<u32>,
@@ -95,7 +95,7 @@ pub fn clear(bits: &mut Bits, i: usize) {
     bits[i / 64] &= !(1 << (i % 64));
 }
 
-/// First run of set bits at or after `from`, at most `want` long.
+/// Returns the first run of set bits at or after `from`, at most `want` long.
 pub fn next_run(bits: &Bits, from: usize, want: usize) -> Option<(usize, usize)> {
     let mut word = from / 64;
     if word >= WORDS {

@@ -1,9 +1,10 @@
-//! An entry of the space index: where the current version of a page with two fixed slots stands.
+//! Entry of the space index: the slot with the current version of a page that has two fixed slots.
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Which of two fixed slots holds the current version of an index or count page, and its CRC-32C. 8 bytes.
+/// Slot (of two fixed ones) with the current version of an index or count page, and its CRC-32C. 8
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SlotEntry {
@@ -17,12 +18,12 @@ pub struct SlotEntry {
 const _: () = assert!(size_of::<SlotEntry>() == 8);
 
 impl SlotEntry {
-    /// An entry for a page written to `slot` (0 or 1).
+    /// Creates an entry for a page written to `slot` (0 or 1).
     pub fn new(slot: u8, crc: u32, free: u16) -> Self {
         Self { crc: U32::new(crc), free: U16::new(free), slot: slot + 1, reserved: 0 }
     }
 
-    /// The slot that holds the page, or `None` when it was never written.
+    /// Slot that holds the page, or `None` if it was never written.
     pub fn slot(&self) -> Option<u8> {
         match self.slot {
             1 => Some(0),
@@ -31,7 +32,7 @@ impl SlotEntry {
         }
     }
 
-    /// The slot to write next.
+    /// Slot to write next.
     pub fn next_slot(&self) -> u8 {
         match self.slot {
             1 => 1,
@@ -44,7 +45,7 @@ impl SlotEntry {
         self.crc.get()
     }
 
-    /// Blocks of a segment whose count is zero.
+    /// Number of blocks of a segment whose count is zero.
     pub fn free(&self) -> u16 {
         self.free.get()
     }

@@ -18,7 +18,7 @@ fn a_freed_block_waits_for_its_checkpoint() {
     let b = map.allocate(Stream::Small).unwrap_or(0);
     assert_ne!(a, b);
     map.increment(b);
-    map.decrement(b); // allocated and freed during the flight: waits for the next one
+    map.decrement(b); // allocated and freed during the checkpoint: waits for the next one
     map.release(false);
     assert_eq!((map.available(), map.pinned()), (total - 1, 1));
     map.freeze();

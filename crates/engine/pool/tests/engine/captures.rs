@@ -26,7 +26,7 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
     let free = rig.core.space().free_bytes;
     let captured = capture(&mut rig, source, &ranges).unwrap();
     assert_eq!(rig.core.object(captured).unwrap().kind, ObjectKind::Capture);
-    // Pages only: no data was moved.
+    // Only pages are allocated: no data was moved.
     assert!(free - rig.core.space().free_bytes < 40 * BLOCK);
     rig.write(source, 0, 1000, 99).unwrap();
     rig.zero(source, 1000, 2000).unwrap();
@@ -38,7 +38,7 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
     }
     assert_eq!(rig.write(captured, 0, 1, 1), Err(Failure::Block(BlockError::ReadOnly)));
     rig.assert_clean();
-    // It is there after a crash, for whoever opens the pool to take away.
+    // The capture survives a crash; the process that opens the pool deletes it.
     let mut rig = rig.crash();
     assert_eq!(rig.core.object(captured).unwrap().kind, ObjectKind::Capture);
     rig.delete(captured);
@@ -62,7 +62,7 @@ fn only_captures_take_ranges_and_only_of_others() {
     }
 }
 
-/// A thick volume need not be able to overwrite all of itself because a part of it is kept.
+/// A capture of a range of a thick volume must not require space to overwrite the whole volume.
 #[test]
 fn of_a_reserved_volume_only_the_ranges_are_promised_anew() {
     const BLOCKS: u64 = 2048;

@@ -27,7 +27,7 @@ fn clones_512_of_one_template_stay_exact() {
     let new: u64 = written.iter().map(|content| content.len() as u64).sum();
     assert_eq!(rig.data_blocks(), TEMPLATE + new);
     let after = rig.core.space();
-    // Each clone has eight leaves and a root of its own now.
+    // Each clone has its own eight leaves and root now.
     assert!(after.metadata_bytes - before.metadata_bytes <= 512 * 10 * BLOCK);
     for (i, (clone, content)) in clones.iter().zip(&written).enumerate() {
         assert_eq!(rig.unique(&[*clone]), content.len() as u64);
@@ -39,7 +39,8 @@ fn clones_512_of_one_template_stay_exact() {
             }
         }
     }
-    // All clones together have what they wrote; the template stays with its snapshot until both are gone.
+    // All clones together have the blocks they wrote; the template's blocks stay until the template
+    // and its snapshot are both gone.
     assert_eq!(rig.unique(&clones), new);
     assert_eq!(rig.unique(&[template]), 0);
     rig.assert_clean();
@@ -53,7 +54,7 @@ fn clones_512_of_one_template_stay_exact() {
     rig.delete(snapshot);
     rig.settle();
     let kept: u64 = written.iter().skip(1).step_by(2).map(|content| content.len() as u64).sum();
-    // Of the template, what some remaining clone has not overwritten.
+    // Blocks of the template that at least one remaining clone has not overwritten.
     let overwritten_by_all = (0..TEMPLATE)
         .filter(|block| written.iter().skip(1).step_by(2).all(|content| content.contains_key(block)))
         .count();
@@ -61,8 +62,8 @@ fn clones_512_of_one_template_stay_exact() {
     rig.assert_clean();
 }
 
-/// A clone larger than its source took two commits, because the pool refused to resize an object created in the same
-/// list: a crash between them left a clone of the old size.
+/// Regression: a clone larger than its source took two commits, because the pool refused to resize
+/// an object created in the same list. A crash between them left a clone of the old size.
 #[test]
 fn a_clone_grows_in_the_commit_that_creates_it() {
     for size_blocks in [1001, 90_000, 17_000_000] {
@@ -103,7 +104,7 @@ fn a_clone_does_not_shrink_in_the_commit_that_creates_it() {
     assert!(rig.core.object(id.0).is_none());
 }
 
-/// Space is promised for the size that the clone has at the end of the commit.
+/// Space is promised for the size of the clone at the end of the commit.
 #[test]
 fn a_thick_clone_grows_in_the_commit_that_creates_it() {
     let mut rig = Rig::new(2048 * 6);

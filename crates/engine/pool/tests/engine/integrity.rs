@@ -65,14 +65,15 @@ fn bit_rot_is_named_and_healed_by_overwriting() {
     assert_eq!(step.bad.iter().map(|p| p.offset_bytes / BLOCK).collect::<Vec<_>>(), [302]);
     assert_eq!(places(&mut rig, &step.bad), [(volume, 302), (clone, 302), (snapshot, 302), (other, 12)]);
 
-    // Only reads that need it fail, with its own LBA.
+    // Only reads that need the block fail, with its own LBA.
     let failure = rig.read(volume, 290, 20).unwrap_err();
     assert_eq!(failure, Failure::Block(BlockError::ReadFailed { lba: 302 * 8 }));
     assert_eq!(rig.read(volume, 290, 12).unwrap().len(), 12 * 4096);
     assert_eq!(rig.read(volume, 303, 50).unwrap().len(), 50 * 4096);
     let incident = Incident::BadBlock(Place { object: ObjectId(volume), ..step.bad[0] });
     assert_eq!(rig.core.take_incidents(), [incident]);
-    // Half a block cannot be written without its other half; a whole one heals, here and nowhere else.
+    // Half a block cannot be written without its other half; a whole block heals, here and nowhere
+    // else.
     let half = Operation::Write { object: volume, offset: 302 * BLOCK, data: vec![5; 512].into(), forced: false };
     assert_eq!(rig.run(half), Err(Failure::Block(BlockError::ReadFailed { lba: 302 * 8 })));
     rig.write(volume, 302, 1, 5).unwrap();
@@ -130,7 +131,8 @@ fn a_damaged_map_page_concerns_what_lies_below_it_alone() {
             page[0..4] == *b"WLpg" && page[8] == 0 && page[32..40] == volume.to_le_bytes()
         })
         .collect();
-    // Old versions lie around: all of those that map two blocks at index 44 are versions of the leaf wanted.
+    // Old versions of pages remain on the disk: all that map two blocks at index 44 are versions of
+    // the wanted leaf.
     for leaf in leaves {
         let page = rig.disk.peek(leaf).0;
         if page[64 + 44 * 12..64 + 44 * 12 + 5] != [0; 5] {
@@ -141,7 +143,8 @@ fn a_damaged_map_page_concerns_what_lies_below_it_alone() {
     assert_eq!(rig.read(volume, 0, 2).unwrap()[0], 1);
     assert_eq!(rig.read(volume, 600, 2).unwrap()[0], 1);
     assert_eq!(rig.read(other, 0, 2).unwrap()[0], 2);
-    // The LBA of the error is that of the first block whose place is not known. It was 0, whatever was read.
+    // The LBA of the error is that of the first block whose place is unknown. Regression: it was 0
+    // for every read.
     let unreadable = |block: u64| Err(Failure::Block(BlockError::ReadFailed { lba: block * 8 }));
     assert_eq!(rig.read(volume, 300, 1), unreadable(300));
     assert_eq!(rig.read(volume, 250, 100), unreadable(256));
@@ -154,7 +157,8 @@ fn a_damaged_map_page_concerns_what_lies_below_it_alone() {
     assert_eq!((step.damaged.len(), step.scanned_bytes), (1, 4 * BLOCK));
     assert!(!check(&mut rig).is_clean());
     rig.write(volume, 0, 2, 3).unwrap();
-    // The volume can be deleted; what cannot be walked stays in use until it is repaired, and the pool goes on.
+    // The volume can be deleted; blocks that cannot be walked stay in use until a repair, and the
+    // pool continues.
     rig.delete(volume);
     for _ in 0..100 {
         rig.core.pump(16);
@@ -214,7 +218,7 @@ fn rolling_back_takes_content_and_size() {
     assert!(rig.read(volume, 0, 300).unwrap().iter().all(|byte| *byte == 1));
     rig.settle();
     assert_eq!(rig.data_blocks(), 300);
-    // To itself, and again, and then the snapshot may go.
+    // A roll-back to itself; then the snapshot is deleted.
     rig.change(CatalogChange::Rollback { id: ObjectId(volume), source: ObjectId(volume) }).unwrap();
     rig.delete(snapshot);
     rig.settle();
@@ -246,7 +250,7 @@ fn a_pool_in_use_is_checked() {
             10 => rig.core.request_checkpoint(),
             _ => {}
         }
-        // The check goes on between all this.
+        // The check continues between these operations.
         let id = *pending.get_or_insert_with(|| rig.core.submit(Operation::CheckStep));
         rig.core.pump(1);
         if let Some((_, result)) = rig.take(id) {
@@ -266,7 +270,7 @@ fn a_pool_in_use_is_checked() {
     rig.assert_clean();
 }
 
-/// Blocks of the disk that hold leaves made for an object.
+/// Blocks of the disk that hold leaves created for an object.
 fn leaves_of(rig: &Rig, object: u64) -> Vec<u64> {
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     let is_leaf = |block: &u64| {
@@ -279,8 +283,9 @@ fn leaves_of(rig: &Rig, object: u64) -> Vec<u64> {
     (0..rig.disk_blocks()).filter(is_leaf).collect()
 }
 
-/// The log names a leaf that turns out to be damaged: the pool opens, the leaf's range is an error until it is zeroed or unmapped, and everything else is
-/// there, what the same records wrote beside it too.
+/// The log names a leaf that turns out to be damaged: the pool opens, the leaf's range is an error
+/// until it is zeroed or unmapped, and everything else is intact, also the other writes of the same
+/// records.
 #[test]
 fn a_damaged_leaf_costs_its_own_range_also_when_the_log_names_it() {
     let mut lost_ranges = Vec::new();
@@ -322,7 +327,7 @@ fn a_damaged_leaf_costs_its_own_range_also_when_the_log_names_it() {
             let leaf = lost[0] / 256;
             assert_eq!(lost, (leaf * 256..600.min(leaf * 256 + 256)).collect::<Vec<_>>());
             assert!(rig.write(bad, lost[0], 1, 9).is_err());
-            // Even if the medium shows the leaf again, it has missed what the log held.
+            // Even if the medium returns the leaf later, it lacks the changes in the log.
             match again {
                 false => {
                     rig.settle();
@@ -338,7 +343,7 @@ fn a_damaged_leaf_costs_its_own_range_also_when_the_log_names_it() {
         assert_eq!(rig.read(bad, first, 1).unwrap()[0], 0);
         rig.write(bad, first, 1, 9).unwrap();
         rig.core.checkpoint().unwrap();
-        // The deleted leaf keeps what it may refer to, until a repair.
+        // The deleted leaf keeps its blocks in use until a repair.
         assert!(rig.core.check(true, &mut |_| {}).unwrap().count > 0);
         rig.repair();
         rig.assert_clean();
@@ -349,7 +354,8 @@ fn a_damaged_leaf_costs_its_own_range_also_when_the_log_names_it() {
     assert_eq!(lost_ranges, [0, 256, 512]);
 }
 
-/// Damages every block of reference counts; returns how many. They lie behind the index, in the first segment of the data area.
+/// Damages every block of reference counts; returns their number. They are behind the index, in the
+/// first segment of the data area.
 fn damage_counts(rig: &Rig) -> usize {
     let written = |block: &u64| rig.disk.peek(*block).0.iter().any(|byte| *byte != 0);
     let blocks: Vec<u64> = (2048 + 16..2 * 2048).filter(written).collect();
@@ -359,7 +365,8 @@ fn damage_counts(rig: &Rig) -> usize {
     blocks.len()
 }
 
-/// Reference counts that fail their checksum: nothing is given back there, and everything else goes on, over a crash and until a repair.
+/// Reference counts fail their checksum: no block is freed there, and everything else continues,
+/// over a crash and until a repair.
 #[test]
 fn damaged_reference_counts_cost_space_and_nothing_else() {
     for crash in [false, true] {

@@ -1,4 +1,5 @@
-//! The engine from outside, on a simulated disk; one program, because each would hold an engine of its own.
+//! The engine as a black box on a simulated disk; one test binary, because each would link its own
+//! copy of the engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod captures;

@@ -3,14 +3,14 @@ use crate::common::{BLOCK, Numbers, Rig};
 use block::BlockError;
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, PoolError, Reservation};
 
-/// As in real pools, the log takes the largest write.
+/// Large enough for the largest write, as in real pools.
 const LOG_BYTES: u64 = 16 << 20;
 
 fn full(failure: &Failure) -> bool {
     matches!(failure, Failure::Block(BlockError::PoolFull))
 }
 
-/// Writes to a thin volume until the pool has no room for it; returns how many blocks it got.
+/// Writes to a thin volume until the pool has no room for it; returns the number of blocks written.
 fn fill(rig: &mut Rig, thin: u64, blocks: u64) -> u64 {
     for block in 0..blocks {
         match rig.write(thin, block, 1, 3) {
@@ -44,7 +44,7 @@ fn a_thick_volume_can_be_written_in_a_full_pool() {
     }
     rig.write(thick, 0, 1500, 6).unwrap();
     assert!(full(&rig.write(thin, got, 1, 4).unwrap_err()));
-    // Overwriting what is its own works for the thin one too.
+    // The thin volume can overwrite its own blocks too.
     rig.write(thin, 0, 1, 4).unwrap();
     rig.write(thin, 100, 30, 4).unwrap();
     rig.assert_clean();
@@ -66,16 +66,16 @@ fn a_snapshot_needs_credit_for_what_will_be_overwritten() {
         panic!("{refused:?}")
     };
     assert!(needed_bytes >= 2500 * BLOCK && available_bytes < 100 * BLOCK, "{needed_bytes} {available_bytes}");
-    // Space that somebody else gives back is enough.
+    // Space that another volume frees is sufficient.
     rig.zero(thin, 0, got).unwrap();
     rig.settle();
     let snapshot = rig.clone_of(thick, ObjectKind::Snapshot).unwrap();
     fill(&mut rig, thin, 20_000);
     rig.write(thick, 0, 2500, 2).unwrap();
     assert_eq!(rig.read(snapshot, 2499, 1).unwrap()[0], 1);
-    // A second one would have to be paid again.
+    // A second snapshot would need the space again.
     assert!(rig.clone_of(thick, ObjectKind::Volume).is_err());
-    // Without the first the credit is not needed: it is counted anew when the snapshot is gone.
+    // Without the snapshot the credit is not needed: a recount follows its deletion.
     rig.delete(snapshot);
     rig.settle();
     rig.core.pump(0);
@@ -91,11 +91,11 @@ fn the_overwrite_reserve_is_a_setting() {
     rig.write(thick, 0, 2400, 1).unwrap();
     let before = rig.core.object(thick).unwrap().promised_bytes;
     rig.clone_of(thick, ObjectKind::Snapshot).unwrap();
-    // Only the map may have to be stored once more.
+    // Only the map may have to be stored a second time.
     assert!(rig.core.object(thick).unwrap().promised_bytes <= before + 20 * BLOCK);
     let thin = rig.create(20_000);
     fill(&mut rig, thin, 20_000);
-    // New content has its space, a second copy of old content has not.
+    // New content has its space; a second copy of old content has none.
     rig.write(thick, 2400, 100, 2).unwrap();
     assert!(full(&rig.write(thick, 0, 200, 2).unwrap_err()));
     let half = Reservation { overwrite_percent: 101 };
@@ -121,7 +121,7 @@ fn a_written_volume_becomes_thick_for_what_it_lacks() {
     let mut rig = Rig::with_log(2048 * 5, LOG_BYTES);
     let volume = rig.create(3000);
     rig.write(volume, 0, 2900, 1).unwrap();
-    // Counted as if all of it were shared, it would not fit beside itself.
+    // If all of it counted as shared, the promise would not fit.
     let thin = rig.create(20_000);
     rig.write(thin, 0, 2900, 1).unwrap();
     assert!(rig.reserve(volume, 100).is_err());
@@ -132,7 +132,8 @@ fn a_written_volume_becomes_thick_for_what_it_lacks() {
     assert!(rig.core.object(volume).unwrap().promised_bytes < 150 * BLOCK);
 }
 
-/// Thick volumes under random use by hosts, with snapshots, clones, copies, deletions and crashes, in a pool that a thin volume keeps full.
+/// Thick volumes under random use by hosts, with snapshots, clones, copies, deletions and crashes,
+/// in a pool that a thin volume keeps full.
 fn history(seed: u64) {
     let mut n = Numbers(seed);
     let mut rig = Rig::with_log(2048 * 6, LOG_BYTES);

@@ -2,8 +2,9 @@
 use crate::common::{Numbers, Rig};
 use pool::ObjectKind;
 
-/// One history of writes, zeros, unmaps, copies within and between volumes, snapshots, clones and deletions; then every object is deleted, alone
-/// or with others, and what is freed is compared with what was predicted.
+/// Runs one history of writes, zeros, unmaps, copies within and between volumes, snapshots, clones
+/// and deletions. Then deletes every object, alone or with others, and compares the freed bytes
+/// with the prediction.
 fn history(seed: u64) {
     let mut n = Numbers(seed);
     let mut rig = Rig::new(2048 * 6);
@@ -81,7 +82,7 @@ fn blocks_that_only_one_object_refers_to_many_times_are_its_own() {
     assert_eq!(rig.unique(&[volume, clone]), 256);
     rig.write(clone, 0, 16, 2).unwrap();
     assert_eq!((rig.unique(&[volume]), rig.unique(&[clone])), (0, 16));
-    // All three places of those blocks have to go before the clone lets go of them.
+    // The clone keeps these blocks until all three of their places are gone.
     rig.zero(clone, 256, 16).unwrap();
     assert_eq!(rig.unique(&[volume]), 3);
 }

@@ -1,11 +1,12 @@
-//! The working reserve: in a full pool locks, small overwrites and documents still change, and what grows is refused.
+//! Working reserve: in a full pool locks, small overwrites and documents still change, and growth
+//! is refused.
 use crate::common::{BLOCK, Rig};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation, Output, PoolError};
 
 const LOG_BYTES: u64 = 16 << 20;
-/// Blocks of the pools: the reserve is a 256th, 40 blocks.
+/// Number of blocks in the pools: the reserve is a 256th, 40 blocks.
 const BLOCKS: u64 = 2048 * 5;
 
 fn is_full<T: std::fmt::Debug>(result: &Result<T, Failure>) -> bool {
@@ -28,7 +29,7 @@ fn put(rig: &mut Rig, key: &str, bytes: usize) -> Result<(), Failure> {
     rig.change(CatalogChange::PutDocument { key: key.into(), value: Bytes::from(vec![7; bytes]) })
 }
 
-/// Compares one block with `old` and writes `new`.
+/// Compares one block with `old`, and writes `new`.
 fn compare_and_write(rig: &mut Rig, object: u64, block: u64, old: u8, new: u8) -> Result<(), Failure> {
     let filled = |byte| Bytes::from(vec![byte; 512]);
     let operation = Operation::CompareAndWrite {
@@ -44,8 +45,8 @@ fn compare_and_write(rig: &mut Rig, object: u64, block: u64, old: u8, new: u8) -
     }
 }
 
-/// A cluster could not fence in a full pool: a change of persistent reservations that survive power loss puts a document in place of one as large,
-/// and that was counted as growth.
+/// Regression: a cluster could not fence in a full pool. A change of persistent reservations with
+/// APTPL replaces a document by one of the same size, which was counted as growth.
 #[test]
 fn documents_can_be_replaced_in_a_full_pool() {
     let mut rig = Rig::with_log(BLOCKS, LOG_BYTES);
@@ -60,7 +61,7 @@ fn documents_can_be_replaced_in_a_full_pool() {
     let created = rig.change(CatalogChange::CreateVolume { id, size_bytes: 1 << 20 });
     assert!(is_full(&created), "{created:?}");
 
-    // Not without end; then what replaces still does, and space can be given back.
+    // Growth ends at a limit; replacements still succeed then, and space can be freed.
     let mut refused = None;
     for more in 0..100 {
         let added = put(&mut rig, &format!("more{more}"), 10_000);
@@ -83,7 +84,7 @@ fn documents_can_be_replaced_in_a_full_pool() {
     rig.assert_clean();
 }
 
-/// A volume of 1 024 blocks, a snapshot of it, and then a full pool.
+/// Creates a volume of 1 024 blocks, a snapshot of it, and then fills the pool.
 fn shared_and_full() -> (Rig, u64, u64) {
     let mut rig = Rig::with_log(BLOCKS, LOG_BYTES);
     let volume = rig.create(2048);
@@ -97,17 +98,17 @@ fn shared_and_full() -> (Rig, u64, u64) {
 #[test]
 fn locks_change_after_a_snapshot_in_a_full_pool() {
     let (mut rig, volume, thin) = shared_and_full();
-    // Locks and a small overwrite of what the snapshot shares.
+    // Locks and a small overwrite of blocks that the snapshot shares.
     compare_and_write(&mut rig, volume, 0, 1, 2).unwrap();
     compare_and_write(&mut rig, volume, 0, 2, 3).unwrap();
     rig.write(volume, 1, 1, 4).unwrap();
-    // What grows does not.
+    // Growth is refused.
     assert!(is_full(&compare_and_write(&mut rig, volume, 1500, 0, 1)));
     assert!(is_full(&rig.write(volume, 1500, 1, 1)));
     assert!(is_full(&rig.write(volume, 8, 17, 1)), "68 KiB is no small overwrite");
     assert!(is_full(&rig.write(volume, 1023, 2, 1)), "half of it grows");
 
-    // Overwriting takes half of the reserve, locks the rest.
+    // Overwrites use half of the reserve, locks the rest.
     let mut overwritten = 1;
     while !is_full(&rig.write(volume, 1 + overwritten, 1, 4)) {
         overwritten += 1;
@@ -120,14 +121,14 @@ fn locks_change_after_a_snapshot_in_a_full_pool() {
         assert!(locked < 100);
     }
     assert!(locked > 8, "{locked}");
-    // What has a block of its own by now goes on and on.
+    // Blocks that are no longer shared can be overwritten without limit.
     for round in 3..20 {
         compare_and_write(&mut rig, volume, 0, round, round + 1).unwrap();
         rig.write(volume, 1, overwritten, round).unwrap();
     }
     rig.assert_clean();
 
-    // Space that comes back is of use at once.
+    // Freed space can be used at once.
     let mut rig = rig.crash();
     assert!(is_full(&compare_and_write(&mut rig, volume, 200 + locked, 1, 5)));
     rig.zero(thin, 0, 1000).unwrap();
@@ -145,7 +146,7 @@ fn sixteen_blocks_are_a_small_overwrite() {
     rig.assert_clean();
 }
 
-/// What is free in the pool is what new content can use: the reserves are not part of it.
+/// Free space of the pool excludes the reserves.
 #[test]
 fn the_reserve_is_not_counted_as_free() {
     let (mut rig, volume, _) = shared_and_full();

@@ -1,4 +1,4 @@
-//! A pool on a simulated disk, for tests that drive the core by hand.
+//! Pool on a simulated disk, for tests that drive the core.
 
 use bytes::Bytes;
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
@@ -14,12 +14,12 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A pool with a log of 1 MiB, and of `blocks` blocks otherwise.
+    /// Creates a pool with a log of 1 MiB and `blocks` other blocks.
     pub fn new(blocks: u64) -> Self {
         Self::with_log(blocks, 1 << 20)
     }
 
-    /// A pool with a log of `log_bytes`, and of `blocks` blocks otherwise.
+    /// Creates a pool with a log of `log_bytes` and `blocks` other blocks.
     pub fn with_log(blocks: u64, log_bytes: u64) -> Self {
         let disk = SimDisk::new(SimOptions::immediate(7, blocks + log_bytes / BLOCK));
         let uuid = [7; 16];
@@ -41,7 +41,7 @@ impl Rig {
         panic!("an operation never finishes");
     }
 
-    /// The result of an operation, when it has finished.
+    /// Takes the result of an operation, if it has finished.
     pub fn take(&mut self, id: u64) -> Option<(u64, Result<Output, Failure>)> {
         while let Some((found, result)) = self.core.poll_finished() {
             self.finished.push((found, result));
@@ -50,14 +50,14 @@ impl Rig {
         Some(self.finished.swap_remove(at))
     }
 
-    /// The pool, opened again after an orderly end.
+    /// Opens the pool again after a clean end.
     pub fn reopen(&mut self) -> Core<LocalMedia<SimDisk>> {
         self.incarnation += 1;
         let media = LocalMedia::open(self.disk.clone()).unwrap();
         Core::open(media, options(self.incarnation), &mut |_| {}).unwrap().0
     }
 
-    /// Opens the pool again with its space map made anew.
+    /// Opens the pool again and rebuilds its space map.
     pub fn repair(&mut self) {
         self.incarnation += 1;
         let media = LocalMedia::open(self.disk.clone()).unwrap();
@@ -135,7 +135,7 @@ impl Rig {
         }
     }
 
-    /// Gives everything detached back and takes checkpoints until nothing is pinned.
+    /// Gives back all detached sub-trees and takes checkpoints until no block is pinned.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
             self.core.pump(64);
@@ -149,7 +149,7 @@ impl Rig {
         }
     }
 
-    /// Blocks of data in use.
+    /// Number of data blocks in use.
     pub fn data_blocks(&mut self) -> u64 {
         let space = self.core.space();
         (space.used_bytes - space.metadata_bytes) / BLOCK
