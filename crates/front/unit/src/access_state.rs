@@ -1,28 +1,29 @@
-//! How well a volume is reached through a group of target ports: one state for SCSI (asymmetric logical unit access, SPC-4 §5.15.2) and
-//! NVMe (asymmetric namespace access).
+//! Access state of a volume through a group of target ports: one state for SCSI (asymmetric logical
+//! unit access, SPC-4 §5.15.2) and NVMe (asymmetric namespace access).
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Access state of a group of target ports, the best first: every command that a state lets through works in the states before it.
+/// Access state of a group of target ports, best first: a command that works in one state works in
+/// every state before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessState {
     /// Every command works; hosts should use these ports.
     #[default]
     ActiveOptimized,
-    /// Every command works; other ports are better.
+    /// Every command works; hosts should prefer other ports.
     ActiveNonOptimized,
     /// Commands that access the medium are refused.
     Standby,
-    /// As standby, with fewer commands.
+    /// Like standby, with fewer commands.
     Unavailable,
-    /// Between two states: hosts try again.
+    /// Between two states: hosts retry.
     Transitioning,
 }
 
 impl AccessState {
-    /// The word for it on every surface.
+    /// Name in API, CLI and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ActiveOptimized => "active-optimized",
@@ -43,22 +44,22 @@ impl AccessState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateOrigin {
-    /// None: the state has never changed.
+    /// The state has never changed.
     #[default]
     None,
-    /// A host asked for it (SET TARGET PORT GROUPS).
+    /// A host requested the state (SET TARGET PORT GROUPS).
     Explicit,
-    /// The array or its administrator.
+    /// The array or its administrator set the state.
     Implicit,
 }
 
-/// Why states were not changed. Nothing is different from before.
+/// Reason why access states were not changed. All states are as before.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum AccessStateError {
     /// A host would be left without a path.
     #[error("a host would be left without a path")]
     LastPath,
-    /// They could not be kept.
+    /// The states could not be stored.
     #[error("the states could not be stored")]
     Failed,
 }

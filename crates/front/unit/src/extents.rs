@@ -1,11 +1,13 @@
 //! Extent locks: which commands on a volume may overlap in flight.
 //!
-//! A device makes each of its calls take effect at one instant, so most commands need no protection from each other. A command that needs
-//! several calls (it reads, works out and writes) must not see another one in between on its blocks. [`CONFLICTS`] is the one table of
-//! what may overlap; a command names its blocks and its class before its first call.
+//! A device executes each of its calls at one instant, except a copy step that moves data. So most
+//! commands need no protection from each other. A command that reads, computes and writes must not
+//! see another command's writes to its blocks in between. [`CONFLICTS`] is the one table of commands that may
+//! overlap; a command names its blocks and its class before its first call.
 //!
-//! A waiting command waits for those that came before it, first come, first served, so none waits without end. A command holds the
-//! extents of at most one class; one that names blocks of two volumes takes them in the order of the volumes.
+//! A waiting command waits for conflicting commands that arrived before it, in order of arrival, so
+//! no command waits without end. A command holds extents of at most one class; one that names
+//! blocks of two volumes locks them in the order of the volumes.
 
 use crate::wait::WaitQueue;
 use block::Extent;
@@ -13,30 +15,33 @@ use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a command does to blocks that it names.
+/// Access that a command makes to the blocks that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessClass {
-    /// One call that reads: READ, the source of a copy.
+    /// One call that reads: READ, the source of a copy in one step that shares blocks.
     Read,
-    /// One call that changes: WRITE, COMPARE AND WRITE, UNMAP, WRITE SAME of zeros, the destination of a copy.
+    /// One call that changes: WRITE, COMPARE AND WRITE, UNMAP, WRITE SAME of zeros, the destination of
+    /// a copy in one step that shares blocks.
     Write,
-    /// Several calls that only read: VERIFY of a large range.
+    /// Several calls that only read: VERIFY of a large range, the source of any other copy.
     Scan,
-    /// Several calls that read, or read and write, and have to be as one: ORWRITE, WRITE AND VERIFY, WRITE SAME of a pattern.
+    /// Several calls that read, or read and write, and have to be atomic together: ORWRITE, WRITE
+    /// AND VERIFY, WRITE SAME of a pattern, the destination of any other copy.
     Update,
 }
 
 impl AccessClass {
     const COUNT: usize = 4;
 
-    /// Whether it needs one call of the device only.
+    /// Whether the class makes only one call of the device.
     const fn is_instant(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 }
 
-/// Whether a command of the first class that is in flight keeps one of the second class from beginning while they have a block in common.
-/// Two commands of one call each never do: the device makes them one after the other.
+/// Whether a command of the row's class that is in flight delays a command of the column's class
+/// with a block in common. Two commands of one call each never conflict: the device executes them
+/// one after the other.
 pub const CONFLICTS: [[bool; AccessClass::COUNT]; AccessClass::COUNT] = {
     const X: bool = true;
     const O: bool = false;
@@ -49,13 +54,13 @@ pub const CONFLICTS: [[bool; AccessClass::COUNT]; AccessClass::COUNT] = {
     ]
 };
 
-/// Blocks of a volume that commands work on.
+/// Extent locks of a volume.
 #[derive(Debug, Default)]
 pub struct ExtentLocks {
-    /// In order of arrival; waiting ones too.
+    /// Locks held or waiting, in order of arrival.
     entries: RefCell<Vec<Entry>>,
     next: Cell<u64>,
-    /// Entries that are not of one call.
+    /// Number of entries whose class makes several calls.
     long: Cell<usize>,
 }
 
@@ -90,7 +95,7 @@ impl Extents {
     }
 }
 
-/// The blocks are ours until this is dropped.
+/// Lock on the extents, held until it is dropped.
 #[derive(Debug)]
 pub struct ExtentGuard<'a> {
     locks: &'a ExtentLocks,
@@ -98,7 +103,8 @@ pub struct ExtentGuard<'a> {
 }
 
 impl ExtentLocks {
-    /// Takes the next place for these blocks; ready when nothing that conflicts and came before works on them.
+    /// Queues a lock for these blocks. The future is ready when no conflicting earlier entry is
+    /// left.
     pub fn lock(&self, class: AccessClass, extents: &[Extent]) -> Lock<'_> {
         let number = self.next.get();
         self.next.set(number + 1);
@@ -114,7 +120,7 @@ impl ExtentLocks {
     }
 
     fn poll(&self, number: u64, context: &Context<'_>) -> Poll<()> {
-        // No command conflicts while all of them are one call.
+        // Classes of one call do not conflict with each other.
         if self.long.get() == 0 {
             return Poll::Ready(());
         }
@@ -134,7 +140,7 @@ impl ExtentLocks {
     }
 }
 
-/// See [`ExtentLocks::lock`]. Given up when it is dropped.
+/// Future of [`ExtentLocks::lock`]. Dropping it gives up the place.
 #[derive(Debug)]
 pub struct Lock<'a>(Option<ExtentGuard<'a>>);
 
@@ -182,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The table is symmetric, and only commands of several calls conflict with anything.
+    /// The table is symmetric, and only commands of several calls have conflicts.
     #[test]
     fn the_table_is_consistent() {
         for (one, row) in CONFLICTS.iter().enumerate() {
@@ -209,7 +215,7 @@ mod tests {
         drop(update);
         let read = is_ready(read.as_mut()).expect("the update is done");
         assert!(is_ready(next.as_mut()).is_none(), "the writer beside is not");
-        // Later ones do not overtake one that waits.
+        // Later commands do not overtake a waiting one.
         let mut late = pin!(locks.lock(AccessClass::Write, const { &[Extent::new(50, 1)] }));
         assert!(is_ready(late.as_mut()).is_none());
         drop(beside);

@@ -1,8 +1,9 @@
-//! Commands in flight on a volume, and the wait until those before are done.
+//! Commands in flight on a volume, and the wait until earlier ones have ended.
 //!
-//! Reservations use it: once a change of them has completed, no write of another client that passed the reservation check before may
-//! still take effect (VMware wants the two to be atomic to each other). Commands that are admitted later are not waited for, so writes
-//! that never cease do not hold up a reservation.
+//! Reservations use it: once a change of them has completed, no write of another client that passed
+//! the reservation check earlier may still take effect (VMware wants check and write to be atomic).
+//! Commands admitted later are not waited for, so a steady stream of writes does not delay a
+//! reservation.
 
 use crate::wait::WaitQueue;
 use std::cell::{Cell, RefCell};
@@ -10,12 +11,12 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// The counter, one for each volume.
+/// Counter of commands in flight, one for each volume.
 #[derive(Debug, Default)]
 pub struct InFlight {
     /// Commands that entered since the last wait began.
     now: RefCell<Rc<Batch>>,
-    /// Those before that are not all done.
+    /// Earlier batches that still have commands in flight.
     earlier: RefCell<Vec<Rc<Batch>>>,
 }
 
@@ -26,7 +27,7 @@ struct Batch {
     waiting: WaitQueue,
 }
 
-/// One command in flight, from [`InFlight::enter`] until it is dropped.
+/// Entry of one command in flight, from [`InFlight::enter`] until it is dropped.
 #[derive(Debug)]
 pub struct InFlightGuard(Rc<Batch>);
 
@@ -38,18 +39,19 @@ impl InFlight {
         InFlightGuard(batch)
     }
 
-    /// Waits until no command is in flight that had entered when this was first polled.
+    /// Waits until every command has ended that was in flight when this was first polled.
     pub async fn drained(&self) {
         let earlier = self.earlier();
         poll_fn(|context| earlier.poll_done(context)).await;
     }
 
-    /// The commands that are in flight now.
+    /// Returns the commands that are in flight now.
     pub fn earlier(&self) -> Earlier {
         Earlier(self.seal())
     }
 
-    /// Everything in flight; what enters from now on is counted apart.
+    /// Closes the current batch and returns all batches in flight; later commands enter a new
+    /// batch.
     fn seal(&self) -> Vec<Rc<Batch>> {
         let mut earlier = self.earlier.borrow_mut();
         earlier.retain(|batch| batch.count.get() > 0);
@@ -65,7 +67,7 @@ impl InFlight {
 pub struct Earlier(Vec<Rc<Batch>>);
 
 impl Earlier {
-    /// Whether all of them are done; if not, the waker is woken when more of them are.
+    /// Ready when all of them have ended; otherwise the waker is woken when more have.
     pub fn poll_done(&self, context: &Context<'_>) -> Poll<()> {
         for batch in &self.0 {
             if batch.count.get() == 0 {

@@ -1,8 +1,9 @@
-//! What exists once per volume, whatever protocol serves it. Adapters (`scsi_target`) turn a protocol's commands into calls of
-//! [`block::BlockDevice`]; what two adapters have to share about one volume is here.
+//! State that exists once per volume, whatever protocol serves it. Adapters (`scsi_target`)
+//! translate a protocol's commands into calls of [`block::BlockDevice`]; this crate holds the state
+//! of a volume that adapters share.
 //!
-//! Nothing here knows a protocol: no CDB, no sense data, no I_T nexus. There is no runtime, no socket and no clock either; all futures
-//! are polled on the thread that owns the volumes.
+//! The crate knows no protocol: no CDB, no sense data, no I_T nexus. It has no runtime, no socket
+//! and no clock; all futures are polled on the thread that owns the volumes.
 #![forbid(unsafe_code)]
 
 mod abort;

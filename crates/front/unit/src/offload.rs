@@ -1,4 +1,4 @@
-//! Accounting of storage offload: work of each primitive on each volume, its time, and how often it was refused.
+//! Accounting of storage offload: work, latency and refusals of each primitive on each volume.
 
 use crate::refusals::{Reason, ReasonCounts};
 use crate::statistics::LatencyHistogram;
@@ -56,21 +56,22 @@ impl fmt::Display for Primitive {
 /// and `errors`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffloadStatistics {
-    /// Commands that were not answered with a unit attention.
+    /// Commands, without those answered with a unit attention.
     pub commands: u64,
-    /// Completed with GOOD status.
+    /// Commands that completed with GOOD status.
     pub ok: u64,
-    /// Refused.
+    /// Commands that were refused.
     pub refused: u64,
     /// COMPARE AND WRITE whose compare failed.
     pub miscompares: u64,
-    /// Failed by the medium.
+    /// Commands that failed because of the medium.
     pub errors: u64,
-    /// Bytes of the volume that completed commands worked on.
+    /// Bytes of the volume that completed commands processed.
     pub bytes: u64,
-    /// Bytes that the host did not have to move: both ways for a copy, one way less the payload for WRITE SAME.
+    /// Bytes that the host did not have to transfer: both ways for a copy, one way less the payload
+    /// for WRITE SAME.
     pub host_bytes_avoided: u64,
-    /// EXTENDED COPY: bytes that share storage with their source now.
+    /// EXTENDED COPY: bytes that now share storage with their source.
     pub cloned_bytes: u64,
     /// EXTENDED COPY: bytes that were read and written.
     pub copied_bytes: u64,
@@ -78,9 +79,9 @@ pub struct OffloadStatistics {
     pub deallocated_bytes: u64,
     /// UNMAP: bytes at the edges, which read as zeros but may stay allocated.
     pub unaligned_bytes: u64,
-    /// From admission to completion.
+    /// Latency from admission to completion.
     pub latency: LatencyHistogram,
-    /// Why commands were refused or failed; adds up to `refused` + `errors`.
+    /// Reasons of refusals; their sum is `refused`.
     pub refusals: ReasonCounts,
     /// Why commands completed without the benefit; each of them is counted in `ok` too.
     pub ineffective: ReasonCounts,
@@ -101,13 +102,13 @@ impl OffloadStatistics {
 /// Work of one command.
 #[derive(Clone, Debug, Default)]
 pub struct OffloadWork {
-    /// The volume that it is accounted under, when not the one that received the command.
+    /// Volume whose counters get the work; `None`: the one that received the command.
     pub volume: Option<VolumeId>,
-    /// Bytes of the volume that the command worked on.
+    /// Bytes of the volume that the command processed.
     pub bytes: u64,
-    /// Bytes that the host did not have to move.
+    /// Bytes that the host did not have to transfer.
     pub host_bytes_avoided: u64,
-    /// Bytes that share storage with their source now.
+    /// Bytes that now share storage with their source.
     pub cloned_bytes: u64,
     /// Bytes that were read and written.
     pub copied_bytes: u64,
@@ -115,19 +116,19 @@ pub struct OffloadWork {
     pub deallocated_bytes: u64,
     /// Bytes at the edges, which may stay allocated.
     pub unaligned_bytes: u64,
-    /// Why the command brought no benefit, although it completed.
+    /// Reason why the completed command had no benefit.
     pub not_offloaded: Option<(Reason, String)>,
 }
 
-/// Counters of one primitive on one volume, with their names.
+/// Counters of one primitive on one volume, with names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeOffload {
     /// The volume.
     pub volume: VolumeId,
-    /// Its name.
+    /// Name of the volume; of a deleted volume, its last name.
     pub name: String,
     /// The primitive.
     pub primitive: Primitive,
-    /// The counters.
+    /// Counters.
     pub statistics: OffloadStatistics,
 }

@@ -1,15 +1,16 @@
-//! Refusals of offload commands: why, how often, and the bounded log of the last of them.
+//! Refusals of offload commands: reasons, counts, and the bounded log of the latest ones.
 //!
-//! A refusal is never silent: each command of the four primitives that does not complete leaves an entry with its reason in a bounded
-//! log, and so does one that completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
-//! miscompare of COMPARE AND WRITE is ordinary contention and only counted.
+//! A refusal is never silent: every command of the four primitives that does not complete leaves an
+//! entry with its reason in the log. So does a command that completes without the benefit (a copy
+//! that had to move data, an UNMAP below the mapping unit). A miscompare of COMPARE AND WRITE is
+//! ordinary contention and is only counted.
 
 use crate::offload::Primitive;
 use block::VolumeId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// Why an offload command was refused, or brought no benefit.
+/// Reason why an offload command was refused, or had no benefit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// A field of the CDB is not supported.
@@ -22,7 +23,7 @@ pub enum Reason {
     OverLimit,
     /// A segment does not start or end on a block.
     Misaligned,
-    /// Everything was below the mapping unit: nothing could be deallocated.
+    /// All ranges were below the mapping unit: nothing could be deallocated.
     BelowGrain,
     /// Blocks beyond the end of a volume.
     OutOfRange,
@@ -40,9 +41,9 @@ pub enum Reason {
     NoSpace,
     /// The volume was deleted.
     VolumeGone,
-    /// A ROD token is forged, expired, cancelled, deleted or another initiator's.
+    /// A ROD token is forged, expired, cancelled, deleted, or belongs to another initiator.
     InvalidToken,
-    /// Another command aborted it.
+    /// Another command aborted this one.
     Aborted,
     /// Stored data could not be read.
     MediaError,
@@ -75,7 +76,7 @@ impl Reason {
         Self::PoolStopped,
     ];
 
-    /// A stable code for counters and API.
+    /// Stable code for counters and API.
     pub const fn code(self) -> &'static str {
         match self {
             Self::InvalidField => "invalid-field",
@@ -101,7 +102,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// The reason in plain words.
+    /// Description for users.
     pub const fn words(self) -> &'static str {
         match self {
             Self::InvalidField => "a field of the command is not supported",
@@ -137,14 +138,14 @@ impl fmt::Display for Reason {
 pub struct ReasonCounts([u64; Reason::COUNT]);
 
 impl ReasonCounts {
-    /// Counts a refusal.
+    /// Adds one refusal.
     pub fn add(&mut self, reason: Reason) {
         if let Some(count) = self.0.get_mut(reason as usize) {
             *count += 1;
         }
     }
 
-    /// Reasons that were given, and how often.
+    /// Reasons with a count above 0, with their counts.
     pub fn given(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
@@ -152,27 +153,27 @@ impl ReasonCounts {
 /// An entry of the refusal log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Counts entries from 0, without gaps.
+    /// Sequence number, from 0 without gaps.
     pub sequence: u64,
-    /// When, in milliseconds since 1970 (UTC).
+    /// Time in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
-    /// The volume that received the command.
+    /// Volume that received the command.
     pub volume: VolumeId,
-    /// Its name at the time.
+    /// Name of the volume at that time.
     pub volume_name: String,
     /// Name of the initiator.
     pub initiator: String,
-    /// Which primitive.
+    /// Offload primitive.
     pub primitive: Primitive,
-    /// The command, by the standard's name.
+    /// Name of the command in the standard.
     pub command: &'static str,
     /// Why.
     pub reason: Reason,
-    /// Particulars in words.
+    /// Details as text.
     pub detail: String,
 }
 
-/// The last entries, and how many there were.
+/// Latest entries.
 #[derive(Debug)]
 pub struct RefusalLog {
     entries: VecDeque<LogEntry>,
@@ -182,12 +183,12 @@ pub struct RefusalLog {
 }
 
 impl RefusalLog {
-    /// An empty log that keeps `capacity` entries.
+    /// Creates an empty log that keeps `capacity` entries.
     pub fn new(capacity: usize) -> Self {
         Self { entries: VecDeque::new(), capacity, total: 0, by_reason: BTreeMap::new() }
     }
 
-    /// Appends an entry, whose sequence number is set here, and drops the oldest when the log is full.
+    /// Appends an entry and sets its sequence number. Drops the oldest entry when the log is full.
     pub fn push(&mut self, mut entry: LogEntry) {
         entry.sequence = self.total;
         self.total += 1;

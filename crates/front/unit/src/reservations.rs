@@ -1,9 +1,13 @@
-//! Reservations of a volume: registrations with their keys, the reservation, and how a change of them takes effect.
+//! Reservations of a volume: registrations with their keys, the reservation, and changes of both.
 //!
-//! The model is that of SCSI persistent reservations (SPC-4 §5.9), which NVMe reservations share: one table of registrants of any
-//! protocol, six reservation types, one generation. The rules are pure: [`State`] is the present state, an adapter makes a
-//! [`Transition`] out of it, and [`Reservations::commit`] lets it take effect: durable first when it has to be, then visible. The table
-//! of what a reservation permits is [`Access`].
+//! The model is that of SCSI persistent reservations (SPC-4 §5.9), which NVMe reservations share:
+//! one table of registrants of any protocol, six reservation types, one generation. The rules are
+//! pure: an adapter derives a [`Transition`] from the current [`State`], and
+//! [`Reservations::commit`] makes it effective: first durable if it has to be, then visible.
+//! [`Access`] is the table of what a reservation permits.
+//!
+//! Beside them there is the older reservation of the whole unit by one client (RESERVE of SPC-2),
+//! which excludes the clients of every protocol.
 
 mod access;
 mod kind;
@@ -22,22 +26,23 @@ use crate::turn::{Turn, TurnGuard};
 use block::VolumeId;
 use std::cell::{Cell, Ref, RefCell};
 
-/// The reservations of one volume.
+/// Reservations of one volume.
 #[derive(Debug, Default)]
 pub struct Reservations {
     state: RefCell<State>,
-    /// Type of the reservation, where every command looks.
+    /// Type of the reservation, copied here because every command checks it.
     held: Cell<Option<ReservationType>>,
     turn: Turn,
 }
 
 impl Reservations {
-    /// The present state.
+    /// Current state.
     pub fn state(&self) -> Ref<'_, State> {
         self.state.borrow()
     }
 
-    /// Role of a registrant (`None`: a client that cannot register) under the reservation, and its type; `None` without a reservation.
+    /// Type of the reservation, and role of a registrant under it (`None`: a client that cannot
+    /// register). `None` without a reservation.
     pub fn role(&self, registrant: Option<&Registrant>) -> Option<(ReservationType, Role)> {
         let kind = self.held.get()?;
         Some((kind, registrant.map_or(Role::Unregistered, |registrant| self.state.borrow().role(registrant))))
@@ -53,8 +58,8 @@ impl Reservations {
         self.turn.take().await
     }
 
-    /// Lets a change take effect, durably when the old or the new state has to outlive a loss of power. The caller holds the
-    /// [`Self::turn`]. With an error, nothing has changed.
+    /// Makes a change effective, durably if the old or the new state has to survive a power loss.
+    /// The caller holds the [`Self::turn`]. On error nothing has changed.
     pub async fn commit(&self, volume: VolumeId, store: &dyn UnitStore, state: State) -> Result<(), StoreError> {
         let kept = self.state.borrow().to_persist();
         let to_keep = state.to_persist();
@@ -65,7 +70,8 @@ impl Reservations {
         Ok(())
     }
 
-    /// Puts back a kept state, before the first command. False when it contradicts itself; then nothing has changed.
+    /// Restores a stored state, before the first command. False when it is inconsistent; then
+    /// nothing has changed.
     #[must_use]
     pub fn restore(&self, persisted: &PersistedReservations) -> bool {
         let state = State::restored(persisted);

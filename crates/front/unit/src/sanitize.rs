@@ -1,14 +1,18 @@
-//! Sanitize operations (SBC-4 §4.11): a volume's content made unreadable as a whole, in the background, until it is done whatever happens.
+//! Sanitize operations (SBC-4 §4.11): make the whole content of a volume unreadable, in the
+//! background, and continue until done whatever happens.
 //!
-//! From the beginning of an operation on, adapters execute only commands that report about the unit, and answer all others with its
-//! progress ([`Sanitize::check`]). The operation goes on through resets, lost clients and a loss of power: it is kept by
-//! [`UnitStore`](crate::UnitStore) before the first block changes, and begins anew at the next start. The owner of the units calls
-//! [`Unit::sanitize_step`] until it has ended, at its own pace.
+//! Once an operation has begun, adapters execute only commands that report about the unit, and
+//! answer all others with its progress ([`Sanitize::check`]). The operation survives resets, lost
+//! clients and a power loss: [`UnitStore`](crate::UnitStore) stores it before the first block
+//! changes, and it starts again at the next start. The owner of the units calls
+//! [`Units::sanitize_step`](crate::Units::sanitize_step) until the operation has ended, at its own pace.
 //!
-//! The *block erase* method deallocates everything: all blocks read as zeros. The *overwrite* method writes its pattern over what is
-//! mapped, in pieces small enough that the engine overwrites blocks in place where nothing shares them, and lets unmapped blocks share
-//! blocks that hold the pattern: a thin volume stays thin. Neither method reaches content of others: snapshots and clones keep what they
-//! share with the volume. There is no cryptographic erase, because content is not encrypted.
+//! The *block erase* method deallocates all blocks, which then read as zeros. The *overwrite*
+//! method writes its pattern over mapped blocks, in pieces small enough that the engine overwrites
+//! unshared blocks in place, and lets unmapped blocks share blocks that hold the pattern: a thin
+//! volume stays thin. Neither method changes other volumes: snapshots and clones keep the blocks
+//! that they share with the volume. There is no cryptographic erase, because content is not
+//! encrypted.
 
 use crate::abort::AbortFlag;
 use crate::store::{StoreError, UnitStore};
@@ -23,13 +27,14 @@ use std::rc::Rc;
 use std::task::Poll;
 use thiserror::Error;
 
-/// Logical blocks of a step of an overwrite: 1 MiB.
+/// Logical blocks of one step of an overwrite: 1 MiB.
 const STEP_BLOCKS: u64 = 2048;
-/// Logical blocks written at once: 32 KiB, which the engine overwrites in place.
+/// Logical blocks of one write: 32 KiB, which the engine overwrites in place.
 const WRITE_BLOCKS: u64 = 64;
-/// Steps whose blocks may be shared with one another: no block gets more references than the engine counts.
+/// Steps that may share the blocks of one pattern: no block gets more references than the engine
+/// counts.
 const SHARING_STEPS: u64 = 16_384;
-/// Runs of mapped and unmapped blocks looked at in one step.
+/// Most runs of mapped and unmapped blocks in one step.
 const RUNS: usize = 256;
 
 /// Method of making content unreadable.
@@ -78,19 +83,19 @@ pub enum SanitizeError {
     /// An operation is in progress.
     #[error("a sanitize operation is in progress")]
     InProgress {
-        /// How much of it is done, in 65 536ths.
+        /// Progress, in 1/65 536.
         progress: u16,
     },
-    /// The last operation has failed.
+    /// The last operation failed.
     #[error("a sanitize operation has failed")]
     Failed,
-    /// The last operation has failed in the restricted completion mode, which the command would leave.
+    /// The last operation failed in restricted completion mode, which the command would leave.
     #[error("a failed sanitize operation restricts the command")]
     ExitRestricted,
-    /// The operation could not be kept; nothing has happened.
+    /// The operation could not be stored; nothing has happened.
     #[error("the sanitize operation could not be stored: {0}")]
     NotStored(StoreError),
-    /// The end of a failure could not be kept; nothing has happened.
+    /// The end of a failure could not be stored; nothing has happened.
     #[error("the end of the sanitize failure could not be stored: {0}")]
     ExitNotStored(StoreError),
 }
@@ -107,17 +112,17 @@ enum State {
     Failed { unrestricted_exit: bool },
 }
 
-/// An operation in progress.
+/// Operation in progress.
 #[derive(Debug)]
 pub(crate) struct Running {
     method: SanitizeMethod,
     unrestricted_exit: bool,
-    /// Writes that were admitted before it are done.
+    /// Writes that were admitted before it have ended.
     alone: Cell<bool>,
-    /// The first logical block that is not done.
+    /// First logical block that is not done.
     next: Cell<u64>,
     progress: Cell<u16>,
-    /// Set at the end: whether it succeeded.
+    /// Result, once it has ended: whether it succeeded.
     ended: Cell<Option<bool>>,
     waiting: WaitQueue,
 }
@@ -145,12 +150,12 @@ impl Running {
     }
 }
 
-/// The sanitize state of a volume.
+/// Sanitize state of a volume.
 #[derive(Debug, Default)]
 pub struct Sanitize(RefCell<State>);
 
 impl Sanitize {
-    /// Refuses a command that is not executed while an operation is in progress or has failed.
+    /// Refuses a command that may not run while an operation is in progress or has failed.
     pub fn check(&self) -> Result<(), SanitizeError> {
         match &*self.0.borrow() {
             State::Idle => Ok(()),
@@ -159,7 +164,8 @@ impl Sanitize {
         }
     }
 
-    /// Refuses another operation while one is in progress, and one that would lift the restriction of one that failed.
+    /// Refuses an operation while another one is in progress, and one that would lift the
+    /// restriction of a failed one.
     pub fn check_begin(&self, unrestricted_exit: bool) -> Result<(), SanitizeError> {
         match &*self.0.borrow() {
             State::Running(running) => Err(SanitizeError::InProgress { progress: running.progress.get() }),
@@ -168,7 +174,8 @@ impl Sanitize {
         }
     }
 
-    /// Puts back a kept operation, before the volume's first command. One that was in progress begins anew: it has to be run.
+    /// Restores a stored operation, before the volume's first command. One that was in progress
+    /// starts again and has to be run.
     pub fn restore(&self, operation: PersistedSanitize) {
         let state = if operation.failed.is_some() {
             State::Failed { unrestricted_exit: operation.unrestricted_exit }
@@ -178,7 +185,7 @@ impl Sanitize {
         self.0.replace(state);
     }
 
-    /// Ends the wait of every command: the volume is gone.
+    /// Ends the wait of every command: the volume was deleted.
     pub fn abandon(&self) {
         if let State::Running(running) = self.0.take() {
             running.end(false);
@@ -193,11 +200,12 @@ impl Sanitize {
     }
 }
 
-/// An operation that has begun, for the command that waits for its end.
+/// Operation that has begun, for the command that waits for its end.
 pub struct Begun(Rc<Running>);
 
 impl Begun {
-    /// Waits for the end, or until the command was aborted, which does not concern the operation.
+    /// Waits for the end of the operation. The wait ends early when the command is aborted; the
+    /// operation continues.
     pub async fn ended(&self, abort: &AbortFlag) -> Result<(), SanitizeError> {
         poll_fn(|context| match self.0.ended.get() {
             Some(true) => Poll::Ready(Ok(())),
@@ -314,7 +322,7 @@ async fn overwrite_step<D: BlockDevice>(
         return Ok(None);
     }
     let end = device_blocks.min(first - first % STEP_BLOCKS + STEP_BLOCKS);
-    // What others share their pattern with.
+    // Step whose blocks the following steps share.
     let source = first - first % (SHARING_STEPS * STEP_BLOCKS);
     let last_pass = count.saturating_sub(1);
     let zeros = running.method.content(last_pass, LOGICAL_BLOCK_BYTES as usize).iter().all(|byte| *byte == 0);
@@ -334,7 +342,7 @@ async fn overwrite_step<D: BlockDevice>(
             }
             bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
         } else if zeros {
-            // It reads as that already.
+            // Unmapped blocks read as zeros already.
         } else if is_source {
             write_pattern(&*device, run, &running.method, last_pass).await?;
             bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
@@ -362,7 +370,7 @@ async fn write_pattern<D: BlockDevice>(
     let mut writes = Vec::new();
     let mut at = run.lba.0;
     while at < end {
-        // Whole pieces of the device, so that blocks of the engine are written whole.
+        // Pieces aligned to WRITE_BLOCKS, so that the engine writes whole blocks.
         let next = end.min(at - at % WRITE_BLOCKS + WRITE_BLOCKS);
         let piece = Extent::new(at, next - at);
         let length = usize::try_from(piece.count).unwrap_or(0) * BLOCK;
@@ -376,7 +384,8 @@ async fn write_pattern<D: BlockDevice>(
 mod tests {
     use super::*;
 
-    /// Each block begins with the first byte of the pattern, and whatever the number of passes, the last one is not inverted.
+    /// Each block begins with the first byte of the pattern, and the last pass is not inverted, for
+    /// any number of passes.
     #[test]
     fn the_last_pass_writes_the_pattern_as_it_is() {
         let first = |count, invert, pass| {

@@ -57,13 +57,13 @@ impl Default for LatencyHistogram {
 /// Reads and writes of a volume since it was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoStatistics {
-    /// Reads that completed.
+    /// Completed reads.
     pub reads: u64,
-    /// Bytes that they returned.
+    /// Bytes that reads returned.
     pub read_bytes: u64,
-    /// Writes that completed. In SCSI: WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE.
+    /// Completed writes. In SCSI: WRITE, WRITE AND VERIFY, WRITE ATOMIC and ORWRITE.
     pub writes: u64,
-    /// Bytes that they stored.
+    /// Bytes that writes stored.
     pub written_bytes: u64,
     /// Commands refused because of a reservation.
     pub reservation_conflicts: u64,
@@ -102,12 +102,12 @@ impl IoLatency {
 pub struct Statistics {
     io: Cell<IoStatistics>,
     latency: RefCell<IoLatency>,
-    /// Commands of any kind that are being executed.
+    /// Commands of any kind in flight.
     in_flight: Cell<u64>,
     offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
 }
 
-/// A command that is being executed, from [`Statistics::enter`] until it is dropped.
+/// Command in flight, from [`Statistics::enter`] until it is dropped.
 #[derive(Debug)]
 pub struct CommandInFlight<'a>(&'a Cell<u64>);
 
@@ -133,12 +133,12 @@ impl Statistics {
         self.offload.borrow().clone()
     }
 
-    /// Commands that are being executed.
+    /// Commands in flight.
     pub fn commands_in_flight(&self) -> u64 {
         self.in_flight.get()
     }
 
-    /// Counts a command as being executed until the result is dropped.
+    /// Counts a command as in flight until the result is dropped.
     pub fn enter(&self) -> CommandInFlight<'_> {
         self.in_flight.set(self.in_flight.get() + 1);
         CommandInFlight(&self.in_flight)

@@ -10,10 +10,10 @@ use std::future::Future;
 use std::pin::Pin;
 use thiserror::Error;
 
-/// Why something was not kept. What was kept before still is.
+/// Reason why a change was not stored. The earlier stored value remains.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum StoreError {
-    /// There is no room for it.
+    /// There is no room for the value.
     #[error("there is no room for it")]
     NoRoom,
     /// The store does not work.
@@ -21,36 +21,38 @@ pub enum StoreError {
     Failed,
 }
 
-/// Future of a call of [`UnitStore`].
+/// Future that the calls of [`UnitStore`] return.
 pub type StoreFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// What units ask of the rest of the array. Given when the units are created, so that none is without it.
+/// Services of the rest of the array that units use. Every unit has them from its creation.
 ///
-/// A `store_…` call replaces the kept value of its volume; `None` removes it. Its future resolves with `Ok` when the change is durable;
-/// with an error, nothing has changed. No such call is made for a volume while one of the same name is in progress for it.
+/// A `store_…` call replaces the stored value of its volume; `None` removes it. Its future resolves
+/// with `Ok` when the change is durable; with an error, nothing has changed. Calls of the same name
+/// for the same volume do not overlap.
 pub trait UnitStore {
-    /// Keeps reservations.
+    /// Stores reservations.
     fn store_reservations(
         &self,
         volume: VolumeId,
         reservations: Option<PersistedReservations>,
     ) -> StoreFuture<Result<(), StoreError>>;
 
-    /// Keeps a sanitize operation.
+    /// Stores a sanitize operation.
     fn store_sanitize(
         &self,
         volume: VolumeId,
         operation: Option<PersistedSanitize>,
     ) -> StoreFuture<Result<(), StoreError>>;
 
-    /// A sanitize operation has begun: its steps have to be run until they return `None`.
+    /// Called when a sanitize operation has begun: its steps have to be run until they return
+    /// `None`.
     fn start_sanitize(&self, volume: VolumeId);
 
-    /// Changes access states of groups of target ports, named by number, for a host. `Ok` when the states are durable and every adapter
-    /// has them.
+    /// Changes access states of target port groups, named by number, for a host. `Ok` when the
+    /// states are durable and every adapter has them.
     fn set_access_states(&self, states: Vec<(u16, AccessState)>) -> StoreFuture<Result<(), AccessStateError>>;
 
-    /// The soft thresholds of a volume as they are set now: its own and the pool's.
+    /// Soft thresholds of a volume that are set now: its own and the pool's.
     fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold>;
 
     /// Ends all commands of these registrants on a volume, without a response. Resolves when none of them can have an effect any more.

@@ -3,14 +3,14 @@
 /// A soft threshold of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftThreshold {
-    /// The pool has no more than this left for the volume.
+    /// The pool has at most this much left for the volume.
     Available {
-        /// Bytes.
+        /// Threshold in bytes.
         bytes: u64,
     },
-    /// The volume takes at least this of the pool.
+    /// The volume uses at least this much of the pool.
     Used {
-        /// Bytes.
+        /// Threshold in bytes.
         bytes: u64,
     },
 }

@@ -1,19 +1,20 @@
-//! One at a time: the right to change something, such as the reservations of a volume. First come, first served.
+//! Fair mutual exclusion for changes such as those of a volume's reservations: first come, first
+//! served.
 
 use crate::wait::WaitQueue;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// The right.
+/// Fair lock.
 #[derive(Debug, Default)]
 pub struct Turn {
     next_ticket: Cell<u64>,
-    /// Tickets in order; the first has the right.
+    /// Tickets in order; the first one has the lock.
     tickets: RefCell<VecDeque<u64>>,
     waiting: WaitQueue,
 }
 
-/// A place in the queue, and at its head the right, until this is dropped.
+/// Place in the queue, and at its head the lock, until this is dropped.
 #[derive(Debug)]
 pub struct TurnGuard<'a> {
     turn: &'a Turn,
@@ -21,7 +22,7 @@ pub struct TurnGuard<'a> {
 }
 
 impl Turn {
-    /// Waits for the right.
+    /// Waits for the lock.
     pub async fn take(&self) -> TurnGuard<'_> {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket + 1);

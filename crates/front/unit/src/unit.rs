@@ -1,4 +1,4 @@
-//! A volume as all clients share it, whatever protocol they speak.
+//! Volume state that all clients share, whatever protocol they use.
 
 use crate::extents::ExtentLocks;
 use crate::in_flight::InFlight;
@@ -10,14 +10,15 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// State of one volume that its clients share. There is one for each volume, however many adapters serve it.
+/// State of one volume that its clients share. There is one for each volume, however many adapters
+/// serve it.
 #[derive(Debug)]
 pub struct Unit<D> {
     volume: VolumeId,
     name: RefCell<Arc<str>>,
     device: RefCell<Rc<D>>,
     content_generation: Cell<u64>,
-    /// Blocks that commands work on.
+    /// Extent locks of commands.
     pub extents: ExtentLocks,
     /// Commands in flight that may change the medium.
     pub writes: InFlight,

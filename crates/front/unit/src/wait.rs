@@ -1,7 +1,8 @@
-//! The one wait queue: tasks of a single-threaded executor that wait until a condition holds.
+//! Wait queue: tasks of a single-threaded executor that wait until a condition holds.
 //!
-//! It is ours because everything here runs on one thread: no atomics, no lock, tasks woken in the order in which they came, and a condition
-//! that is looked at again at every poll, so that the order of events is the same in every run.
+//! This is not a library's because everything here runs on one thread: no atomics, no lock, tasks
+//! woken in the order in which they came, and a condition that is checked again at every poll, so
+//! that the order of events is the same in every run.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -12,7 +13,8 @@ use std::task::{Context, Poll, Waker};
 pub struct WaitQueue(RefCell<Vec<Waker>>);
 
 impl WaitQueue {
-    /// Ready with the value of `condition`, when it gives one; otherwise the task is woken by the next [`Self::wake_all`].
+    /// Ready with the value of `condition`, if it returns one; otherwise the next
+    /// [`Self::wake_all`] wakes the task.
     pub fn poll<T>(&self, context: &Context<'_>, condition: impl FnOnce() -> Option<T>) -> Poll<T> {
         condition().map_or_else(
             || {
@@ -23,12 +25,13 @@ impl WaitQueue {
         )
     }
 
-    /// Waits until `condition` gives a value. It is looked at again after each [`Self::wake_all`].
+    /// Waits until `condition` returns a value. It is checked again after each [`Self::wake_all`].
     pub async fn until<T>(&self, mut condition: impl FnMut() -> Option<T>) -> T {
         poll_fn(|context| self.poll(context, &mut condition)).await
     }
 
-    /// Has the task woken by the next [`Self::wake_all`], once, however often it registers.
+    /// Registers a task for the next [`Self::wake_all`], which wakes it once, however often it
+    /// registers.
     pub fn register(&self, waker: &Waker) {
         let mut waiting = self.0.borrow_mut();
         if !waiting.iter().any(|other| other.will_wake(waker)) {
@@ -38,7 +41,7 @@ impl WaitQueue {
 
     /// Wakes every task that waits.
     pub fn wake_all(&self) {
-        // Most have no task that waits.
+        // Fast path: most queues are empty.
         if self.0.borrow().is_empty() {
             return;
         }

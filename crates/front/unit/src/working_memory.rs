@@ -1,9 +1,11 @@
-//! Working memory: bytes that commands need beside the data that the transport brings and takes, such as the blocks that a
-//! verification reads, the pattern of WRITE SAME, or the blocks of a copy that cannot be shared. All commands of the array together
-//! hold a limited number of bytes; the others wait.
+//! Working memory: bytes that commands need besides the data that the transport delivers and sends,
+//! such as the blocks that a verification reads, the pattern of WRITE SAME, or the blocks of a copy
+//! that cannot be shared. All commands of the array together hold a limited number of bytes;
+//! further commands wait.
 //!
-//! Room goes to the client that holds least, and among its commands to the one that has waited longest: a client with a thousand such
-//! commands does not keep another from its turn. A holder of room waits for the device only, so that room always comes back.
+//! Room goes to the client that holds least, and among its commands to the one that has waited
+//! longest: a client with a thousand such commands does not starve another. A holder of room waits
+//! only for the device, so room is always returned.
 
 use crate::wait::WaitQueue;
 use block::LOGICAL_BLOCK_BYTES;
@@ -12,19 +14,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-/// Bytes of one step of a command: the least limit.
+/// Bytes of one step of a command: the minimum of the limit.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A connected client: an I_T nexus, or an association of another protocol.
+/// Connected client: an I_T nexus, or an association of another protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId {
     /// Name of the adapter's protocol, so that two adapters may use the same numbers.
     pub protocol: &'static str,
-    /// Number that the adapter gave it.
+    /// Number that the adapter assigned.
     pub number: u64,
 }
 
-/// The bytes, and the clients that hold them or wait.
+/// Limited bytes, and the clients that hold or wait for some.
 #[derive(Debug)]
 pub struct WorkingMemory {
     limit_bytes: u64,
@@ -34,16 +36,16 @@ pub struct WorkingMemory {
 #[derive(Debug, Default)]
 struct Books {
     used_bytes: u64,
-    /// Those that hold something or wait.
+    /// Clients that hold bytes or wait.
     clients: BTreeMap<ClientId, Share>,
     next: u64,
 }
 
-/// Bytes that one client holds and wants.
+/// Bytes that one client holds and waits for.
 #[derive(Debug, Default)]
 struct Share {
     held_bytes: u64,
-    /// In order of arrival.
+    /// Requests in order of arrival.
     waiting: VecDeque<Waiting>,
 }
 
@@ -54,7 +56,7 @@ struct Waiting {
     waiting: WaitQueue,
 }
 
-/// Room for so many bytes, until it is dropped.
+/// Bytes held, until this is dropped.
 #[derive(Debug)]
 pub struct Room<'a> {
     memory: &'a WorkingMemory,
@@ -62,7 +64,7 @@ pub struct Room<'a> {
     bytes: u64,
 }
 
-/// A place in the queue, given up when it is dropped.
+/// Place in the queue, given up when it is dropped.
 struct Place<'a> {
     memory: &'a WorkingMemory,
     client: ClientId,
@@ -70,12 +72,13 @@ struct Place<'a> {
 }
 
 impl WorkingMemory {
-    /// Room for `limit_bytes`, and for one step of a command at least.
+    /// `limit_bytes`: raised to one step of a command if it is less.
     pub fn new(limit_bytes: u64) -> Self {
         Self { limit_bytes: limit_bytes.max(STEP_BYTES), books: RefCell::default() }
     }
 
-    /// Waits for room for so many blocks; more than there is altogether is given when no other command holds any.
+    /// Waits for room for `blocks` blocks. A request above the limit is granted when no other
+    /// command holds any room.
     pub async fn room(&self, client: ClientId, blocks: u64) -> Room<'_> {
         let bytes = blocks.saturating_mul(u64::from(LOGICAL_BLOCK_BYTES)).min(self.limit_bytes);
         let number = {
@@ -111,14 +114,14 @@ impl WorkingMemory {
         Poll::Pending
     }
 
-    /// Bytes that commands hold.
+    /// Bytes that commands hold now.
     pub fn used_bytes(&self) -> u64 {
         self.books.borrow().used_bytes
     }
 }
 
 impl Books {
-    /// Whose turn it is, if there is room for it.
+    /// Next client and request, if there is room for it.
     fn first(&self, limit_bytes: u64) -> Option<(ClientId, u64)> {
         let waiting = self.clients.iter().filter_map(|(client, share)| Some((client, share, share.waiting.front()?)));
         let (client, _, first) = waiting.min_by_key(|(_, share, first)| (share.held_bytes, first.number))?;
@@ -133,7 +136,7 @@ impl Books {
         }
     }
 
-    /// Forgets a client that holds nothing and does not wait.
+    /// Removes a client that holds nothing and does not wait.
     fn tidy(&mut self, client: ClientId) {
         if self.clients.get(&client).is_some_and(|share| share.held_bytes == 0 && share.waiting.is_empty()) {
             self.clients.remove(&client);

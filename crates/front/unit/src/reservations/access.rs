@@ -1,4 +1,5 @@
-//! What a command needs of a reserved volume, and whether a reservation permits it: the tables of SPC-4 §5.9 and SBC-3.
+//! Access classes of commands, and the classes that a reservation permits: the tables of SPC-4 §5.9
+//! and SBC-3.
 
 use super::{ReservationType, Role};
 
@@ -7,18 +8,20 @@ use super::{ReservationType, Role};
 pub enum Access {
     /// Never conflicts.
     Always,
-    /// Conflicts with a reservation of the whole unit by another client (RESERVE of SPC-2) only.
+    /// Conflicts only with a reservation of the whole unit by another client (RESERVE of SPC-2).
     Condition,
-    /// Reports the capabilities of the server: conflicts as [`Self::Control`], but not with RESERVE.
+    /// Reports the capabilities of the server: conflicts like [`Self::Control`], but not with
+    /// RESERVE.
     Capability,
-    /// Changes or reports reservations: conflicts with every RESERVE, also with the sender's own, and has rules of its own against
-    /// registrations.
+    /// Changes or reports reservations: conflicts with every RESERVE, even the sender's own, and
+    /// has rules of its own against registrations.
     Reservation,
     /// Reads the medium.
     Read,
-    /// Reads or changes how the unit works.
+    /// Reads or changes the behaviour of the unit.
     Control,
-    /// Changes the medium or what other clients see; a reservation waits until commands of this class that have started are done.
+    /// Changes the medium or what other clients see. A reservation waits until commands of this
+    /// class that have started have ended.
     Write,
 }
 

@@ -1,6 +1,6 @@
-//! The six types of a reservation.
+//! Types of a reservation.
 
-/// Whom a reservation keeps from what.
+/// Type of a reservation: which clients it excludes from which access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReservationType {
@@ -19,7 +19,7 @@ pub enum ReservationType {
 }
 
 impl ReservationType {
-    /// Every type, by its number.
+    /// Every type, by number.
     pub const ALL: [Self; 6] = [
         Self::WriteExclusive,
         Self::ExclusiveAccess,
@@ -29,27 +29,28 @@ impl ReservationType {
         Self::ExclusiveAccessAllRegistrants,
     ];
 
-    /// The type of this number; `None` for one that is reserved or obsolete.
+    /// Type with this number; `None` for a reserved or obsolete one.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// Number under which the type is kept: that of the SPC-4 TYPE field (§6.15.3.4).
+    /// Number under which the type is stored: that of the SPC-4 TYPE field (§6.15.3.4).
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Every registrant is a holder.
+    /// Whether every registrant is a holder.
     pub const fn is_all_registrants(self) -> bool {
         matches!(self, Self::WriteExclusiveAllRegistrants | Self::ExclusiveAccessAllRegistrants)
     }
 
-    /// Every registrant may do what the holder may: the registrants only and all registrants types.
+    /// Whether every registrant has the holder's rights: the registrants only and all registrants
+    /// types.
     pub const fn admits_registrants(self) -> bool {
         !matches!(self, Self::WriteExclusive | Self::ExclusiveAccess)
     }
 
-    /// Clients that are kept out may not even read.
+    /// Whether excluded clients may not read either.
     pub const fn is_exclusive_access(self) -> bool {
         matches!(
             self,

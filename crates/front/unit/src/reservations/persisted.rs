@@ -1,11 +1,11 @@
-//! Registrations and reservation as they are kept over a loss of power.
+//! Stored form of registrations and reservation, which survives a power loss.
 
 use super::{Registrant, ReservationType};
 
 /// Registrations and reservation of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersistedReservations {
-    /// At least one.
+    /// Registrations; at least one.
     pub registrations: Vec<PersistedRegistration>,
     /// Type of the reservation; `None` without one.
     pub reservation_type: Option<ReservationType>,
@@ -18,6 +18,7 @@ pub struct PersistedRegistration {
     pub registrant: Registrant,
     /// Reservation key, not 0.
     pub key: u64,
-    /// It holds the reservation. Not set for the all registrants types, which every registrant holds.
+    /// Whether it holds the reservation. False for the all registrants types, which every
+    /// registrant holds.
     pub holder: bool,
 }

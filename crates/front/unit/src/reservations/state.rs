@@ -1,4 +1,4 @@
-//! Registrations and reservation of one volume, as they are between two commands.
+//! Registrations and reservation of one volume between two commands.
 
 use super::{PersistedRegistration, PersistedReservations, ReservationType};
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ pub struct Registrant {
 /// Role of a client under a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It holds the reservation.
+    /// Holds the reservation.
     Holder,
-    /// It is registered and does not hold the reservation.
+    /// Registered, but does not hold the reservation.
     Registrant,
-    /// It is not registered.
+    /// Not registered.
     Unregistered,
 }
 
@@ -30,7 +30,8 @@ pub enum Role {
 pub struct Reservation {
     /// Its type.
     pub kind: ReservationType,
-    /// The registrant that made it. For the all registrants types every registrant is a holder, and this says nothing.
+    /// Registrant that created it. Without meaning for the all registrants types, where every
+    /// registrant is a holder.
     pub holder: Registrant,
 }
 
@@ -39,16 +40,17 @@ pub struct Reservation {
 pub struct State {
     /// Reservation keys, none of them 0.
     pub keys: BTreeMap<Registrant, u64>,
-    /// Its holder is registered; for the all registrants types there is a registrant.
+    /// Reservation; its holder is registered (all registrants types: at least one registrant
+    /// exists).
     pub reservation: Option<Reservation>,
-    /// The last registration asked that all this outlives a loss of power.
+    /// The last registration asked that the state survives a power loss.
     pub persists: bool,
-    /// Counts changes of the registrations. Begins at 0 with every start (SPC-4 §5.9).
+    /// Number of changes of the registrations. Starts at 0 at every start (SPC-4 §5.9).
     pub generation: u32,
 }
 
 impl State {
-    /// The key of a registrant; `None` when it is not registered.
+    /// Key of a registrant; `None` if it is not registered.
     pub fn key(&self, registrant: &Registrant) -> Option<u64> {
         self.keys.get(registrant).copied()
     }
@@ -62,7 +64,7 @@ impl State {
         }
     }
 
-    /// Role of an initiator.
+    /// Role of a registrant.
     pub fn role(&self, registrant: &Registrant) -> Role {
         if self.holds(registrant) {
             Role::Holder
@@ -73,7 +75,7 @@ impl State {
         }
     }
 
-    /// What has to be there after a loss of power; `None` for nothing.
+    /// State that has to survive a power loss; `None` for nothing.
     pub fn to_persist(&self) -> Option<PersistedReservations> {
         if !self.persists || self.keys.is_empty() {
             return None;
@@ -90,7 +92,7 @@ impl State {
         })
     }
 
-    /// The state that was kept; `None` when it contradicts itself.
+    /// Restores a stored state; `None` when it is inconsistent.
     pub fn restored(persisted: &PersistedReservations) -> Option<Self> {
         let mut state = Self { persists: true, ..Self::default() };
         let mut holder = None;

@@ -1,73 +1,76 @@
-//! A change of registrations and reservation while it is worked out: the actions that every protocol has (SPC-4 §5.9, NVM Command Set
-//! "Reservations"), and the initiators that have to be notified.
+//! Changes of registrations and reservation while they are computed: the actions of every protocol
+//! (SPC-4 §5.9, NVM Command Set "Reservations"), and the initiators to notify.
 
 use super::{Registrant, Reservation, ReservationType, State};
 
-/// Why an action was refused. Nothing has changed.
+/// Reason why an action was refused. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The actor is not registered with the key that it gave, does not hold the reservation, or another reservation is there.
+    /// The actor is not registered with the given key, does not hold the reservation, or another
+    /// reservation exists.
     Conflict,
-    /// No room for one more registration.
+    /// The limit of registrations is reached.
     NoRoom,
-    /// The key 0 names no registrant here.
+    /// Key 0 names no registrant here.
     NoKey,
-    /// A reservation type is needed, and none or another one was given.
+    /// A reservation type is required, but none or another one was given.
     WrongType,
 }
 
-/// An event that a registrant has to be notified of.
+/// Event of which a registrant has to be notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Its registration was removed by another registrant.
+    /// Another registrant removed its registration.
     RegistrationPreempted,
     /// The reservation and all registrations were removed.
     ReservationPreempted,
-    /// A reservation that it had a part in was released, or changed its type.
+    /// A reservation that gave it rights was released, or changed its type.
     ReservationReleased,
 }
 
-/// A change that has not taken effect.
+/// Change that has not taken effect.
 #[derive(Debug)]
 pub struct Transition<'a> {
     actor: &'a Registrant,
     state: State,
     notices: Vec<(Registrant, Notice)>,
     preempted: Vec<Registrant>,
-    /// Registrations that a volume can have.
+    /// Most registrations of a volume.
     limit: usize,
 }
 
 impl<'a> Transition<'a> {
-    /// A change by `actor` that changes nothing yet. `limit`: registrations that a volume can have.
+    /// Starts a change by `actor`. `limit`: most registrations of a volume.
     pub fn new(state: &State, actor: &'a Registrant, limit: usize) -> Self {
         Self { actor, state: state.clone(), notices: Vec::new(), preempted: Vec::new(), limit }
     }
 
-    /// The registrant that asked for the change.
+    /// Registrant that requested the change.
     pub fn actor(&self) -> &'a Registrant {
         self.actor
     }
 
-    /// The state after the change.
+    /// State after the change.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Takes the change apart: the new state, notices (never for the actor), and other registrants whose registration the actor has
-    /// removed.
+    /// Splits the change into the new state, the notices (never for the actor), and the other
+    /// registrants whose registrations the actor has removed.
     pub fn into_parts(self) -> (State, Vec<(Registrant, Notice)>, Vec<Registrant>) {
         (self.state, self.notices, self.preempted)
     }
 
-    /// `Conflict`: the actor is not registered with this key.
+    /// Checks the actor's key. `Conflict`: the actor is not registered with it.
     pub fn authorise(&self, key: u64) -> Result<(), Refused> {
         if self.state.key(self.actor) == Some(key) { Ok(()) } else { Err(Refused::Conflict) }
     }
 
-    /// Registers, changes the key or (`new_key` 0) unregisters `registrants`, which are the actor at one or several target ports.
+    /// Registers, changes the key of, or (`new_key` 0) unregisters `registrants`: the actor at one
+    /// or several target ports.
     ///
-    /// `Conflict`: one of them has another key than `key`; with `None` existing keys are ignored. `NoRoom`: above the limit.
+    /// `Conflict`: one of them has another key than `key`; with `None` existing keys are ignored.
+    /// `NoRoom`: above the limit.
     pub fn register(&mut self, registrants: &[Registrant], key: Option<u64>, new_key: u64) -> Result<(), Refused> {
         for registrant in registrants {
             let existing = self.state.key(registrant);
@@ -80,7 +83,7 @@ impl<'a> Transition<'a> {
                 self.insert(registrant.clone(), new_key)?;
             }
         }
-        // A registrant that this change has removed itself is not notified.
+        // A registrant that this change has unregistered is not notified.
         let Self { state, notices, .. } = self;
         notices.retain(|(registrant, _)| state.keys.contains_key(registrant));
         Ok(())
@@ -94,15 +97,16 @@ impl<'a> Transition<'a> {
         self.insert(registrant, key)
     }
 
-    /// Ends an action that has changed registrations and says whether they outlive a loss of power.
+    /// Ends an action that changed registrations. `persists`: whether they survive a power loss.
     pub fn finish_registration(&mut self, persists: bool) {
         self.state.persists = persists;
         self.count();
     }
 
-    /// Makes the reservation; again by its holder is a success.
+    /// Reserves; repeated by the holder, this is a success.
     ///
-    /// `Conflict`: not registered with this key, or there is another reservation, be it the actor's own of another type.
+    /// `Conflict`: not registered with this key, or another reservation exists, including the
+    /// actor's own of another type.
     pub fn reserve(&mut self, key: u64, kind: ReservationType) -> Result<(), Refused> {
         self.authorise(key)?;
         match &self.state.reservation {
@@ -115,9 +119,11 @@ impl<'a> Transition<'a> {
         }
     }
 
-    /// Ends the reservation; without one, and by a registrant that does not hold it, a success without effect.
+    /// Removes the reservation. Without a reservation, or by a registrant that does not hold it, a
+    /// success without effect.
     ///
-    /// `Conflict`: not registered with this key. `WrongType`: the reservation has another type than `kind`.
+    /// `Conflict`: not registered with this key. `WrongType`: the reservation has another type than
+    /// `kind`.
     pub fn release(&mut self, key: u64, kind: Option<ReservationType>) -> Result<(), Refused> {
         self.authorise(key)?;
         let Some(held) = self.state.reservation.as_ref().map(|reservation| reservation.kind) else { return Ok(()) };
@@ -134,7 +140,7 @@ impl<'a> Transition<'a> {
         Ok(())
     }
 
-    /// Ends the reservation and every registration. `Conflict`: not registered with this key.
+    /// Removes the reservation and every registration. `Conflict`: not registered with this key.
     pub fn clear(&mut self, key: u64) -> Result<(), Refused> {
         self.authorise(key)?;
         self.notify_registrants(Notice::ReservationPreempted);
@@ -144,12 +150,13 @@ impl<'a> Transition<'a> {
         Ok(())
     }
 
-    /// Removes every registration with the key `victim`. When that is the holder's key, or 0 while all registrants hold the reservation
-    /// (then it stands for all others), the actor takes the reservation over with the type `kind` and stays registered.
+    /// Removes every registration with the key `victim`. If that is the holder's key, or 0 while
+    /// all registrants hold the reservation (0 then means all other registrants), the actor takes
+    /// the reservation over with the type `kind` and stays registered.
     ///
     /// * `Conflict`: not registered with `key`, or no registrant has the other key.
-    /// * `NoKey`: `victim` is 0 without such a reservation.
-    /// * `WrongType`: the reservation is taken over, and `kind` is none.
+    /// * `NoKey`: `victim` is 0 without an all registrants reservation.
+    /// * `WrongType`: the reservation is taken over, and `kind` is `None`.
     pub fn preempt(&mut self, key: u64, victim: u64, kind: Option<ReservationType>) -> Result<(), Refused> {
         self.authorise(key)?;
         let held = self.state.reservation.clone();
@@ -189,8 +196,9 @@ impl<'a> Transition<'a> {
         Ok(())
     }
 
-    /// Registers `holder` with `key` and gives it the reservation, whose holder is the actor. `unregister`: the actor's own registration
-    /// ends. `NoRoom`: above the limit. `Conflict`: the actor is not the one holder.
+    /// Registers `holder` with `key` and gives it the actor's reservation. `unregister`: the
+    /// actor's own registration ends. `NoRoom`: above the limit. `Conflict`: the actor is not the
+    /// single holder.
     pub fn move_to(&mut self, holder: Registrant, key: u64, unregister: bool) -> Result<(), Refused> {
         let reservation = self
             .state
@@ -204,7 +212,7 @@ impl<'a> Transition<'a> {
         self.insert(holder, key)
     }
 
-    /// Counts a change of the registrations.
+    /// Raises the generation of the registrations.
     fn count(&mut self) {
         self.state.generation = self.state.generation.wrapping_add(1);
     }
@@ -228,8 +236,9 @@ impl<'a> Transition<'a> {
         Ok(())
     }
 
-    /// Ends a registration that its own initiator gives up (SPC-4 §5.9). The reservation goes with its holder, or with the last
-    /// registration; the registrants that it let in are notified.
+    /// Removes a registration at the request of its own initiator (SPC-4 §5.9). The reservation
+    /// ends with its holder, or with the last registration; the registrants that it admitted are
+    /// notified.
     fn unregister(&mut self, registrant: &Registrant) {
         self.state.keys.remove(registrant);
         let Some(reservation) = &self.state.reservation else { return };
