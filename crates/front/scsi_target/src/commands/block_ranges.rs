@@ -1,4 +1,5 @@
-//! Block device range descriptors of POPULATE TOKEN and WRITE USING TOKEN, SBC-4 §5.10.3: a list with its own length and limits.
+//! Block device range descriptors of POPULATE TOKEN and WRITE USING TOKEN (SBC-4 §5.10.3), a list
+//! with its own length and limits.
 
 use crate::command::DataOutQuery;
 use crate::invocation::Invocation;
@@ -12,31 +13,32 @@ use zerocopy::FromBytes;
 
 const RANGE_BYTES: usize = size_of::<BlockRange>();
 
-/// Where the list stands in a parameter list.
+/// Position of the list in a parameter list.
 pub(super) struct Place {
-    /// BLOCK DEVICE RANGE DESCRIPTOR LENGTH.
+    /// Value of BLOCK DEVICE RANGE DESCRIPTOR LENGTH.
     pub length: u16,
-    /// Where that field begins.
+    /// Byte where that field begins.
     pub length_at: usize,
-    /// Where the first descriptor begins.
+    /// Byte where the first descriptor begins.
     pub at: usize,
 }
 
-/// PARAMETER LIST LENGTH of a list with such a header; 0 for one that is too long.
+/// PARAMETER LIST LENGTH for a header of `header_bytes`; 0 for a list that is too long.
 pub(super) fn data_out_bytes(query: &DataOutQuery<'_>, header_bytes: usize) -> u64 {
     let length = u64::from(query.cdb.be32::<10>());
     if length <= longest_parameter_list(header_bytes, &query.limits.tokens) { length } else { 0 }
 }
 
-/// Bytes of the longest parameter list with such a header.
+/// Bytes of the longest parameter list with a header of `header_bytes`.
 fn longest_parameter_list(header_bytes: usize, limits: &TokenLimits) -> u64 {
     header_bytes as u64 + u64::from(limits.ranges) * RANGE_BYTES as u64
 }
 
-/// The parameter list; absent when PARAMETER LIST LENGTH is 0, which is not an error (SBC-4 §5.10.3).
+/// Returns the parameter list, or `None` when PARAMETER LIST LENGTH is 0, which is not an error
+/// (SBC-4 §5.10.3).
 ///
-/// * `TooManySegments`: longer than the most ranges take.
-/// * `ParameterListLength`: longer than what the initiator sends.
+/// * `TooManySegments`: longer than a list of MAXIMUM RANGE DESCRIPTORS ranges.
+/// * `ParameterListLength`: longer than the Data-Out that the initiator announced.
 pub(super) fn parameter_list<D: BlockDevice>(
     call: &Invocation<'_, D>,
     header_bytes: usize,
@@ -53,12 +55,13 @@ pub(super) fn parameter_list<D: BlockDevice>(
     call.parameter_list(given_bytes).map(Some)
 }
 
-/// The ranges that name blocks, in their order.
+/// Returns the ranges of at least one block, in list order.
 ///
-/// * `ParameterListLength`: the list is cut.
+/// * `ParameterListLength`: the list is truncated.
 /// * `TooManySegments`: more ranges than MAXIMUM RANGE DESCRIPTORS.
-/// * `OutOfRange`: a range is not inside the logical unit.
-/// * `InvalidFieldInParameterList`: no range, a part of one, a block in two of them, no block at all, or more than MAXIMUM TOKEN TRANSFER SIZE.
+/// * `OutOfRange`: a range reaches outside the logical unit.
+/// * `InvalidFieldInParameterList`: no range, a partial range, a block in two ranges, no block at
+///   all, or more blocks than MAXIMUM TOKEN TRANSFER SIZE.
 pub(super) fn parse<D: BlockDevice>(
     call: &Invocation<'_, D>,
     list: &[u8],

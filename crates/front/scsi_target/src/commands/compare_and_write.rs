@@ -39,9 +39,10 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 
 /// Compares the medium with the first half of Data-Out and, if equal, writes the second half.
 ///
-/// * Data-Out: 2 × NUMBER OF LOGICAL BLOCKS blocks, the verify half first; the transport has to announce exactly as many.
-/// * Atomic against every other access to the blocks: the device does it at one instant, and not between the steps of a command that has
-///   several.
+/// * Data-Out: 2 × NUMBER OF LOGICAL BLOCKS blocks, the verify half first; the transport has to
+///   announce exactly that length.
+/// * Atomic against every other access to the blocks: the device compares and writes at one
+///   instant, never between two steps of a multi-step command.
 /// * `Fault::Miscompare`: offset in bytes of the first difference; nothing was written.
 /// * `Fault::AboveLimit`: above MAXIMUM COMPARE AND WRITE LENGTH (VPD page B0h).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {

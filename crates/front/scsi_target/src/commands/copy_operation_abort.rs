@@ -30,8 +30,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Ends the operation with this list identifier, and returns when it can have no effect any more. Its command ends with TASK ABORTED
-/// if it was not answered yet. What was copied stays. `InvalidFieldInCdb`: no operation of the nexus runs under the identifier.
+/// Aborts the operation with this list identifier, and returns when it can have no further effect.
+/// Blocks that it has copied stay. Its command ends with TASK ABORTED if it was not answered yet.
+/// `InvalidFieldInCdb`: no operation of the nexus runs under the identifier.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     if call.nexus.copies.abort(call.cdb.be32::<2>()).await {
         Ok(Reply::good())

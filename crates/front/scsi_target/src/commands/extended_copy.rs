@@ -1,8 +1,9 @@
 //! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind clone and Storage vMotion.
 //!
-//! The parameter list is checked whole before the first segment starts; such faults are ILLEGAL REQUEST. What goes wrong with a
-//! segment is COPY ABORTED, and what earlier segments copied stays. The copy manager resolves copy sources and destinations among the
-//! logical units that the asking nexus sees, and nowhere else (CVE-2020-28374).
+//! The whole parameter list is checked before the first segment starts; these faults are ILLEGAL
+//! REQUEST. A fault of a segment is COPY ABORTED, and the blocks that earlier segments copied stay.
+//! The copy manager looks for copy sources and destinations only among the logical units that the
+//! sending nexus sees (CVE-2020-28374).
 
 mod parameter_list;
 pub(crate) mod segments;
@@ -103,7 +104,7 @@ fn is_lid4(command: &Command) -> bool {
     command.service_action == Some(service_action::EXTENDED_COPY_LID4)
 }
 
-/// Header, and the longest descriptor lists.
+/// Bytes of the header and of the longest descriptor lists.
 fn longest_parameter_list(command: &Command, limits: &Limits) -> u64 {
     let header = if is_lid4(command) { HEADER_BYTES_LID4 } else { HEADER_BYTES };
     header as u64 + u64::from(limits.copy.maximum_descriptor_list_length)

@@ -30,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Descriptors in one answer, at most; an initiator asks on from the end of the last.
+/// Most descriptors in one response; the initiator continues after the last one.
 const DESCRIPTORS: usize = 256;
 
 /// Returns runs of mapped and deallocated blocks from the starting LBA on, as many as fit the allocation length.
@@ -47,7 +47,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
             LbaStatusDescriptor::new(run.extent.lba.0, count, if run.mapped { MAPPED } else { DEALLOCATED })
         })
         .collect();
-    // A run that does not fit its 32-bit count is cut, and what follows it would leave a gap.
+    // A run that exceeds its 32-bit count is cut; descriptors after it would leave a gap.
     let whole = runs.iter().take_while(|run| u32::try_from(run.extent.count).is_ok()).count();
     let reported = descriptors.get(..(whole + 1).min(descriptors.len())).unwrap_or_default();
     Ok(Reply::parameter_data(lba_status_data(reported), allocation_length))

@@ -51,7 +51,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     Ok(Reply::parameter_data(data, call.cdb.be16::<3>()))
 }
 
-/// The answer where there is no logical unit: peripheral qualifier 011b. VPD pages do not exist.
+/// Response where there is no logical unit: peripheral qualifier 011b. VPD pages do not exist.
 fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
     if cdb.bit::<1>(0x01) || cdb.byte::<2>() != 0 {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
@@ -61,7 +61,7 @@ fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
     Ok(Reply::parameter_data(data.as_bytes().to_vec(), cdb.be16::<3>()))
 }
 
-/// What is the same for every logical unit and where there is none.
+/// Fields that every logical unit and the response without one share.
 fn base() -> StandardInquiry {
     let mut data = StandardInquiry::empty();
     data.version = 0x06;

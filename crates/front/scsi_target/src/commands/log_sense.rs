@@ -1,4 +1,4 @@
-//! LOG SENSE (4Dh), SPC-4 §6.8: what the pool has and the volume takes of it.
+//! LOG SENSE (4Dh), SPC-4 §6.8: free space of the pool and space that the volume uses.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -12,8 +12,8 @@ use scsi::log::{self, ResourceCount, Scope};
 use unit::{Access, AccessState};
 use zerocopy::IntoBytes;
 
-// Byte 1: PPC and SP are not looked at, because no parameter is kept: a CDB that sets one is refused. PAGE CONTROL may say anything: there are
-// only current values.
+// Byte 1: PPC and SP are refused, because no parameter is saved. PAGE CONTROL may have any value:
+// only current values exist.
 pub(super) const COMMAND: Command = Command {
     name: "LOG SENSE",
     operation: Operation::LogSense,
@@ -34,10 +34,10 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// The pages, ascending. None has subpages of its own.
+/// Supported pages, ascending. No page has subpages.
 const PAGES: [u8; 3] = [log::SUPPORTED_PAGES, log::LOGICAL_BLOCK_PROVISIONING, log::INFORMATIONAL_EXCEPTIONS];
 
-/// Returns a page from the parameter pointer on.
+/// Returns a page, starting at the parameter pointer.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const PARAMETER_POINTER_AT: FieldPointer = FieldPointer::cdb(5);
     let page_code = call.cdb.byte::<2>() & 0x3f;
@@ -69,7 +69,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     Ok(Reply::parameter_data(data, allocation_length))
 }
 
-/// Pages without parameters have nothing to point at.
+/// Checks the parameter pointer of a page without parameters: only 0 is valid.
 fn list(page: Vec<u8>, pointer: u16) -> Result<Vec<u8>, Fault> {
     match pointer {
         0 => Ok(page),
@@ -81,7 +81,8 @@ fn provisioning<D: BlockDevice>(call: &Invocation<'_, D>) -> [ResourceCount; 2] 
     let resources = call.unit.device().mapping_resources();
     let set_bytes = BLOCK << THRESHOLD_EXPONENT;
     let sets = |sets: u64| u32::try_from(sets).unwrap_or(u32::MAX);
-    // Nothing is promised that is not there: what is available is rounded down, what is used up.
+    // Available resources are rounded down so that they are never overstated; used ones are rounded
+    // up.
     let available = sets(resources.available_bytes / set_bytes);
     let used = sets(resources.used_bytes.div_ceil(set_bytes));
     [

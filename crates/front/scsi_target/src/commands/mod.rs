@@ -1,4 +1,5 @@
-//! The commands, one file each: their rows, and what executes them. A command that is not listed does not exist.
+//! Commands, one file each: their rows and the code that executes them. A command that is not
+//! listed does not exist.
 
 mod block_ranges;
 mod compare_and_write;
@@ -245,7 +246,7 @@ pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
 }
 
-/// Executes a command that came for a LUN without a logical unit.
+/// Executes a command sent to a LUN without a logical unit.
 pub(crate) fn without_logical_unit<D: BlockDevice>(
     nexus: &Nexus<D>,
     lun: Option<LogicalUnitNumber>,

@@ -1,5 +1,7 @@
-//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. Two bits can be changed: SWP of the control page, and SITUA of the logical block provisioning page,
-//! whose thresholds are the administrator's. WCE of the caching page belongs to the administrator: a host that could set it would make every other host's writes volatile.
+//! MODE SELECT (15h, 55h), SPC-4 §6.11 and §6.12. Two bits can be changed: SWP of the control page,
+//! and SITUA of the logical block provisioning page, whose thresholds only the administrator sets.
+//! WCE of the caching page can be changed by the administrator only: a host that could set it would
+//! make the writes of every other host volatile.
 
 use super::mode_sense;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
@@ -18,7 +20,7 @@ pub(super) const MODE_SELECT_6: Command = Command {
     operation: Operation::ModeSelect,
     opcode: scsi::opcode::MODE_SELECT_6,
     service_action: None,
-    cdb_usage: &hex!("15 10 0000 ff 00"), // SP is not looked at: nothing can be saved
+    cdb_usage: &hex!("15 10 0000 ff 00"), // SP is refused: nothing can be saved
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
     harmless: None,
@@ -49,14 +51,15 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     parameter_list_length(query.command, query.cdb)
 }
 
-/// Changes that a valid parameter list asks for.
+/// Changes that a valid parameter list requests.
 #[derive(Default)]
 struct Changes {
     software_write_protect: Option<bool>,
     single_initiator_threshold: Option<bool>,
 }
 
-/// Changes mode parameters. The whole list is checked first; every other nexus learns of a change.
+/// Changes mode parameters. The whole list is checked first; a change raises a unit attention on
+/// every other nexus.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = parameter_list_length(call.command, &call.cdb);
     if length == 0 {
@@ -108,7 +111,7 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Change
         let page = list.get(at..).unwrap_or_default();
         let [page_code, second, ..] = page else { return Err(short(at + 2)) };
         let code = page_code & 0x3f;
-        // Page and subpage, where the length stands, and bytes before and with the parameters.
+        // Page and subpage, byte of the length field, and bytes of header and page.
         let (code, length_at, length) = if page_code & mode::SPF == 0 {
             ((code, 0), 1, 2 + usize::from(*second))
         } else {
@@ -144,7 +147,8 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<Change
     Ok(changes)
 }
 
-/// The block descriptor can only repeat what is (or leave it open): neither capacity nor block length can be changed.
+/// Checks the block descriptor. It may only repeat the current values or leave them open: neither
+/// capacity nor block length can be changed.
 fn check_block_descriptor<D: BlockDevice>(
     call: &Invocation<'_, D>,
     descriptor: &BlockDescriptor,

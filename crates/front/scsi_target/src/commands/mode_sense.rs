@@ -39,7 +39,7 @@ pub(super) const MODE_SENSE_10: Command = Command {
     ..MODE_SENSE_6
 };
 
-/// The pages of this logical unit with their subpages, ascending.
+/// Pages of this logical unit with their subpages, ascending.
 const PAGES: [(u8, u8); 4] = [
     (mode::CACHING, 0),
     (mode::CONTROL, 0),
@@ -47,7 +47,8 @@ const PAGES: [(u8, u8); 4] = [
     (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, mode::LOGICAL_BLOCK_PROVISIONING_SUBPAGE),
 ];
 
-/// Returns header, block descriptor (unless DBD) and pages. LLBAA allows a long block descriptor, but the short one is returned.
+/// Returns header, block descriptor (unless DBD) and pages. LLBAA permits a long block descriptor,
+/// but the short one is returned.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let control = PageControl::from_bits(call.cdb.byte::<2>() >> 6);
     if control == PageControl::Saved {
@@ -84,7 +85,7 @@ fn pages<D: BlockDevice>(call: &Invocation<'_, D>, control: PageControl) -> Resu
     if !PAGES.iter().any(of_page) {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 5)));
     }
-    // All pages with one subpage code do not exist.
+    // "All pages" exists only with subpage 0 or with all subpages.
     let all_of_one = page_code == mode::ALL_PAGES && !matches!(subpage_code, 0 | mode::ALL_SUBPAGES);
     if all_of_one || !PAGES.iter().filter(|page| of_page(page)).any(of_subpage) {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(3)));
@@ -93,7 +94,7 @@ fn pages<D: BlockDevice>(call: &Invocation<'_, D>, control: PageControl) -> Resu
     Ok(wanted.filter_map(|wanted| page(call, *wanted, control)).flatten().collect())
 }
 
-/// The bytes of a page and subpage; `None` when it does not exist.
+/// Bytes of a page or subpage; `None` when it does not exist.
 pub(super) fn page<D: BlockDevice>(
     call: &Invocation<'_, D>,
     (page_code, subpage_code): (u8, u8),

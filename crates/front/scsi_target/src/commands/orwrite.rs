@@ -32,13 +32,15 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Logical blocks that are read, combined and written at one instant (64 KiB).
+/// Logical blocks that are read, combined and written in one step (64 KiB).
 const STEP_BLOCKS: u64 = 128;
 
-/// Stores, for each bit, whether it was set on the medium or in Data-Out.
+/// Stores the bitwise OR of the medium and Data-Out.
 ///
-/// No other command has an effect on the blocks meanwhile. A step writes only if the medium still holds what was read, and begins anew
-/// otherwise: not even what does not come through a command here (a return to a snapshot) is lost. An initiator that fails halfway sends the command again, which does no harm.
+/// No other command changes the blocks meanwhile. A step writes only if the medium still holds the
+/// data that was read, and starts again otherwise: a change that bypasses the commands (a return to
+/// a snapshot) is not lost either. After a failure halfway the initiator can send the command again
+/// without harm.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
     let range = call.range();
@@ -63,7 +65,7 @@ async fn combine<D: BlockDevice>(
     given: &[u8],
     durability: Durability,
 ) -> Result<(), Fault> {
-    // What was read, and the combination.
+    // Two buffers: the data read, and the combination.
     let _room = call.working_room(2 * extent.count).await;
     let device = call.unit.device();
     loop {
@@ -72,7 +74,7 @@ async fn combine<D: BlockDevice>(
         let combined: Bytes = medium.iter().zip(given).map(|(medium, given)| medium | given).collect();
         match device.compare_and_write(extent, medium, combined, durability).await? {
             CompareOutcome::Written => return Ok(()),
-            // Another command wrote in between.
+            // The medium changed in between.
             CompareOutcome::Miscompare { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: who is registered, what is reserved, what is possible.
+//! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: registrations, reservation and capabilities.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;

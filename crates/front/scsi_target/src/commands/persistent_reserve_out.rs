@@ -1,5 +1,5 @@
-//! PERSISTENT RESERVE OUT (5Fh), SPC-4 §6.16: what all service actions have in common. Each has its row and its rules in a file of its
-//! own; here the parameter list is read and the change takes effect.
+//! PERSISTENT RESERVE OUT (5Fh), SPC-4 §6.16. This file reads the parameter list and applies the
+//! change; each service action has its row and its rules in a file of its own.
 
 pub(super) mod clear;
 pub(super) mod preempt;
@@ -24,7 +24,8 @@ use unit::reservations::{Refused, Transition};
 use unit::{Access, AccessState};
 use unit::{Registrant, ReservationType};
 
-/// What the rows have in common. SCOPE and TYPE are taken in every one: where they mean nothing they are ignored.
+/// Fields that all rows share. SCOPE and TYPE are accepted by every service action, and ignored
+/// where they have no meaning.
 const BASIS: Command = Command {
     name: "PERSISTENT RESERVE OUT",
     operation: Operation::PersistentReserveOutRegister,
@@ -58,7 +59,7 @@ impl ScopeAndType {
         Self { scope: byte >> 4, kind: byte & 0x0f }
     }
 
-    /// The type, when both exist.
+    /// Reservation type, when scope and type both exist.
     fn validated(self) -> Result<ReservationType, Fault> {
         if self.scope != SCOPE_LOGICAL_UNIT {
             return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(2, 7)));
@@ -67,7 +68,7 @@ impl ScopeAndType {
     }
 }
 
-/// A parameter list that was read.
+/// Decoded parameter list.
 enum ParameterList {
     Basic(Basic, Vec<(usize, TransportId)>),
     Move(Box<RegisterAndMove>),
@@ -84,11 +85,13 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     if length <= u64::from(query.limits.persistent_reserve_out_bytes) { length } else { 0 }
 }
 
-/// Changes registrations or reservation. With GOOD status the change is durable when it has to be, its unit attentions are raised,
-/// and nothing that the reservation forbids can take effect any more.
+/// Changes registrations or the reservation. With GOOD status the change is durable (if APTPL
+/// requires it), its unit attentions are raised, and no command that the reservation forbids can
+/// still take effect.
 ///
-/// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE; TransportIDs that do not fill their length.
-/// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, a TransportID that is none.
+/// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE;
+///   TransportIDs that do not fill their length.
+/// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, or an invalid TransportID.
 /// * `ReservationsNotStored`: the change could not be made durable; nothing has changed.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = parameter_list_length(&call.cdb);
@@ -116,7 +119,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         call.leave_task_set();
         abort(call, preempted).await;
     }
-    // What was admitted before the change, and may not be any more, is done before the answer.
+    // Commands that were admitted before the change and are now forbidden end before the response.
     call.unit.writes.drained().await;
     Ok(Reply::took(length))
 }
@@ -168,7 +171,8 @@ fn apply<D>(call: &Invocation<'_, D>, change: &mut Transition<'_>, list: &Parame
     }
 }
 
-/// The fault of a refused action. `NoKey` and `WrongType` mean another field in each service action, which names it itself.
+/// Maps a refusal to a fault. `NoKey` and `WrongType` concern a different field in each service
+/// action; actions that need another field than this one map them first.
 fn fault(refused: Refused) -> Fault {
     match refused {
         Refused::Conflict => Fault::ReservationConflict,
@@ -180,8 +184,9 @@ fn fault(refused: Refused) -> Fault {
     }
 }
 
-/// Ends the tasks of the preempted registrants. The wait ends early when this command is aborted itself: its effect is complete, and two
-/// nexuses that preempt each other must not wait for each other.
+/// Ends the tasks of the preempted registrants. The wait ends early when this command is aborted
+/// itself: its effect is complete, and two nexuses that preempt each other must not wait for each
+/// other.
 async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: Vec<Registrant>) {
     if preempted.is_empty() {
         return;

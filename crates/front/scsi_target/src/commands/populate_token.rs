@@ -1,4 +1,5 @@
-//! POPULATE TOKEN (83h/10h), SBC-4 §5.10: makes a ROD token of ranges of the logical unit, the first half of an offloaded data transfer.
+//! POPULATE TOKEN (83h/10h), SBC-4 §5.10: creates a ROD token for ranges of the logical unit, the
+//! first half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
@@ -21,9 +22,9 @@ use unit::{OffloadWork, Primitive};
 use zerocopy::FromBytes;
 
 const HEADER_BYTES: usize = size_of::<PopulateTokenHeader>();
-/// Least POPULATE TOKEN DATA LENGTH: with one range.
+/// Minimum POPULATE TOKEN DATA LENGTH: one range.
 const LEAST_DATA_LENGTH: u16 = 0x1e;
-/// ROD types that a token is made of.
+/// ROD type of the tokens that are created.
 pub(crate) const ROD_TYPE: RodType = RodType::POINT_IN_TIME;
 
 pub(super) const COMMAND: Command = Command {
@@ -57,7 +58,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     block_ranges::data_out_bytes(query, HEADER_BYTES)
 }
 
-/// Captures the ranges as they are at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.
+/// Captures the ranges at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.
 ///
 /// * `NoResourcesForToken`: the initiator, or all together, have as many as they may.
 /// * `NoResourcesForRod`: the pool has no room for what the token may come to hold.

@@ -35,8 +35,8 @@ pub(super) const PRE_FETCH_16: Command = Command {
     ..PRE_FETCH_10
 };
 
-/// Checks the range; a count of 0 means to the end. GOOD, not CONDITION MET: blocks are not held in a cache for a later READ, which
-/// is the status for a cache that cannot take them all.
+/// Checks the range; a count of 0 means to the end. Returns GOOD, not CONDITION MET: no block is
+/// cached for a later READ, and GOOD is the status for a cache that cannot take all blocks.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     call.unit.checked_range(range.lba, range.count)?;

@@ -51,7 +51,8 @@ pub(super) const READ_16: Command = Command {
 
 /// Returns the blocks. When the initiator expects fewer bytes than the CDB names, only the blocks that it can receive are read.
 ///
-/// FUA with a write cache makes what is cached durable first: the data returned is on the medium (SBC-3 §4.15).
+/// FUA with a write cache flushes the cache first: the data returned is on the medium (SBC-3
+/// §4.15).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
     let extent = call.unit.checked_extent(call.range(), limit)?;

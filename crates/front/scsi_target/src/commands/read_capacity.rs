@@ -41,7 +41,7 @@ pub(super) const READ_CAPACITY_16: Command = Command {
     ..READ_CAPACITY_10
 };
 
-/// Returns last LBA and block length; FFFFFFFFh sends the initiator to the 16-byte command.
+/// Returns last LBA and block length; FFFFFFFFh directs the initiator to the 16-byte command.
 pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let last_lba = call.unit.block_count().saturating_sub(1);
     let data = ReadCapacity10 {
@@ -51,7 +51,8 @@ pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Rep
     Ok(Reply::parameter_data(data.as_bytes().to_vec(), 8u16))
 }
 
-/// Returns the same with the geometry of physical blocks and LBPME, LBPRZ: thin, and deallocated blocks read as zeros.
+/// Returns last LBA and block length, the physical block exponent, and LBPME and LBPRZ: the logical
+/// unit is thin, and deallocated blocks read as zeros.
 pub(super) fn execute_16<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let mut data = ReadCapacity16::new_zeroed();
     data.last_lba = U64::new(call.unit.block_count().saturating_sub(1));

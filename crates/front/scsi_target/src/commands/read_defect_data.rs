@@ -1,4 +1,5 @@
-//! READ DEFECT DATA (37h, B7h), SBC-3 §5.17 and §5.18. A volume has no defects of a medium: the lists are empty in every format.
+//! READ DEFECT DATA (37h, B7h), SBC-3 §5.17 and §5.18. A volume has no medium defects: the lists
+//! are empty in every format.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -36,7 +37,8 @@ pub(super) const READ_DEFECT_DATA_12: Command = Command {
     ..READ_DEFECT_DATA_10
 };
 
-/// Returns an empty list with the bits that were asked for. An ADDRESS DESCRIPTOR INDEX beyond the list is refused.
+/// Returns an empty list with the requested format bits. An ADDRESS DESCRIPTOR INDEX beyond the
+/// list is refused.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     if call.command.cdb_usage.len() == 10 {
         return Ok(Reply::parameter_data(defect::empty_list_10(call.cdb.byte::<2>()), call.cdb.be16::<7>()));

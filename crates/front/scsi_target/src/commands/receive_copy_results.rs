@@ -1,6 +1,6 @@
-//! RECEIVE COPY STATUS, RECEIVE COPY DATA, RECEIVE COPY OPERATING PARAMETERS and RECEIVE COPY FAILURE DETAILS (84h/00h to /06h), SPC-4 §6.17
-//! to §6.22; SPC-3 called them RECEIVE COPY RESULTS. Status and data come in two forms, for list identifiers of one byte (LID1) and of
-//! four (LID4).
+//! RECEIVE COPY STATUS, RECEIVE COPY DATA, RECEIVE COPY OPERATING PARAMETERS and RECEIVE COPY
+//! FAILURE DETAILS (84h/00h to /06h), SPC-4 §6.17 to §6.22; SPC-3 called them RECEIVE COPY RESULTS.
+//! Status and data have two forms, for list identifiers of one byte (LID1) and of four (LID4).
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -86,23 +86,24 @@ fn record<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<(u32, Rc<CopyRecor
     Ok((list_id, record))
 }
 
-/// How far the copy with this list identifier is, or how it ended.
+/// Returns progress or result of the copy with this list identifier.
 pub(super) fn status_lid1<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     Ok(Reply::parameter_data(record(call)?.1.status_lid1(), call.cdb.be32::<10>()))
 }
 
-/// The same with the sense data of a copy that failed.
+/// Returns progress or result, with the sense data of a copy that failed.
 pub(super) fn status_lid4<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     Ok(Reply::parameter_data(record(call)?.1.information(&[]), call.cdb.be32::<10>()))
 }
 
-/// Whether all of this goes to the initiator: what does is discarded, what is cut can be asked for again.
+/// Whether the initiator receives all of `data`: results are discarded only then, so truncated ones
+/// can be requested again.
 fn is_returned<D>(call: &Invocation<'_, D>, data: &[u8]) -> bool {
     let room = call.cdb.be32::<10>().min(call.request.expected_data_in);
     data.len() as u64 <= u64::from(room)
 }
 
-/// Held data of the ended copy; discarded once it was returned.
+/// Returns the held data of a copy that has ended, and discards it.
 pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (_, record) = record(call)?;
     let held = record.held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
@@ -117,12 +118,12 @@ pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fa
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }
 
-/// Limits of the copy manager. The list identifier is ignored.
+/// Returns the limits of the copy manager. The list identifier is ignored.
 pub(super) fn operating_parameters<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     Ok(Reply::parameter_data(call.target.limits.copy.encode(), call.cdb.be32::<10>()))
 }
 
-/// Sense data of a copy that failed; once returned it is discarded.
+/// Returns the sense data of a copy that failed, and discards it.
 pub(super) fn failure_details<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (list_id, record) = record(call)?;
     let (status, sense) = record.failure().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;

@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     operation: Operation::ReceiveRodTokenInformation,
     service_action: Some(service_action::RECEIVE_ROD_TOKEN_INFORMATION),
     cdb_usage: &hex!("84 07 ffffffff 00000000 ffffffff 00 00"),
-    access: Access::Read, // who may read the data may have its token
+    access: Access::Read, // permission to read the data is permission to have its token
     ..STATUS_LID4
 };
 
@@ -29,7 +29,8 @@ pub(super) const ALL: Command = Command {
     ..STATUS_LID4
 };
 
-/// How far the operation with this list identifier is or how it ended, and the token that it made.
+/// Returns progress or result of the operation with this list identifier, and the token that it
+/// created.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let record = call.nexus.copies.get(call.cdb.be32::<2>());
     let record = record.ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)))?;
@@ -37,7 +38,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     Ok(Reply::parameter_data(record.information(&descriptors), call.cdb.be32::<10>()))
 }
 
-/// The beginnings of the tokens that the initiator has; those of others do not exist for it.
+/// Returns the first bytes of each token of the initiator; tokens of other initiators are hidden.
 pub(super) fn all<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let tokens = call.target.tokens.of_initiator(&call.nexus.initiator);
     let data = rod_token::all_tokens(tokens.iter().map(|token| token.bytes()));

@@ -28,8 +28,8 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Gives the reservation back. From a nexus that does not hold it this is a success without effect, except where there are
-/// registrations: see [`is_covered`].
+/// Releases the reservation. From a nexus that does not hold it this is a success without effect,
+/// unless there are registrations: see [`is_covered`].
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     if !is_covered(call)? && call.unit.reserved_by() == Some(call.nexus.id) {
         call.unit.set_reserved_by(None);
@@ -37,9 +37,10 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     Ok(Reply::good())
 }
 
-/// RESERVE and RELEASE beside persistent reservations (SPC-4 §5.9, CRH = 1): true when they are a success without effect, because
-/// the nexus holds the persistent reservation, or is registered and that is of a registrants only or all registrants type. False when
-/// there is no registrant. Otherwise they conflict, as SPC-2 §5.5.1 says.
+/// RESERVE and RELEASE together with persistent reservations (SPC-4 §5.9, CRH = 1). True when they
+/// are a success without effect: the nexus holds the persistent reservation, or is registered and
+/// the reservation is of a registrants only or all registrants type. False when there are no
+/// registrations. Otherwise they conflict (SPC-2 §5.5.1).
 pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<bool, Fault> {
     if call.unit.reservations.state().keys.is_empty() {
         return Ok(false);

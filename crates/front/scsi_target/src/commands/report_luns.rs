@@ -29,8 +29,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Lists the LUNs that the nexus sees, and takes REPORTED LUNS DATA HAS CHANGED back everywhere: it was heard. Of the values of SELECT
-/// REPORT, 00h and 02h list all, 01h lists well-known logical units, of which there are none.
+/// Lists the LUNs that the nexus sees, and clears REPORTED LUNS DATA HAS CHANGED on all of them. Of
+/// the values of SELECT REPORT, 00h and 02h list all LUNs; 01h lists well-known logical units, of
+/// which there are none.
 pub(super) fn execute<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
     let view = nexus.view();
     let listed = match cdb.byte::<2>() {

@@ -32,8 +32,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// REPORTING OPTIONS: 000b lists all commands; 001b one by operation code, 010b one by operation code and service action (each refuses
-/// the other kind), 011b one of either kind.
+/// REPORTING OPTIONS: 000b lists all commands; 001b one by operation code; 010b one by operation
+/// code and service action (001b and 010b each refuse a command of the other kind); 011b one of
+/// either kind.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let timeouts = call.cdb.bit::<2>(0x80);
     let opcode = call.cdb.byte::<3>();

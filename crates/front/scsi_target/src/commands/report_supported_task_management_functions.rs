@@ -30,8 +30,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// The functions that the transport and [`crate::task_management`] carry out: those of SAM-3 and later only where the session carries them
-/// (RFC 7144). REPD asks for the extended form.
+/// Lists the functions that the transport and [`crate::task_management`] execute. Functions of
+/// SAM-3 and later are listed only if the session carries them (RFC 7144). REPD requests the
+/// extended form.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let always = report::ABORT_TASK
         | report::ABORT_TASK_SET

@@ -1,5 +1,5 @@
-//! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. All paths lead to the same thread; which of them hosts are to use, the
-//! administrator says.
+//! REPORT TARGET PORT GROUPS (A3h/0Ah), SPC-4 §6.37. All paths lead to the same thread; the
+//! administrator chooses which of them hosts should use.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -32,11 +32,12 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// IMPLICIT TRANSITION TIME: a transition takes one commit of the pool's log, however long the medium takes for it.
+/// IMPLICIT TRANSITION TIME: a transition takes one commit of the pool's log, which a slow medium
+/// delays.
 const IMPLICIT_TRANSITION_SECONDS: u8 = 60;
 
-/// Returns the same data through every port: ESXi takes the whole answer from any port as current. PARAMETER DATA FORMAT 001b adds a
-/// header extension.
+/// Returns the same data through every port: ESXi takes the whole response of any port as current.
+/// PARAMETER DATA FORMAT 001b adds a header extension.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let extended = match call.cdb.byte::<1>() >> 5 {
         0b000 => false,

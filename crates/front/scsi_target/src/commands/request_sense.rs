@@ -1,4 +1,5 @@
-//! REQUEST SENSE (03h), SPC-4 §6.39. Sense data goes out with the status that it belongs to, so little is left to ask for.
+//! REQUEST SENSE (03h), SPC-4 §6.39. Sense data is returned with the status that it belongs to, so
+//! little is left for this command.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -14,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     operation: Operation::RequestSense,
     opcode: scsi::opcode::REQUEST_SENSE,
     service_action: None,
-    cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is not looked at: sense data has fixed format
+    cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is refused: sense data has fixed format
     data: DataDirection::In,
     access: Access::Always,
     harmless: None,
@@ -29,7 +30,8 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Returns NO SENSE, or that the medium is ejected. Unit attentions stay pending (SAM-5 §5.14.3 leaves the choice).
+/// Returns NO SENSE, or that the medium is ejected. Unit attentions stay pending (SAM-5 §5.14.3
+/// permits this).
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let data = match call.unit.check_present() {
         Ok(()) => FixedSense::new(SenseKey::NO_SENSE, AdditionalSense::NO_ADDITIONAL_SENSE_INFORMATION).encode(),
@@ -38,7 +40,8 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     Ok(Reply::parameter_data(data, call.cdb.byte::<4>()))
 }
 
-/// The answer where there is no logical unit: LOGICAL UNIT NOT SUPPORTED as parameter data, with GOOD status.
+/// Response where there is no logical unit: LOGICAL UNIT NOT SUPPORTED as parameter data, with GOOD
+/// status.
 fn without_logical_unit(cdb: &Cdb) -> Result<Reply, Fault> {
     let data = sense::outcome(&Fault::LogicalUnitNotSupported).sense_bytes();
     Ok(Reply::parameter_data(data, cdb.byte::<4>()))

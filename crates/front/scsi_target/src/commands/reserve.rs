@@ -30,14 +30,16 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Reserves the logical unit for this I_T nexus; again is a success. Completes when no write that was admitted before is in flight:
-/// from then on nothing of another nexus takes effect.
+/// Reserves the logical unit for this I_T nexus; repeated by the holder, this is a success.
+/// Completes when no previously admitted write is in flight: from then on no command of another
+/// nexus takes effect.
 ///
-/// Where there are registrations it conflicts, but for a nexus that a persistent reservation lets in it is a success without effect
-/// (SPC-4 §5.9).
+/// Where there are registrations the command conflicts, except that it is a success without effect
+/// for a nexus that a persistent reservation lets in (SPC-4 §5.9).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let mut taken = {
-        // A PERSISTENT RESERVE OUT that has begun is done first: the two kinds of reservation exclude each other.
+        // A PERSISTENT RESERVE OUT that has begun completes first: the two kinds of reservation
+        // exclude each other.
         let _turn = call.unit.reservations.turn().await;
         call.unit.check_access(call.nexus, call.command.access)?;
         if super::release::is_covered(call)? {
@@ -54,7 +56,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     Ok(Reply::good())
 }
 
-/// Gives a new reservation back when the command is aborted while it waits.
+/// New reservation; released if the command is aborted while it waits.
 struct Taken<'a, D: BlockDevice> {
     unit: &'a LogicalUnit<D>,
     nexus: NexusId,

@@ -1,5 +1,6 @@
-//! SANITIZE (48h), SBC-4 §5.30: begins a sanitize operation, or ends what one that failed has left behind. What the operation does is
-//! `unit::Sanitize`'s. CRYPTOGRAPHIC ERASE is not listed: content is not encrypted, so there is no key that could be forgotten.
+//! SANITIZE (48h), SBC-4 §5.30: begins a sanitize operation, or clears the failure of an earlier
+//! one. `unit::Sanitize` executes the operation. CRYPTOGRAPHIC ERASE is not listed: content is not
+//! encrypted, so there is no key to erase.
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -13,7 +14,7 @@ use scsi::{Cdb, FieldPointer};
 use unit::{Access, AccessState};
 use unit::{PersistedSanitize, SanitizeMethod};
 
-// ZNR is not looked at: there are no zones.
+// ZNR is refused: there are no zones.
 pub(super) const BLOCK_ERASE: Command = Command {
     name: "SANITIZE, BLOCK ERASE",
     operation: Operation::Sanitize,
@@ -24,7 +25,7 @@ pub(super) const BLOCK_ERASE: Command = Command {
     access: Access::Write,
     harmless: None,
     awaited: false,
-    // Also when the medium cannot be used: that may be what an earlier operation has left behind.
+    // Medium not needed: a failed earlier operation may have left it unusable.
     medium: Medium::NotNeeded,
     unit_attention: UnitAttention::Reported,
     works_down_to: AccessState::ActiveNonOptimized,
@@ -63,7 +64,8 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     parameter_list_length(query.cdb)
 }
 
-/// Begins the operation. With IMMED the status comes when it has begun and is sure to be done, otherwise when it has ended.
+/// Begins the operation. With IMMED the status is returned when the operation has begun and its
+/// record is durable, otherwise when it has ended.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = if call.command.takes_data() { parameter_list_length(&call.cdb) } else { 0 };
     let unrestricted_exit = call.cdb.bit::<1>(AUSE);
@@ -90,7 +92,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     Ok(Reply::took(length))
 }
 
-/// A pattern or count that is not allowed is reported as a field of the CDB: conformance suites take nothing else.
+/// Parses the parameter list of OVERWRITE. An invalid pattern or count is reported as a field of
+/// the CDB: conformance suites accept nothing else.
 fn overwrite(list: &[u8]) -> Result<SanitizeMethod, Fault> {
     match Overwrite::parse(list, BLOCK) {
         Ok(Overwrite { count, invert, pattern }) => Ok(SanitizeMethod::Overwrite { count, invert, pattern }),

@@ -1,5 +1,5 @@
-//! SEND DIAGNOSTIC (1Dh), SPC-4 §6.44: the default self-test. There are no diagnostic pages, and no self-tests in the background whose results a log page would
-//! keep.
+//! SEND DIAGNOSTIC (1Dh), SPC-4 §6.44: the default self-test. There are no diagnostic pages and no
+//! background self-tests, whose results a log page would keep.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -30,7 +30,8 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// With SELFTEST, what was acknowledged is made durable, which fails when the logical unit cannot store any more; else nothing is asked for.
+/// Executes the default self-test (SELFTEST): flushes the write cache, which fails when the logical
+/// unit can no longer store data. Without SELFTEST there is nothing to do.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const SELFTEST: u8 = 0x04;
     if call.cdb.bit::<1>(SELFTEST) {

@@ -1,5 +1,6 @@
-//! SET TARGET PORT GROUPS (A4h/0Ah), SPC-4 §6.45: an initiator chooses which paths are active. It exists only where the administrator
-//! allows explicit asymmetric access (INQUIRY says so in TPGS).
+//! SET TARGET PORT GROUPS (A4h/0Ah), SPC-4 §6.45: an initiator chooses which paths are active. The
+//! command exists only where the administrator permits explicit asymmetric access (INQUIRY reports
+//! it in TPGS).
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -32,21 +33,23 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Longest parameter list taken, bytes: the header and a descriptor for each of 256 groups.
+/// Bytes of the longest accepted parameter list: the header and a descriptor for each of 256
+/// groups.
 const LONGEST_LIST_BYTES: u64 = 4 + 4 * 256;
 
-/// PARAMETER LIST LENGTH; 0 for a list that is refused whatever it holds.
+/// PARAMETER LIST LENGTH; 0 for a list that is refused whatever its content.
 fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     let length = u64::from(query.cdb.be32::<6>());
     if length <= LONGEST_LIST_BYTES { length } else { 0 }
 }
 
-/// Changes the state of the groups that the list names; the others keep theirs. Durable on GOOD, and known to every other nexus by a unit
-/// attention.
+/// Changes the state of the groups in the list; other groups keep theirs. On GOOD status the change
+/// is durable, and every other nexus has a unit attention.
 ///
-/// * `ParameterListLength`: no header and whole descriptors.
-/// * `InvalidFieldInParameterList`: no such group, or a state that cannot be asked for.
-/// * `SetTargetPortGroupsFailed`: some host would be left without a path, or the states could not be kept; nothing has changed.
+/// * `ParameterListLength`: not a header followed by whole descriptors.
+/// * `InvalidFieldInParameterList`: unknown group, or a state that cannot be requested.
+/// * `SetTargetPortGroupsFailed`: a host would be left without a path, or the states could not be
+///   stored; nothing has changed.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = u64::from(call.cdb.be32::<6>());
     if length == 0 {

@@ -34,8 +34,9 @@ fn starts(cdb: &scsi::Cdb) -> bool {
     cdb.byte::<4>() & 0xf1 == 0x01
 }
 
-/// Loads or ejects the medium of a removable logical unit. Stopping makes the write cache durable (unless NO_FLUSH) and nothing else:
-/// there is no spindle, and other initiators share the logical unit. Power conditions are accepted and change nothing.
+/// Loads or ejects the medium of a removable logical unit. Stopping flushes the write cache (unless
+/// NO_FLUSH) and does nothing else: there is no spindle, and other initiators share the logical
+/// unit. Power conditions are accepted and change nothing.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const NO_FLUSH: u8 = 0x04;
     const LOEJ: u8 = 0x02;

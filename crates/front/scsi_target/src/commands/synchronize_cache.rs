@@ -35,7 +35,8 @@ pub(super) const SYNCHRONIZE_CACHE_16: Command = Command {
     ..SYNCHRONIZE_CACHE_10
 };
 
-/// Makes every acknowledged write durable, not only those of the range. IMMED may return early but need not: it does not.
+/// Makes every acknowledged write durable, not only those of the range. IMMED permits an early
+/// response, which is not used.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     call.unit.checked_range(range.lba, range.count)?;

@@ -28,8 +28,9 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Reservation, unit attention and medium are checked on admission; nothing is left to do. ESXi probes with the R bit and an expected
-/// length set: the answer is GOOD with everything as residual.
+/// Admission has checked reservation, unit attention and medium; nothing is left to do. ESXi probes
+/// with the R bit and an expected length set: the response is GOOD with the whole length as
+/// residual.
 pub(super) fn execute<D: BlockDevice>(_call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     Ok(Reply::good())
 }

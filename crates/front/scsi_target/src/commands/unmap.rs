@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     operation: Operation::Unmap,
     opcode: scsi::opcode::UNMAP,
     service_action: None,
-    cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is not looked at: ANC_SUP is 0
+    cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is refused: ANC_SUP is 0
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     access: Access::Write,
     harmless: None,
@@ -92,7 +92,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }))
 }
 
-/// Blocks of the extent that lie in mapping units which it covers whole.
+/// Blocks of the extent that lie in mapping units which the extent covers completely.
 fn whole_unit_blocks(extent: Extent, unit_blocks: u64) -> u64 {
     let first = extent.lba.0.next_multiple_of(unit_blocks);
     let end = (extent.lba.0 + extent.count) / unit_blocks * unit_blocks;

@@ -63,7 +63,8 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// Verifies the blocks, at most 1 MiB in memory at a time.
 ///
 /// * `Fault::Miscompare`: offset in bytes of the first difference from the first block.
-/// * When the initiator announces less Data-Out than BYTCHK = 01b needs, the blocks that it sends are compared.
+/// * When the initiator announces less Data-Out than BYTCHK = 01b needs, only the blocks that it
+///   sends are compared.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
     let extent = call.unit.checked_extent(call.range(), limit)?;
@@ -101,14 +102,14 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     Ok(Reply::took(needed_bytes))
 }
 
-/// Compares what was read with what was expected from `offset_bytes` of `data` on.
+/// Compares `medium` with the expected data from `offset_bytes` of `data` on.
 pub(super) fn compare_from(medium: &[u8], data: &[u8], offset_bytes: u64) -> Result<(), Fault> {
     let start = usize::try_from(offset_bytes).unwrap_or(usize::MAX).min(data.len());
     let end = start.saturating_add(medium.len()).min(data.len());
     compare(medium, data.get(start..end).unwrap_or_default()).map_err(|fault| shifted(fault, offset_bytes))
 }
 
-/// Compares what was read with what was expected, of the same length.
+/// Compares the medium with expected data of the same length.
 fn compare(medium: &[u8], expected: &[u8]) -> Result<(), Fault> {
     if medium == expected {
         return Ok(());

@@ -53,7 +53,8 @@ pub(super) const WRITE_16: Command = Command {
     ..WRITE
 };
 
-/// Stores Data-Out. When the initiator announces fewer bytes than the CDB names, the blocks that it sends are stored.
+/// Stores Data-Out. When the initiator announces fewer bytes than the CDB names, only the blocks
+/// that it sends are stored.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
     let extent = call.unit.checked_extent(call.range(), limit)?;

@@ -1,4 +1,5 @@
-//! WRITE ATOMIC (9Ch), SBC-4 §5.48: all of the data or nothing, whatever crashes. Every WRITE is so here; this command promises it.
+//! WRITE ATOMIC (9Ch), SBC-4 §5.48: stores all of the data or none of it, whatever crashes. Every
+//! WRITE behaves like this here; WRITE ATOMIC guarantees it.
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
@@ -10,7 +11,7 @@ use scsi::{Cdb, FieldPointer};
 use unit::AccessClass;
 use unit::{Access, AccessState, Io};
 
-// ATOMIC BOUNDARY (bytes 10 and 11) is not looked at, because MAXIMUM ATOMIC BOUNDARY SIZE is 0: a CDB that gives one is refused.
+// ATOMIC BOUNDARY (bytes 10 and 11) is refused, because MAXIMUM ATOMIC BOUNDARY SIZE is 0.
 pub(super) const COMMAND: Command = Command {
     name: "WRITE ATOMIC (16)",
     operation: Operation::WriteAtomic,
@@ -45,8 +46,8 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     query.block_bytes(lba, count, query.limits.atomic_blocks())
 }
 
-/// Stores Data-Out at one instant: a reader sees none of it or all, also after a crash. The transport has to announce
-/// exactly what the CDB names.
+/// Stores Data-Out at one instant: a reader sees all of it or nothing, also after a crash. The
+/// transport has to announce exactly the length that the CDB names.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (lba, count) = range(&call.cdb);
     let limit = u64::from(call.target.limits.atomic_blocks());

@@ -13,7 +13,7 @@ use unit::AccessClass;
 use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive};
 
-// Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is not looked at, because ANC_SUP is 0: a CDB that sets it is refused.
+// Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is refused, because ANC_SUP is 0.
 
 pub(super) const WRITE_SAME_10: Command = Command {
     name: "WRITE SAME (10)",
@@ -56,8 +56,10 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 ///
 /// * Data-Out: exactly one block; none with NDOB.
 /// * A block of zeros, with or without UNMAP, deallocates the range as a metadata operation: LBPRZ = 1, so it reads as zeros.
-/// * Any other block is written, also with UNMAP = 1: a read has to return what was given (SBC-3 §4.7.3.4).
-/// * A count of 0 is refused (WSNZ = 1), or means to the end of the medium, as the logical unit's profile says.
+/// * Any other block is written, also with UNMAP = 1: a read has to return the block that was sent
+///   (SBC-3 §4.7.3.4).
+/// * A count of 0 is refused (WSNZ = 1), or means to the end of the medium, depending on the
+///   logical unit's profile.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     let count_at = FieldPointer::cdb(range.count_at);
@@ -96,7 +98,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }))
 }
 
-/// Writes `block` over the extent, at most 1 MiB a call. What was written before a step is refused stays.
+/// Writes `block` over the extent, at most 1 MiB per call. Blocks written before a step is refused
+/// stay.
 async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent, block: &Bytes) -> Result<(), Fault> {
     let chunk_blocks = extent.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
     let _room = call.working_room(chunk_blocks).await;

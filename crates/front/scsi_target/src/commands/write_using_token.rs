@@ -1,4 +1,5 @@
-//! WRITE USING TOKEN (83h/11h), SBC-4 §5.47: writes what a ROD token stands for, the second half of an offloaded data transfer.
+//! WRITE USING TOKEN (83h/11h), SBC-4 §5.47: writes the data that a ROD token represents, the
+//! second half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
 use crate::background::Work;
@@ -20,7 +21,7 @@ use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
 const HEADER_BYTES: usize = size_of::<WriteUsingTokenHeader>();
-/// Least WRITE USING TOKEN DATA LENGTH: with one range.
+/// Minimum WRITE USING TOKEN DATA LENGTH: one range.
 const LEAST_DATA_LENGTH: u16 = 0x226;
 
 pub(super) const COMMAND: Command = Command {
@@ -43,7 +44,7 @@ pub(super) const COMMAND: Command = Command {
     offload: Some(Primitive::Xcopy),
 };
 
-/// What is written.
+/// Source of the data.
 enum Rod<D> {
     /// The well-known block device zero token.
     Zeros,
@@ -64,9 +65,10 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
     block_ranges::data_out_bytes(query, HEADER_BYTES)
 }
 
-/// Writes the ROD from its offset on over the ranges, in order. As for EXTENDED COPY, what was written before a failure stays.
+/// Writes the ROD, starting at the given offset, over the ranges in order. As for EXTENDED COPY,
+/// blocks written before a failure stay.
 ///
-/// * `Token`: the token is not one that this initiator can use; nothing is written.
+/// * `Token`: this initiator cannot use the token; nothing is written.
 /// * `InvalidFieldInParameterList`: the ranges reach beyond the end of the ROD.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
@@ -120,13 +122,14 @@ fn find<D: BlockDevice>(call: &Invocation<'_, D>, header: &WriteUsingTokenHeader
     Ok(Rod::Token(token))
 }
 
-/// Who may not read the source any more may not have its data either.
+/// Checks that the initiator still sees the source: without access to it, its data is not readable
+/// through a token either.
 fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> Result<(), TokenFault> {
     let source = call.nexus.find(|unit| unit.volume() == token.source);
     source.map(drop).ok_or(TokenFault::Revoked)
 }
 
-/// What has to hold before each step, as when the command was admitted: that may have been some time ago.
+/// Repeats the admission checks before each step: much time may have passed since.
 fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<(), Fault> {
     call.check_step()?;
     call.unit.check_access(call.nexus, Access::Write)?;
@@ -188,7 +191,8 @@ pub(crate) async fn write<D: BlockDevice>(
     Ok(work)
 }
 
-/// What is written over the beginning of `to` in one step, from `offset` of the ROD on; `None`: zeros over all of it.
+/// Source of one step that starts at `to`: blocks from `offset` of the ROD on. `None`: zeros over
+/// all of `to`.
 fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent, limits: &block::Limits) -> Result<Option<Extent>, Fault> {
     let Rod::Token(token) = rod else { return Ok(None) };
     let beyond = Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(8));
@@ -196,7 +200,7 @@ fn source_of_step<D>(rod: &Rod<D>, offset: u64, to: Extent, limits: &block::Limi
     Ok(Some(Extent { count: run.count.min(limits.copy_step_blocks(run.lba, to.lba)), ..run }))
 }
 
-/// Copies one step; returns how many blocks it covered.
+/// Copies one step; returns the number of blocks that it covered.
 async fn copy<D: BlockDevice>(
     call: &Invocation<'_, D>,
     token: &Token<D>,

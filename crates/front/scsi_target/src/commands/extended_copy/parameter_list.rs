@@ -1,5 +1,6 @@
-//! The parameter lists of EXTENDED COPY, with list identifiers of one byte (LID1) and of four (LID4), from bytes to checked values. Everything
-//! that SPC-4 §6.4.3 and §6.5.3 let a copy manager refuse before it starts is refused here.
+//! Parameter lists of EXTENDED COPY, with list identifiers of one byte (LID1) and of four (LID4),
+//! from bytes to checked values. Every fault that SPC-4 §6.4.3 and §6.5.3 let a copy manager report
+//! before it starts is reported here.
 
 use super::segments::{self, Segment};
 use crate::sense::Fault;
@@ -14,7 +15,7 @@ use zerocopy::FromBytes;
 
 /// Bytes before the descriptors, LID1.
 pub(super) const HEADER_BYTES: usize = size_of::<ParameterListHeader>();
-/// The same, LID4.
+/// Bytes before the descriptors, LID4.
 pub(super) const HEADER_BYTES_LID4: usize = size_of::<ParameterListHeaderLid4>();
 const CSCD_BYTES: usize = size_of::<IdentificationCscd>();
 
@@ -31,11 +32,11 @@ pub(crate) struct ParameterList {
     pub segments: Vec<Segment>,
 }
 
-/// A copy source or destination, by its logical-unit designator.
+/// Copy source or destination, named by its logical-unit designator.
 pub(crate) struct Endpoint {
     pub code_set: CodeSet,
     pub kind: DesignatorType,
-    /// Device type and block length are those of every logical unit here.
+    /// Device type and block length equal those of every logical unit of this target.
     pub is_block_device: bool,
     designator: [u8; 20],
     designator_length: usize,
@@ -47,7 +48,7 @@ impl Endpoint {
     }
 }
 
-/// What the two forms of header have in common.
+/// Fields that both forms of the header have.
 struct Header {
     bytes: usize,
     list_id: u32,
@@ -65,7 +66,7 @@ impl ParameterList {
         self.list_id_usage == LIST_ID_HELD
     }
 
-    /// A list of EXTENDED COPY (LID1).
+    /// Parses a list of EXTENDED COPY (LID1).
     pub fn parse_lid1(list: &[u8], limits: &OperatingParameters) -> Result<Self, Fault> {
         let too_short = |needed_bytes: usize| length_error(list, needed_bytes as u64);
         let (raw, _) = ParameterListHeader::read_from_prefix(list).map_err(|_| too_short(HEADER_BYTES))?;
@@ -82,7 +83,7 @@ impl ParameterList {
         Self::parse(list, &header, limits)
     }
 
-    /// A list of EXTENDED COPY (LID4).
+    /// Parses a list of EXTENDED COPY (LID4).
     pub fn parse_lid4(list: &[u8], limits: &OperatingParameters) -> Result<Self, Fault> {
         type Raw = ParameterListHeaderLid4;
         let invalid = |at: usize| Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
@@ -110,7 +111,7 @@ impl ParameterList {
             inline_bytes: u32::from(raw.inline_data_length.get()),
             flags: raw.flags,
         };
-        // The end of an operation without list identifier cannot be asked for.
+        // Without a list identifier the result of the operation could not be queried.
         if raw.flags & Raw::IMMED != 0 && header.list_id_usage == LIST_ID_NONE {
             return invalid(1);
         }

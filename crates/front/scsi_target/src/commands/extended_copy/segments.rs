@@ -1,7 +1,8 @@
-//! The segment descriptors of EXTENDED COPY that the copy manager executes: one row each. What RECEIVE COPY OPERATING PARAMETERS and the
-//! third-party copy VPD page list as implemented is made of the rows.
+//! Segment descriptors of EXTENDED COPY that the copy manager executes: one row each. RECEIVE COPY
+//! OPERATING PARAMETERS and the third-party copy VPD page list these rows as implemented.
 //!
-//! Left out are all segments of stream devices, those with inline data among them: inline data can go to a stream device only (SPC-4 §6.4.6.6).
+//! Segments of stream devices are left out, and with them all inline data, which can go to stream
+//! devices only (SPC-4 §6.4.6.6).
 
 use crate::invocation::BLOCK;
 use crate::sense::Fault;
@@ -13,11 +14,11 @@ use scsi::third_party_copy::{
 };
 use zerocopy::FromBytes;
 
-/// What a segment asks for.
+/// Operation of one segment.
 pub(crate) enum Segment {
-    /// Copy blocks; `hold`: and keep the data for the application client.
+    /// Copies blocks; `hold`: also holds the data for the application client.
     Copy { copy: CopySegment, hold: bool },
-    /// See whether the CSCD can be reached, and with `ready` whether it is ready.
+    /// Checks that the CSCD can be reached and, with `ready`, that it is ready.
     Verify { source: u16, ready: bool },
 }
 
@@ -30,18 +31,19 @@ pub(crate) struct CopySegment {
     pub block_count: u64,
 }
 
-/// A row: a type of descriptor.
+/// Row: one type of descriptor.
 struct SegmentType {
     descriptor_type: u8,
     /// Bytes of the descriptor.
     bytes: usize,
-    /// Where the length of the copied data stands, for a segment above the limit.
+    /// Byte of the field with the length of the copied data, for the fault of a segment above the
+    /// limit.
     length_at: usize,
-    /// Takes the descriptor and where it begins in the parameter list.
+    /// Decoder; takes the descriptor and its position in the parameter list.
     decode: fn(&[u8], usize) -> Result<Segment, Fault>,
 }
 
-/// By type.
+/// Rows, ascending by descriptor type.
 const SEGMENT_TYPES: [SegmentType; 4] = [
     SegmentType {
         descriptor_type: SEGMENT_BLOCK_TO_BLOCK,
@@ -64,7 +66,7 @@ const SEGMENT_TYPES: [SegmentType; 4] = [
     },
 ];
 
-/// Types of every descriptor that is implemented, ascending: the segments, then the CSCD descriptor.
+/// Types of all implemented descriptors, ascending: the segments, then the CSCD descriptor.
 pub(crate) const IMPLEMENTED_DESCRIPTORS: &[u8] = &{
     let mut types = [CSCD_IDENTIFICATION; SEGMENT_TYPES.len() + 1];
     let mut at = 0;
@@ -118,8 +120,9 @@ fn read<T: FromBytes>(descriptor: &[u8]) -> Result<T, Fault> {
         .map_err(|_| Fault::ParameterListLength { given_bytes: descriptor.len() as u64, needed_bytes })
 }
 
-/// DC only says whether the count is in source or destination blocks, which have the same length here; CAT would join a rest that
-/// whole blocks do not leave.
+/// Decodes a block to block segment. DC only selects whether the count is in source or in
+/// destination blocks, which have the same length here. CAT applies to partial blocks, which cannot
+/// occur.
 fn block_to_block(descriptor: &[u8], _at: usize) -> Result<Segment, Fault> {
     let raw: BlockToBlockSegment = read(descriptor)?;
     let copy = CopySegment {
@@ -132,7 +135,8 @@ fn block_to_block(descriptor: &[u8], _at: usize) -> Result<Segment, Fault> {
     Ok(Segment::Copy { copy, hold: raw.header.descriptor_type == SEGMENT_BLOCK_TO_BLOCK_HOLD })
 }
 
-/// Byte offsets and count have to be whole blocks: the data segment granularity is 512 bytes.
+/// Decodes a segment with byte offsets. Offsets and count have to be whole blocks: the data segment
+/// granularity is 512 bytes.
 fn block_to_block_offset(descriptor: &[u8], at: usize) -> Result<Segment, Fault> {
     let raw: BlockToBlockOffsetSegment = read(descriptor)?;
     let whole_blocks = |bytes: u32, offset: usize| {

@@ -1,5 +1,5 @@
-//! Vital product data pages: SPC-4 §7.8, SBC-3 §6.6. Limits come from the same place that enforces them; the third-party copy page
-//! lists the rows of the command table.
+//! Vital product data pages: SPC-4 §7.8, SBC-3 §6.6. The limits are the numbers that the commands
+//! enforce; the third-party copy page lists the rows of the command table.
 
 use crate::commands::{COMMANDS, populate_token};
 use crate::invocation::{BLOCK, Invocation};
@@ -14,7 +14,7 @@ use scsi::third_party_copy::CSCD_RECEIVING_LOGICAL_UNIT;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
-/// Every page, ascending.
+/// Supported pages, ascending.
 const PAGES: [u8; 8] = [
     inquiry::SUPPORTED_PAGES,
     inquiry::UNIT_SERIAL_NUMBER,
@@ -26,7 +26,7 @@ const PAGES: [u8; 8] = [
     inquiry::LOGICAL_BLOCK_PROVISIONING,
 ];
 
-/// The page's bytes.
+/// Builds a page.
 pub(super) fn page<D: BlockDevice>(call: &Invocation<'_, D>, page_code: u8) -> Result<Vec<u8>, Fault> {
     Ok(match page_code {
         inquiry::SUPPORTED_PAGES => inquiry::supported_pages(&PAGES),
@@ -129,7 +129,7 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     rod_limits.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());
     rod_limits.extend_from_slice(&tokens.default_inactivity_s.to_be_bytes());
     rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes());
-    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes()); // the more at once, the better
+    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes()); // optimal is the maximum: longer transfers are always better
 
     let mut held = copy.held_data_limit.to_be_bytes().to_vec();
     held.push(copy.held_data_granularity);
@@ -148,11 +148,12 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     ])
 }
 
-/// ROD Token Features (SPC-4 §7.8.17.8): tokens of this copy manager only, their lives, and what a ROD of blocks may be.
+/// ROD Token Features (SPC-4 §7.8.17.8): only tokens of this copy manager, their lifetimes, and the
+/// limits of a ROD of blocks.
 fn rod_token_features(tokens: &TokenLimits, granularity: u16) -> Vec<u8> {
     let bytes = (tokens.blocks * BLOCK).to_be_bytes();
     let mut features = vec![0; 12];
-    features.extend_from_slice(&0u32.to_be_bytes()); // no least lifetime
+    features.extend_from_slice(&0u32.to_be_bytes()); // no minimum lifetime
     features.extend_from_slice(&tokens.lifetime_s.to_be_bytes());
     features.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());
     features.resize(42, 0);
@@ -160,7 +161,7 @@ fn rod_token_features(tokens: &TokenLimits, granularity: u16) -> Vec<u8> {
     // Block ROD device type specific features: device type 00h.
     features.extend_from_slice(&[0, 0, 0, 0x2c, 0, 0]);
     features.extend_from_slice(&granularity.to_be_bytes());
-    // At most in a ROD; best in a transfer, to a token and from a token.
+    // MAXIMUM bytes in a ROD; OPTIMAL bytes in a transfer, to a token and from a token.
     for _ in 0..4 {
         features.extend_from_slice(&bytes);
     }
@@ -168,7 +169,8 @@ fn rod_token_features(tokens: &TokenLimits, granularity: u16) -> Vec<u8> {
     features
 }
 
-/// Supported ROD Types (SPC-4 §7.8.17.9): tokens of points in time go out and come in, that of zeros comes in.
+/// Supported ROD Types (SPC-4 §7.8.17.9): point-in-time tokens are created and accepted, the zero
+/// token is only accepted.
 fn supported_rod_types() -> Vec<u8> {
     const TOKEN_OUT: u8 = 0x01;
     const TOKEN_IN: u8 = 0x02;
@@ -183,7 +185,7 @@ fn supported_rod_types() -> Vec<u8> {
     types
 }
 
-/// A list after its one-byte length.
+/// Prefixes a list with its one-byte length.
 fn with_length(list: &[u8]) -> Vec<u8> {
     let mut bytes = vec![u8::try_from(list.len()).unwrap_or(u8::MAX)];
     bytes.extend_from_slice(list);

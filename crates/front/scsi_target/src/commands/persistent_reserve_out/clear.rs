@@ -17,7 +17,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
     ..BASIS
 };
 
-/// Ends the reservation and every registration. `ReservationConflict`: not registered with this key.
+/// Removes the reservation and every registration. `ReservationConflict`: not registered with this
+/// key.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic) -> Result<(), Fault> {
     change.clear(basic.key).map_err(fault)
 }

@@ -1,4 +1,4 @@
-//! PREEMPT (04h) and PREEMPT AND ABORT (05h), SPC-4 §5.9 and §5.9.
+//! PREEMPT (04h) and PREEMPT AND ABORT (05h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
 use super::{BASIS, ScopeAndType, fault};
 use crate::command::Command;
@@ -25,13 +25,14 @@ pub(in crate::commands) const PREEMPT_AND_ABORT: Command = Command {
     ..BASIS
 };
 
-/// Takes away every registration with the SERVICE ACTION RESERVATION KEY. When that is the holder's key, or 0 while all registrants hold
-/// the reservation (then it stands for all others), the sender takes the reservation over with the scope and type of the CDB and
-/// stays registered; otherwise scope and type are not looked at.
+/// Removes every registration with the SERVICE ACTION RESERVATION KEY. If that is the holder's key,
+/// or 0 while all registrants hold the reservation (0 then means all other registrants), the sender
+/// takes the reservation over with the scope and type of the CDB and stays registered; otherwise
+/// scope and type are ignored.
 ///
 /// * `ReservationConflict`: not registered with this key, or no registrant has the other key.
-/// * `InvalidFieldInParameterList`: key 0 without such a reservation.
-/// * `InvalidFieldInCdb`: no such scope or type for the reservation that is taken over.
+/// * `InvalidFieldInParameterList`: key 0 without an all registrants reservation.
+/// * `InvalidFieldInCdb`: invalid scope or type for the reservation that is taken over.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
     let kind = asked.validated();
     change.preempt(basic.key, basic.service_action_key, kind.as_ref().ok().copied()).map_err(|refused| {

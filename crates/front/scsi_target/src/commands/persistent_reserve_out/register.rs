@@ -1,4 +1,4 @@
-//! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h), SPC-4 §5.9.
+//! REGISTER (00h) and REGISTER AND IGNORE EXISTING KEY (06h) of PERSISTENT RESERVE OUT, SPC-4 §5.9.
 
 use super::{BASIS, fault};
 use crate::command::Command;
@@ -29,11 +29,14 @@ pub(in crate::commands) const REGISTER_AND_IGNORE_EXISTING_KEY: Command = Comman
     ..BASIS
 };
 
-/// Registers, changes the key or (SERVICE ACTION RESERVATION KEY 0) unregisters, whatever the reservation.
+/// Registers, changes the key or (SERVICE ACTION RESERVATION KEY 0) unregisters, independently of
+/// the reservation.
 ///
-/// * SPEC_I_PT, in a REGISTER that makes a registration: the initiator ports of the list are registered too, where they are not yet.
-///   A TransportID that names a device stands for its ports that are logged in; `InvalidFieldInParameterList` when none is.
-/// * ALL_TG_PT: all that with every target port; `ReservationConflict` when one of them has another key than the RESERVATION KEY.
+/// * SPEC_I_PT, in a REGISTER that creates a registration: also registers the initiator ports of
+///   the list that are not registered yet. A TransportID that names a device stands for its ports
+///   that are logged in; `InvalidFieldInParameterList` when none is.
+/// * ALL_TG_PT: applies to every target port; `ReservationConflict` when one of the registrations
+///   has another key than the RESERVATION KEY.
 /// * `InsufficientRegistrationResources`: above the limit of registrations.
 pub(super) fn apply(
     change: &mut Transition<'_>,
@@ -71,13 +74,13 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The target ports that registrations are made with.
+/// Target ports for which registrations are created.
 fn target_ports(actor: &Registrant, basic: &Basic, ports: &Ports) -> BTreeSet<u16> {
     let others = ports.target.iter().copied().filter(|_| basic.all_target_ports);
     others.chain([actor.target_port]).collect()
 }
 
-/// The initiator ports that a TransportID stands for; `at` is where it begins in the parameter list.
+/// Initiator ports that a TransportID stands for; `at`: its position in the parameter list.
 pub(super) fn initiator_ports(id: &TransportId, at: usize, ports: &Ports) -> Result<Vec<InitiatorPort>, Fault> {
     let found: BTreeSet<_> = match id {
         TransportId::Port(port) => [port.clone()].into(),

@@ -20,12 +20,13 @@ pub(in crate::commands) const COMMAND: Command = Command {
     ..BASIS
 };
 
-/// Registers another I_T nexus and makes it the holder.
+/// Registers another I_T nexus and moves the reservation to it.
 ///
-/// * `ReservationConflict`: not registered with this key, not the holder, or all registrants are.
+/// * `ReservationConflict`: not registered with this key, not the holder, or the type is all
+///   registrants.
 /// * `InvalidFieldInCdb`: there is no reservation to move.
-/// * `InvalidFieldInParameterList`: key 0, no such target port, no valid TransportID, one that names several ports or none, or the
-///   sender itself.
+/// * `InvalidFieldInParameterList`: key 0, unknown target port, invalid TransportID, or a
+///   TransportID that names several ports, none or the sender itself.
 /// * `InsufficientRegistrationResources`: above the limit of registrations.
 pub(super) fn apply(change: &mut Transition<'_>, list: &RegisterAndMove, ports: &Ports) -> Result<(), Fault> {
     let invalid = |at: usize| Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at));

@@ -17,7 +17,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
     ..BASIS
 };
 
-/// Ends the reservation; without one, and by a nexus that does not hold it, a success without effect.
+/// Removes the reservation. Without a reservation, or from a nexus that does not hold it, this is a
+/// success without effect.
 ///
 /// * `ReservationConflict`: not registered with this key.
 /// * `InvalidRelease`: the holder names another scope or type.

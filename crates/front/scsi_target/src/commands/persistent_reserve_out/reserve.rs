@@ -17,10 +17,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
     ..BASIS
 };
 
-/// Makes the reservation; again by its holder is a success.
+/// Reserves; repeated by the holder, this is a success.
 ///
-/// * `InvalidFieldInCdb`: no such scope or type.
-/// * `ReservationConflict`: not registered with this key, or there is another reservation, be it the sender's own of another type.
+/// * `InvalidFieldInCdb`: invalid scope or type.
+/// * `ReservationConflict`: not registered with this key, or another reservation exists, including
+///   the sender's own of another type.
 pub(super) fn apply(change: &mut Transition<'_>, basic: &Basic, asked: ScopeAndType) -> Result<(), Fault> {
     change.reserve(basic.key, asked.validated()?).map_err(fault)
 }
