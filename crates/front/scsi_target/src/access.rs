@@ -1,5 +1,7 @@
-//! Which initiator sees which logical unit as which LUN. A grant names one initiator, or any; for one initiator its own grants go
-//! before those to any. Every change of what a nexus sees raises REPORTED LUNS DATA HAS CHANGED on what it goes on seeing.
+//! Access control: which initiator sees which logical unit at which LUN. A grant names one
+//! initiator, or any; an initiator's own grants take precedence over grants to any initiator. A
+//! change of the LUNs that a nexus sees raises REPORTED LUNS DATA HAS CHANGED on every logical unit
+//! that it still sees.
 
 use crate::nexus::{ItlNexus, Nexus};
 use crate::target::ScsiTarget;
@@ -9,30 +11,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use thiserror::Error;
 
-/// Access to a volume.
+/// Grant of access to one volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Name of the initiator, as [`ScsiTarget::attach_nexus`] is given it; `None` for any.
+    /// Name of the initiator, as passed to [`ScsiTarget::attach_nexus`]; `None` for any.
     pub initiator: Option<String>,
-    /// The LUN, at most 16 383. Up to 255 every host understands it.
+    /// LUN, at most 16 383. Every host understands LUNs up to 255.
     pub lun: u16,
 }
 
-/// Why access was not granted. Nothing was changed.
+/// Reason why access was not granted. Nothing was changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AccessError {
     /// No logical unit has this volume.
     #[error("volume {} is not a logical unit of this target", .0.0)]
     NoSuchVolume(VolumeId),
-    /// The LUN belongs to another volume for the same initiator.
+    /// The same initiator sees another volume at this LUN.
     #[error("LUN {lun} is taken by volume {}", .volume.0)]
     LunInUse {
         /// The LUN.
         lun: u16,
-        /// Who has it.
+        /// Volume that has the LUN.
         volume: VolumeId,
     },
-    /// The LUN cannot be expressed.
+    /// LUN above [`LogicalUnitNumber::MAX`].
     #[error("LUN {lun} is above {max}", max = LogicalUnitNumber::MAX)]
     LunTooLarge {
         /// The LUN.
@@ -71,7 +73,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Ok(())
     }
 
-    /// Takes back what was granted to this initiator (`None`: to any). Returns whether there was such a grant.
+    /// Revokes the grant to this initiator (`None`: to any). Returns false if there was none.
     pub fn revoke(&self, volume: VolumeId, initiator: Option<&str>) -> bool {
         let removed = {
             let mut access = self.access.borrow_mut();
@@ -113,7 +115,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// Recomputes what a nexus sees. Unit attentions that wait on a logical unit are kept: at another LUN too, and until the nexus sees it again.
+    /// Recomputes the LUNs that a nexus sees. Unit attentions that are pending on a logical unit
+    /// survive a change of its LUN, and wait while the nexus does not see it.
     pub(crate) fn refresh_view(&self, nexus: &Nexus<D>, announce: bool) {
         let luns = self.luns_of(&nexus.initiator);
         let old = nexus.view();

@@ -1,4 +1,5 @@
-//! Operations that go on after their command was answered: IMMED of EXTENDED COPY (LID4), POPULATE TOKEN and WRITE USING TOKEN.
+//! Background operations, which continue after their command was answered: IMMED of EXTENDED COPY
+//! (LID4), POPULATE TOKEN and WRITE USING TOKEN.
 //!
 //! The target has no runtime: its owner polls [`ScsiTarget::run_background`] beside the commands.
 
@@ -28,7 +29,7 @@ pub(crate) enum Work<D> {
     WriteUsingToken(write_using_token::Request<D>),
 }
 
-/// An operation with everything that it needs.
+/// Queued operation with its context.
 struct Job<D> {
     nexus: Rc<Nexus<D>>,
     unit: Rc<LogicalUnit<D>>,
@@ -40,10 +41,10 @@ struct Job<D> {
     work: Work<D>,
 }
 
-/// Operations that were begun and not taken up yet.
+/// Queue of background operations.
 pub(crate) struct Background<D> {
     queue: RefCell<VecDeque<Job<D>>>,
-    /// Queued and at work.
+    /// Operations queued or running.
     count: Cell<usize>,
     waiting: WaitQueue,
 }
@@ -78,7 +79,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Ok(())
     }
 
-    /// Carries out what commands with IMMED have asked for. Never ends; to be polled on the thread that owns the target.
+    /// Executes the queued operations. Never returns; to be polled on the thread that owns the
+    /// target.
     pub async fn run_background(&self) {
         let mut at_work = FuturesUnordered::new();
         poll_fn(|context| {
@@ -122,8 +124,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         running.finish(keep, result.as_ref().map(|_| ()));
     }
 
-    /// Ends what an I_T nexus has running in the background, and waits until it can have no effect any more. To be called before
-    /// [`Self::detach_nexus`] and when the tasks of the nexus are aborted.
+    /// Aborts the background operations of an I_T nexus and waits until they can have no further
+    /// effect. To be called before [`Self::detach_nexus`] and when the tasks of the nexus are
+    /// aborted.
     pub async fn stop_background_of(&self, nexus: NexusId) {
         let ending = self.nexuses.borrow().get(nexus).map(|nexus| nexus.copies.abort_background(None));
         if let Some(ending) = ending {
@@ -131,8 +134,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The same for what was received on one logical unit, from these nexuses or (a reset) from all. Copies that only read or write there are others'
-    /// business.
+    /// Aborts the background operations that one logical unit received, from these nexuses or
+    /// (`None`: a reset) from all, and waits as [`Self::stop_background_of`] does. Copies that
+    /// another logical unit received continue, even if they read or write this one.
     pub async fn stop_background_on(&self, volume: VolumeId, of: Option<&[NexusId]>) {
         let nexuses = self.nexuses.borrow().all();
         let concerned = nexuses.iter().filter(|nexus| of.is_none_or(|of| of.contains(&nexus.id)));
@@ -142,7 +146,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// Ends the ROD tokens that have expired, and those that the pool needs the space of. To be called about once a second.
+    /// Ends the ROD tokens that have expired, and the oldest while all tokens hold more space than
+    /// the pool has free. To be called about once a second.
     pub fn expire_tokens(&self) {
         self.tokens.expire(self.now_ns());
         self.tokens.give_way();

@@ -1,5 +1,6 @@
-//! What the device server knows of a command before executing it: one row per command, read by CDB validation, reservation checks,
-//! medium checks, offload accounting and REPORT SUPPORTED OPERATION CODES.
+//! Facts that the device server needs of a command before executing it: one value per command, read
+//! by CDB validation, reservation checks, medium checks, offload accounting and REPORT SUPPORTED
+//! OPERATION CODES.
 
 use crate::commands::{COMMANDS, Operation};
 use crate::invocation::{BLOCK, Reply};
@@ -10,28 +11,28 @@ use scsi::{Cdb, FieldPointer};
 use unit::Primitive;
 use unit::{Access, AccessState, Io};
 
-/// Direction of parameter or block data.
+/// Direction of parameter data or block data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DataDirection {
     /// No data.
     None,
     /// Data-In, to the initiator.
     In,
-    /// Data-Out, from the initiator, and how much of it.
+    /// Data-Out, from the initiator, with its amount.
     Out(DataOut),
 }
 
 /// Amount of Data-Out that a CDB asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DataOut {
-    /// The blocks of LBA and count, where READ and WRITE have them.
+    /// Blocks of LBA and count, at the positions of READ and WRITE.
     Range,
-    /// Bytes by a rule of the command. 0 when the CDB asks for more than a limit or the medium allows: such a command is refused whatever
-    /// the data is.
+    /// Bytes by a rule of the command. 0 when the CDB asks for more than a limit or the medium
+    /// allows: such a command is refused whatever its data.
     Of(fn(&DataOutQuery<'_>) -> u64),
 }
 
-/// A CDB whose amount of Data-Out is asked for.
+/// Arguments of [`DataOut::Of`].
 pub(crate) struct DataOutQuery<'a> {
     pub command: &'a Command,
     pub cdb: &'a Cdb,
@@ -41,7 +42,7 @@ pub(crate) struct DataOutQuery<'a> {
 }
 
 impl DataOutQuery<'_> {
-    /// Bytes of the blocks where READ and WRITE have LBA and count.
+    /// Bytes of the blocks that LBA and count name, at the positions of READ and WRITE.
     pub fn range_bytes(&self) -> u64 {
         let BlockRange { lba, count, .. } = BlockRange::decode(self.cdb, self.command.cdb_usage.len());
         self.block_bytes(lba, count, self.limits.transfer_blocks)
@@ -54,18 +55,18 @@ impl DataOutQuery<'_> {
     }
 }
 
-/// The answer at a LUN without a logical unit (SPC-4 §6.6.1, §6.33; SAM-5 §4.7.4).
+/// Response at a LUN without a logical unit (SPC-4 §6.6.1, §6.33; SAM-5 §4.7.4).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WithoutUnit {
     /// LOGICAL UNIT NOT SUPPORTED.
     Refused,
-    /// Parameter data that says so.
+    /// Parameter data that reports the absence.
     Answered(fn(&Cdb) -> Result<Reply, Fault>),
     /// REPORT LUNS is executed at LUN 0.
     ListsUnits,
 }
 
-/// Condition for the existence of a command.
+/// Condition under which a command exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exists {
     /// None.
@@ -74,18 +75,18 @@ pub(crate) enum Exists {
     WithExplicitAccess,
 }
 
-/// What the command needs of the medium.
+/// State of the medium that the command requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// Works without a medium.
     NotNeeded,
-    /// The medium has to be there.
+    /// The medium has to be loaded.
     Present,
-    /// The medium has to be there and writable.
+    /// The medium has to be loaded and writable.
     Writable,
 }
 
-/// How a pending unit attention meets the command, SAM-5 §5.14.
+/// Effect of a pending unit attention on the command, SAM-5 §5.14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitAttention {
     /// It is reported instead of executing the command.
@@ -94,10 +95,10 @@ pub(crate) enum UnitAttention {
     Kept,
 }
 
-/// A row of the command table.
+/// Facts of a command.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// The standard's name.
+    /// Name in the standard.
     pub name: &'static str,
     /// What executes it.
     pub operation: Operation,
@@ -105,35 +106,39 @@ pub(crate) struct Command {
     pub opcode: u8,
     /// Bits 4-0 of byte 1, when the operation code has service actions.
     pub service_action: Option<u8>,
-    /// CDB usage data: its length is that of the CDB, byte 0 is the operation code, a set bit is looked at; the service action stands
-    /// in its field. A CDB with a bit set that is clear here is refused. GROUP NUMBER is taken and has no effect.
+    /// CDB usage data, as long as the CDB: byte 0 is the operation code, the service action stands
+    /// in its field, and every other set bit is one that the command evaluates. A CDB with any
+    /// other bit set is refused. GROUP NUMBER is accepted and has no effect.
     pub cdb_usage: &'static [u8],
-    /// Which way data moves.
+    /// Direction of the data.
     pub data: DataDirection,
-    /// Against reservations.
+    /// Access class against reservations.
     pub access: Access,
-    /// CDBs that need no more than [`Access::Condition`] (SBC-3, "Reservations").
+    /// Predicate for CDBs that need no more than [`Access::Condition`] (SBC-3, "Reservations").
     pub harmless: Option<fn(&Cdb) -> bool>,
-    /// A reservation waits for the whole of the command. Commands of several steps that ask anew at each are waited for step by step, and
-    /// SANITIZE waits itself for the commands before it.
+    /// A reservation waits until the whole command has ended. Commands that check the reservation
+    /// again at each step are waited for step by step; SANITIZE waits itself for the commands
+    /// before it.
     pub awaited: bool,
-    /// Against the medium.
+    /// Requirement on the medium.
     pub medium: Medium,
-    /// Against unit attentions.
+    /// Treatment of a pending unit attention.
     pub unit_attention: UnitAttention,
-    /// The worst access state of a port that lets the command through. SPC-4 §5.15.2.4 names what every state has to answer; beyond that, a
-    /// port in standby or unavailable answers what ESXi asks of one: TEST UNIT READY, READ CAPACITY, MODE SENSE, RESERVE and RELEASE.
+    /// Worst access state of a port in which the command is executed. SPC-4 §5.15.2.4 names the
+    /// commands that every state has to execute; in addition a port in standby or unavailable
+    /// executes the commands that ESXi sends there: TEST UNIT READY, READ CAPACITY, MODE SENSE,
+    /// RESERVE, RELEASE.
     pub works_down_to: AccessState,
-    /// The command is executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): it reports about the device server
-    /// itself, or is SANITIZE, which decides for itself.
+    /// Executed while a sanitize operation is in progress or has failed (SBC-4 §4.11.2): the
+    /// command reports about the device server itself, or is SANITIZE, which checks this itself.
     pub while_sanitizing: bool,
-    /// The answer where there is no logical unit.
+    /// Response where there is no logical unit.
     pub without_unit: WithoutUnit,
-    /// Condition for its existence.
+    /// Condition under which the command exists.
     pub exists: Exists,
-    /// How it counts in the statistics of reads and writes.
+    /// Class in the statistics of reads and writes.
     pub io: Option<Io>,
-    /// The offload primitive that it is accounted under.
+    /// Offload primitive under which the command is counted.
     pub offload: Option<Primitive>,
 }
 

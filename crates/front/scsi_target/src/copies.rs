@@ -1,5 +1,6 @@
-//! Third-party copy operations of an I_T nexus: which list identifiers are in use, how far each operation is, how it ended, and what is kept
-//! of it for RECEIVE COPY RESULTS (SPC-4 §5.16.4). List identifiers of one byte and of four name the same operations.
+//! Third-party copy operations of an I_T nexus: list identifiers in use, progress, results, and the
+//! records for RECEIVE COPY RESULTS (SPC-4 §5.16.4). List identifiers of one byte and of four name
+//! the same operations.
 
 use crate::sense::{self, Fault};
 use block::VolumeId;
@@ -10,12 +11,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use unit::{AbortFlag, WaitQueue};
 
-/// Ended operations that are remembered for each nexus; the oldest is forgotten first.
+/// Ended operations that are kept for each nexus; the oldest is removed first.
 const KEPT: usize = 64;
 /// Operations whose held data is kept for each nexus; the oldest is discarded first.
 const HOLDING: usize = 4;
 
-/// How far an operation is.
+/// Progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running { background: bool },
@@ -31,19 +32,19 @@ struct Held {
     discarded: bool,
 }
 
-/// What an operation is.
+/// Constant facts of an operation.
 #[derive(Debug)]
 pub(crate) struct Operation {
     /// Service action of its command.
     pub service_action: u8,
     pub units: TransferCountUnits,
-    /// The logical unit that received the command: whose reset ends the operation.
+    /// Logical unit that received the command; its reset ends the operation.
     pub received_on: VolumeId,
-    /// Its command's: who aborts the one aborts the other.
+    /// Abort flag shared with the command: aborting one aborts the other.
     pub abort: AbortFlag,
 }
 
-/// One operation, and how far it is.
+/// One operation with its progress.
 #[derive(Debug)]
 pub(crate) struct CopyRecord {
     operation: Operation,
@@ -51,7 +52,7 @@ pub(crate) struct CopyRecord {
     segments: Cell<u16>,
     transferred: Cell<u64>,
     operations: Cell<u16>,
-    /// Status code and sense data of the command, when it failed.
+    /// Status code and sense data of the command, if it failed.
     failure: RefCell<Option<(u8, Vec<u8>)>>,
     held: RefCell<Held>,
     token: RefCell<Option<Box<[u8; TOKEN_BYTES]>>>,
@@ -105,13 +106,13 @@ impl CopyRecord {
         self.failure.borrow().clone()
     }
 
-    /// The token that the operation made, when it has completed.
+    /// Token that the operation created; `None` unless it has completed.
     pub fn token(&self) -> Option<[u8; TOKEN_BYTES]> {
         let token = self.token.borrow();
         token.as_deref().copied().filter(|_| self.state.get() == State::Completed)
     }
 
-    /// The held data of an operation that has ended; `None` while it runs.
+    /// Held data of an operation that has ended; `None` while it runs.
     pub fn held(&self) -> Option<Vec<u8>> {
         if self.is_running() {
             return None;
@@ -119,7 +120,7 @@ impl CopyRecord {
         Some(self.held.borrow().data.clone())
     }
 
-    /// Forgets the held data: it was returned.
+    /// Discards the held data: it was returned.
     pub fn discard_held(&self) {
         self.held.borrow_mut().data = Vec::new();
     }
@@ -138,9 +139,9 @@ impl CopyRecord {
 #[derive(Debug, Default)]
 struct Records {
     by_id: BTreeMap<u32, Rc<CopyRecord>>,
-    /// Ended ones, oldest first.
+    /// Ended operations, oldest first.
     ended: VecDeque<u32>,
-    /// Those that hold data, oldest first.
+    /// Operations that hold data, oldest first.
     holding: VecDeque<u32>,
 }
 
@@ -152,11 +153,11 @@ impl Records {
     }
 }
 
-/// The operations of one I_T nexus.
+/// Operations of one I_T nexus.
 #[derive(Debug, Default)]
 pub(crate) struct Copies(Rc<RefCell<Records>>);
 
-/// An operation in progress. Dropped without [`Running::finish`], it leaves no record.
+/// Operation in progress. Dropped without [`Running::finish`], it leaves no record.
 #[derive(Debug)]
 pub(crate) struct Running {
     records: Rc<RefCell<Records>>,
@@ -191,12 +192,12 @@ impl Copies {
         Ok(Running { records: Rc::clone(&self.0), list_id, record, finished: false })
     }
 
-    /// The operation with a list identifier.
+    /// Returns the operation with a list identifier.
     pub fn get(&self, list_id: u32) -> Option<Rc<CopyRecord>> {
         self.0.borrow().by_id.get(&list_id).cloned()
     }
 
-    /// Forgets an operation that has ended.
+    /// Removes the record of an operation that has ended.
     pub fn discard(&self, list_id: u32) {
         let mut records = self.0.borrow_mut();
         if records.by_id.get(&list_id).is_some_and(|record| !record.is_running()) {
@@ -204,7 +205,7 @@ impl Copies {
         }
     }
 
-    /// Forgets every operation that has ended: a reset.
+    /// Removes the records of all operations that have ended: a reset.
     pub fn clear(&self) {
         let mut records = self.0.borrow_mut();
         records.by_id.retain(|_, record| record.is_running());
@@ -212,7 +213,7 @@ impl Copies {
         records.holding.clear();
     }
 
-    /// Ends an operation that runs and waits until it has; false when there is none.
+    /// Aborts a running operation and waits until it has ended; false when there is none.
     pub async fn abort(&self, list_id: u32) -> bool {
         let Some(record) = self.get(list_id).filter(|record| record.is_running()) else { return false };
         record.operation.abort.abort();
@@ -220,7 +221,8 @@ impl Copies {
         true
     }
 
-    /// Tells the operations in the background to end, those that one logical unit has received or all; they do so at their next step.
+    /// Aborts the background operations that one logical unit received (`None`: all); each ends at
+    /// its next step.
     pub fn abort_background(&self, received_on: Option<VolumeId>) -> Ending {
         let concerned = |record: &&Rc<CopyRecord>| {
             record.state.get() == State::Running { background: true }
@@ -238,7 +240,7 @@ impl Copies {
 pub(crate) struct Ending(Vec<Rc<CopyRecord>>);
 
 impl Ending {
-    /// Waits until they have ended: they have no effect any more.
+    /// Waits until the operations have ended: they have no further effect.
     pub async fn ended(self) {
         for record in self.0 {
             record.ended().await;
@@ -252,17 +254,17 @@ impl Running {
         self.record.state.set(State::Running { background: true });
     }
 
-    /// Counts what was transferred, in the operation's units.
+    /// Adds to the transferred count, in the operation's units.
     pub fn transferred(&self, count: u64) {
         self.record.transferred.set(self.record.transferred.get().saturating_add(count));
     }
 
-    /// Counts a finished segment.
+    /// Adds one finished segment.
     pub fn segment_done(&self) {
         self.record.segments.set(self.record.segments.get().saturating_add(1));
     }
 
-    /// Bytes that are held so far.
+    /// Bytes held so far.
     pub fn held_bytes(&self) -> usize {
         self.record.held.borrow().data.len()
     }
@@ -272,12 +274,12 @@ impl Running {
         self.record.held.borrow_mut().data.extend_from_slice(data);
     }
 
-    /// Keeps the token that was made.
+    /// Records the token that was created.
     pub fn made(&self, token: [u8; TOKEN_BYTES]) {
         self.record.token.replace(Some(Box::new(token)));
     }
 
-    /// Ends the operation. `keep`: for RECEIVE COPY RESULTS.
+    /// Ends the operation. `keep`: keeps the record for RECEIVE COPY RESULTS.
     pub fn finish(mut self, keep: bool, result: Result<(), &Fault>) {
         self.finished = true;
         let failure = result.err().map(|fault| {

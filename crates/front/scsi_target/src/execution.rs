@@ -1,5 +1,6 @@
-//! The way of a command through the target: what stands at its LUN, its place in the task set, the checks in the order in which the
-//! standards report their failures (SPC-4 §4.5, SAM-5 §5.14), execution, and accounting.
+//! Path of a command through the target: logical unit at its LUN, place in the task set, checks in
+//! the order in which the standards report their failures (SPC-4 §4.5, SAM-5 §5.14), execution, and
+//! accounting.
 
 use crate::command::{Command, DataDirection, Medium, UnitAttention};
 use crate::commands;
@@ -20,7 +21,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use unit::{LogEntry, OffloadWork, Primitive, Reason};
 
-/// A command at its logical unit.
+/// Nexus and logical unit that a command addresses.
 struct Addressed<D> {
     nexus: Rc<Nexus<D>>,
     path: Rc<ItlNexus<D>>,
@@ -44,7 +45,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.nexuses.borrow().get(nexus)?.at(LogicalUnitNumber::decode(lun)?)
     }
 
-    /// The unit at a LUN as it is now, for [`Self::execute_arrived`].
+    /// Logical unit that is at a LUN now, for [`Self::execute_arrived`].
     pub fn arrival(&self, nexus: NexusId, lun: [u8; 8]) -> Arrival {
         let path = self.path(nexus, lun);
         path.map_or_else(Arrival::default, |path| Arrival {
@@ -53,15 +54,18 @@ impl<D: BlockDevice> ScsiTarget<D> {
         })
     }
 
-    /// Executes a command that has just come. `request.data_out` holds what [`Self::data_out_bytes`] asked for (more is ignored).
+    /// Executes a command that has just arrived. `request.data_out` holds the bytes that
+    /// [`Self::data_out_bytes`] asked for (more are ignored).
     pub fn execute(&self, nexus: NexusId, lun: [u8; 8], request: Request) -> impl Future<Output = Response> {
         self.execute_arrived(nexus, lun, self.arrival(nexus, lun), request)
     }
 
-    /// Executes a command whose Data-Out took its time. It is for the unit that stood at its LUN when it came:
+    /// Executes a command after its Data-Out has arrived. The command is for the logical unit that
+    /// was at its LUN when the command arrived:
     ///
-    /// * LOGICAL UNIT NOT SUPPORTED, when another one stands there by now.
-    /// * COMMANDS CLEARED BY DEVICE SERVER for Data-Out that was sent before a sanitize operation began, or a roll-back.
+    /// * LOGICAL UNIT NOT SUPPORTED: another logical unit is there now.
+    /// * COMMANDS CLEARED BY DEVICE SERVER: the Data-Out was sent before a sanitize operation or a
+    ///   roll-back.
     #[expect(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
     pub fn execute_arrived(
         &self,
@@ -76,7 +80,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 Ok(at) => at,
                 Err(response) => return response,
             };
-            // Before anything that awaits: places are taken in the order in which commands come.
+            // First, before any await: places are taken in the order in which commands arrive.
             let place = match Self::enter_task_set(&at, &request) {
                 Ok((place, None)) => place,
                 Ok((place, Some(turn))) => match turn.await {
@@ -102,7 +106,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The logical unit that the command is for. `Err`: its response, where there is none.
+    /// Finds the logical unit that the command addresses. `Err`: the response where there is none.
     fn address(&self, nexus: NexusId, lun: [u8; 8], arrival: Arrival, cdb: &Cdb) -> Result<Addressed<D>, Response> {
         let refused = || Self::failure(&Fault::LogicalUnitNotSupported, 0);
         let nexus = self.nexuses.borrow().get(nexus).ok_or_else(refused)?;
@@ -120,7 +124,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// Takes the command's place in the task set, and says what it has to wait for.
+    /// Takes the command's place in the task set, and returns a future if the command has to wait.
     #[expect(clippy::type_complexity, reason = "the future has no other name")]
     fn enter_task_set<'a>(
         at: &'a Addressed<D>,
@@ -168,7 +172,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Ok(command)
     }
 
-    /// Admits and executes. A fault comes with the bytes that the command wanted to move.
+    /// Admits and executes. A fault is returned with the bytes that the command wanted to move.
     async fn run(
         &self,
         nexus: &Nexus<D>,
@@ -203,9 +207,10 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// Refuses a command whose Data-Out the transport would not bring: nothing would be stored. (Data-In that is not fetched does no
-    /// harm, and libiscsi's tests expect GOOD.) An expected length of 0 is no contradiction, but a residual overflow of everything
-    /// (RFC 7143 §11.4.5).
+    /// Refuses a command whose Data-Out the transport would not deliver: nothing would be stored.
+    /// (Data-In that is not fetched does no harm, and libiscsi's tests expect GOOD.) An expected
+    /// length of 0 is not a contradiction; the whole length is then residual overflow (RFC 7143
+    /// §11.4.5).
     fn check_direction(command: &Command, request: &Request, wanted_bytes: impl FnOnce() -> u64) -> Result<(), Fault> {
         let (data_in, data_out) = (request.expected_data_in > 0, request.expected_data_out > 0);
         let contradicts = match command.data {
@@ -229,7 +234,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Response { status: outcome.status.0, sense: outcome.sense_bytes(), data_in: Bytes::new(), transfer_bytes }
     }
 
-    /// Accounts a command that is counted.
+    /// Counts a command in the statistics.
     fn account(
         &self,
         at: &Addressed<D>,

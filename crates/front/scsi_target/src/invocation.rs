@@ -1,4 +1,4 @@
-//! A command on its way through the device server: what comes in, what goes out, and what a command's code can reach.
+//! Request, response, and the context in which the code of a command runs.
 
 use crate::command::Command;
 use crate::copies::{self, Running};
@@ -22,11 +22,12 @@ pub(crate) const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
 /// A command as the transport received it.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The CDB; bytes after a shorter CDB are ignored.
+    /// CDB; bytes after a shorter CDB are ignored.
     pub cdb: [u8; 16],
     /// Data-Out, as much as [`ScsiTarget::data_out_bytes`] asked for.
     pub data_out: Bytes,
-    /// Bytes of Data-In that the initiator expects at most (R bit and Expected Data Transfer Length, RFC 7143 §11.3).
+    /// Most bytes of Data-In that the initiator expects (R bit and Expected Data Transfer Length,
+    /// RFC 7143 §11.3).
     pub expected_data_in: u32,
     /// Bytes of Data-Out that the initiator announced.
     pub expected_data_out: u32,
@@ -36,26 +37,28 @@ pub struct Request {
     pub abort: AbortFlag,
 }
 
-/// What stood at a LUN when a command came for it: the command is for that, although it is executed when its Data-Out is there.
+/// Logical unit that was at a LUN when a command arrived. The command is for that logical unit,
+/// even if its Data-Out arrives later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// The logical unit's volume; `None` when there was none.
+    /// Volume of the logical unit; `None` if there was none.
     pub volume: Option<VolumeId>,
-    /// How often all of its content had become other content.
+    /// Content generation of the logical unit; 0 if there was none.
     pub content_generation: u64,
 }
 
-/// What the transport answers.
+/// Response that the transport sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Status code, SAM-5 §5.3.1.
     pub status: u8,
     /// Sense data in fixed format; empty when the status carries none.
     pub sense: Vec<u8>,
-    /// Data-In. It may exceed what the initiator expects; the transport cuts it.
+    /// Data-In. It may be longer than the initiator expects; the transport truncates it.
     pub data_in: Bytes,
-    /// Bytes that the command wanted to move in its one direction. The residual count is its difference from the expected length:
-    /// larger is an overflow, smaller an underflow. For a command that failed: 0, or the Data-Out that its CDB asked for.
+    /// Bytes that the command wanted to move in its one direction. The residual count is the
+    /// difference from the expected length: larger is an overflow, smaller an underflow. For a
+    /// command that failed: 0, or the Data-Out that its CDB asks for.
     pub transfer_bytes: u64,
 }
 
@@ -115,18 +118,19 @@ pub(crate) struct Invocation<'a, D> {
 }
 
 impl<D> Invocation<'_, D> {
-    /// LBA and count where READ, WRITE and their kin have them.
+    /// LBA and count, at the positions of READ and WRITE.
     pub fn range(&self) -> BlockRange {
         BlockRange::decode(&self.cdb, self.command.cdb_usage.len())
     }
 
-    /// Lets ORDERED commands after this one go on before it ends: it has taken effect, and waits for commands that may wait for those.
+    /// Lets ORDERED commands after this one continue before it ends. Used by a command that has
+    /// taken effect and waits for commands that may wait for those.
     pub fn leave_task_set(&self) {
         self.place.take();
     }
 
-    /// Waits for memory for so many blocks that are not the command's Data-In or Data-Out. To be called with the locks held that the command
-    /// needs, and kept no longer than a few calls of the device.
+    /// Waits for memory for `blocks` blocks besides the command's Data-In and Data-Out. To be
+    /// called with the needed locks held, and to be released after a few calls of the device.
     pub async fn working_room(&self, blocks: u64) -> Room<'_> {
         self.target.working_memory.room(self.nexus.id.client(), blocks).await
     }
@@ -135,13 +139,14 @@ impl<D> Invocation<'_, D> {
         self.unit.volume()
     }
 
-    /// To be asked before each step of a command that has several, with nothing awaited between this and the step: the time since the command was admitted
-    /// may be long.
+    /// Checks whether the next step of a multi-step command may run. To be called before each step,
+    /// with no await between check and step: much time may have passed since admission.
     ///
     /// * `TaskAborted`: the command was aborted.
-    /// * `LogicalUnitNotSupported`: the nexus does not see the logical unit any more.
-    /// * `SanitizeInProgress`, `SanitizeFailed`: it is being sanitized.
-    /// * COMMANDS CLEARED BY DEVICE SERVER: its content is another one since, by a roll-back or a sanitize operation.
+    /// * `LogicalUnitNotSupported`: the nexus no longer sees the logical unit.
+    /// * `SanitizeInProgress`, `SanitizeFailed`: the logical unit is being sanitized.
+    /// * COMMANDS CLEARED BY DEVICE SERVER: a roll-back or a sanitize operation has replaced the
+    ///   content.
     pub fn check_step(&self) -> Result<(), Fault> {
         if self.request.abort.is_set() {
             return Err(Fault::TaskAborted);
@@ -153,7 +158,7 @@ impl<D> Invocation<'_, D> {
         self.unit.check_content(self.content_generation)
     }
 
-    /// Begins a third-party copy operation, which this command may leave to the background.
+    /// Begins a third-party copy operation, which this command may continue in the background.
     pub fn start_copy(&self, list_id: u32, units: TransferCountUnits) -> Result<Running, Fault> {
         let operation = copies::Operation {
             service_action: self.command.service_action.unwrap_or_default(),
@@ -170,13 +175,15 @@ impl<D> Invocation<'_, D> {
         self.command.cdb_usage.len() > 6 && self.cdb.bit::<1>(0x08)
     }
 
-    /// When a write of this command has to be durable: before the answer if it asks for FUA, else as the unit is configured.
+    /// Durability of this command's writes: before the response with FUA, else as the unit is
+    /// configured.
     pub fn durability(&self) -> Durability {
         if self.force_unit_access() { Durability::Forced } else { Durability::AsConfigured }
     }
 
-    /// Exactly `needed_bytes` of Data-Out. The transport has to expect exactly as many: a command that is atomic or describes itself
-    /// is not executed on a part. `at` is the CDB field that the length follows from.
+    /// Returns exactly `needed_bytes` of Data-Out. The transport has to expect exactly as many: a
+    /// command that is atomic or describes itself is not executed in part. `at`: CDB field that
+    /// determines the length.
     pub fn exact_data_out(&self, needed_bytes: u64, at: FieldPointer) -> Result<Bytes, Fault> {
         let expected_bytes = u64::from(self.request.expected_data_out);
         if expected_bytes != needed_bytes {
@@ -185,8 +192,9 @@ impl<D> Invocation<'_, D> {
         self.arrived(needed_bytes)
     }
 
-    /// Data-Out of a medium access that needs `needed_bytes`. When the transport expects less, the command works on what it expects
-    /// (RFC 7143 §11.4.5.1 reports the rest as overflow); a part of a block is refused.
+    /// Returns the Data-Out of a medium access that needs `needed_bytes`. When the transport
+    /// expects less, the command works on the expected part (RFC 7143 §11.4.5.1 reports the rest as
+    /// overflow); a partial block is refused.
     pub fn block_data_out(&self, needed_bytes: u64) -> Result<Bytes, Fault> {
         let expected_bytes = u64::from(self.request.expected_data_out);
         if expected_bytes >= needed_bytes {
@@ -198,7 +206,7 @@ impl<D> Invocation<'_, D> {
         self.arrived(expected_bytes)
     }
 
-    /// A parameter list of the length that the CDB gives.
+    /// Returns a parameter list of the length in the CDB.
     pub fn parameter_list(&self, length: impl Into<u64>) -> Result<Bytes, Fault> {
         let needed_bytes = length.into();
         let given_bytes = u64::from(self.request.expected_data_out);

@@ -1,12 +1,13 @@
 //! The SCSI device server (SAM-5, SPC-4, SBC-3): turns CDBs into calls on a [`block::BlockDevice`] and their results into status,
 //! sense data and Data-In.
 //!
-//! [`ScsiTarget`] holds the logical units of one SCSI target device, the I_T nexuses that are attached, which initiator sees which
-//! logical unit as which LUN, SPC-2 and persistent reservations, unit attentions, the results of third-party copies and ROD tokens. It has no runtime, no
-//! socket and no clock: the transport attaches nexuses, hands over requests and polls the futures, all on one thread.
+//! [`ScsiTarget`] holds the logical units of one SCSI target device, the attached I_T nexuses, the
+//! access grants, SPC-2 and persistent reservations, unit attentions, the results of third-party
+//! copies, and ROD tokens. It has no runtime, no socket and no clock: the transport attaches
+//! nexuses, passes requests and polls the futures, all on one thread.
 //!
-//! Protection information is not here yet; a command that is
-//! not in the table is answered with INVALID COMMAND OPERATION CODE, and nothing is announced that is not executed: VPD pages, mode
+//! Protection information is not implemented. A command that is not in the table is answered with
+//! INVALID COMMAND OPERATION CODE. Nothing is announced that is not executed: VPD pages, mode
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What the device server announces as its limits and enforces: one set of numbers, read by VPD pages B0h and 8Fh, by RECEIVE COPY
-//! OPERATING PARAMETERS and by the commands.
+//! Limits that the device server announces and enforces: one set of numbers, read by VPD pages B0h
+//! and 8Fh, by RECEIVE COPY OPERATING PARAMETERS and by the commands.
 
 use crate::commands::extended_copy::segments::IMPLEMENTED_DESCRIPTORS;
 use scsi::third_party_copy::OperatingParameters;
@@ -20,7 +20,7 @@ pub struct Limits {
     pub unmap_blocks: u32,
     /// MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT.
     pub unmap_descriptors: u32,
-    /// Registrations for persistent reservations that one logical unit can have.
+    /// Persistent-reservation registrations per logical unit.
     pub registrations: usize,
     /// Longest parameter list of PERSISTENT RESERVE OUT, bytes.
     pub persistent_reserve_out_bytes: u32,
@@ -32,28 +32,28 @@ pub struct Limits {
     pub tokens: TokenLimits,
 }
 
-/// Limits of ROD tokens and of the commands that make and use them.
+/// Limits of ROD tokens and of the commands that create and use them.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenLimits {
     /// MAXIMUM RANGE DESCRIPTORS.
     pub ranges: u16,
-    /// MAXIMUM TOKEN TRANSFER SIZE, blocks of all ranges together.
+    /// MAXIMUM TOKEN TRANSFER SIZE, blocks in all ranges together.
     pub blocks: u64,
-    /// DEFAULT INACTIVITY TIMEOUT, seconds: a token that is not used for so long ends.
+    /// DEFAULT INACTIVITY TIMEOUT, seconds: a token that is not used for this long ends.
     pub default_inactivity_s: u32,
     /// MAXIMUM INACTIVITY TIMEOUT, seconds.
     pub maximum_inactivity_s: u32,
-    /// MAXIMUM TOKEN LIFETIME, seconds, however often it is used.
+    /// MAXIMUM TOKEN LIFETIME, seconds, whether used or not.
     pub lifetime_s: u32,
-    /// Tokens of one initiator at once.
+    /// Most tokens of one initiator.
     pub of_initiator: usize,
-    /// Tokens of all initiators at once.
+    /// Most tokens of all initiators together.
     pub total: usize,
 }
 
 impl Limits {
-    /// MAXIMUM ATOMIC TRANSFER LENGTH, blocks: a device stores the data of any one call at one instant, so all that one command can carry.
-    /// TRANSFER LENGTH of WRITE ATOMIC (16) has 16 bits.
+    /// MAXIMUM ATOMIC TRANSFER LENGTH, blocks. A device stores the data of one call at one instant,
+    /// so this is the transfer limit; TRANSFER LENGTH of WRITE ATOMIC (16) has 16 bits.
     pub(crate) fn atomic_blocks(&self) -> u32 {
         self.transfer_blocks.min(u32::from(u16::MAX))
     }

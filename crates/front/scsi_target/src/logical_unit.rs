@@ -1,4 +1,4 @@
-//! A logical unit: a [`Unit`] with the identity, mode parameters, medium state and task set that SCSI gives it.
+//! Logical unit: a [`Unit`] with SCSI's identity, mode parameters, medium state and task set.
 
 use crate::limits::Limits;
 use crate::nexus::{Nexus, NexusId};
@@ -17,17 +17,18 @@ use zerocopy::IntoBytes;
 
 /// T10 VENDOR IDENTIFICATION of every logical unit.
 pub(crate) const VENDOR: &str = "WINDLASS";
-/// PRODUCT IDENTIFICATION of every logical unit: hosts use third-party copy only between logical units with equal ones.
+/// PRODUCT IDENTIFICATION of every logical unit. Hosts use third-party copy only between logical
+/// units whose values are equal.
 pub(crate) const PRODUCT: &str = "VOLUME";
 
-/// What a new logical unit is.
+/// Configuration of a new logical unit.
 #[derive(Debug)]
 pub struct LogicalUnitConfig<D> {
     /// The device that holds its blocks. Its [`block::VolumeId`] names the logical unit in every call.
     pub device: D,
     /// NAA designator (type 6), stable for the life of the volume and never reused.
     pub naa: [u8; 16],
-    /// Unit serial number, printable ASCII; make the first 8 characters unique.
+    /// Unit serial number, printable ASCII; the first 8 characters should be unique.
     pub serial: String,
     /// The volume's name, for counters and the refusal log.
     pub name: String,
@@ -35,7 +36,8 @@ pub struct LogicalUnitConfig<D> {
     pub profile: Profile,
 }
 
-/// How a logical unit presents itself, where initiators differ in what they like. The default is right for ESXi, Linux and QEMU.
+/// Options of a logical unit where initiators differ in what they need. The default suits ESXi,
+/// Linux and QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// RMB: the medium can be ejected and loaded with START STOP UNIT.
@@ -85,7 +87,7 @@ pub(crate) struct LogicalUnit<D> {
     reserved_by: Cell<Option<NexusId>>,
     /// Order of commands by their attributes.
     pub task_set: TaskSet,
-    /// SITUA.
+    /// SITUA bit of the logical block provisioning mode page.
     single_initiator_threshold: Cell<bool>,
 }
 
@@ -123,7 +125,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         }
     }
 
-    /// The blocks of `range`, when they lie inside the logical unit and there are at most `limit`.
+    /// Returns the blocks of `range`, if they lie inside the logical unit and are at most `limit`.
     pub fn checked_extent(&self, range: BlockRange, limit: u64) -> Result<Extent, Fault> {
         let extent = self.checked_range(range.lba, range.count)?;
         if range.count > limit {
@@ -132,7 +134,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         Ok(extent)
     }
 
-    /// The extent, when it lies inside the logical unit.
+    /// Returns the extent, if it lies inside the logical unit.
     pub fn checked_range(&self, lba: u64, count: u64) -> Result<Extent, Fault> {
         let device_blocks = self.block_count();
         let extent = Extent::new(lba, count);
@@ -164,7 +166,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.check_medium_writable()
     }
 
-    /// As [`Self::check_writable`], whatever became of a sanitize operation.
+    /// Like [`Self::check_writable`], but ignores sanitize operations.
     pub fn check_medium_writable(&self) -> Result<(), Fault> {
         if !self.loaded.get() {
             return Err(Fault::MediumNotPresent);
@@ -210,13 +212,14 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.single_initiator_threshold.set(single);
     }
 
-    /// WP and DPOFUA as the DEVICE-SPECIFIC PARAMETER field has them.
+    /// WP and DPOFUA, in the format of the DEVICE-SPECIFIC PARAMETER field.
     pub fn device_specific_parameter(&self) -> u8 {
         let protected = self.read_only() || self.software_write_protect.get();
         mode::DEVICE_SPECIFIC_DPOFUA | if protected { mode::DEVICE_SPECIFIC_WP } else { 0 }
     }
 
-    /// The logical block provisioning page with the thresholds that an administrator has set; a host changes SITUA alone.
+    /// Logical block provisioning page with the administrator's thresholds; a host can change only
+    /// SITUA.
     pub fn provisioning_mode_page(&self, control: PageControl, thresholds: &[ThresholdDescriptor]) -> Vec<u8> {
         let single = match control {
             PageControl::Current | PageControl::Saved => self.single_initiator_threshold.get(),
@@ -232,13 +235,14 @@ impl<D: BlockDevice> LogicalUnit<D> {
         page
     }
 
-    /// A mode page's bytes; `None` for a page that does not exist. `Saved` values do not exist.
+    /// Bytes of a mode page; `None` for a page that does not exist. `Saved` values do not exist.
     pub fn mode_page(&self, page_code: u8, control: PageControl) -> Option<Vec<u8>> {
         let current = control == PageControl::Current;
         let changeable = control == PageControl::Changeable;
         match page_code {
             mode::CACHING => {
-                // WCE is the administrator's: what one host may lose in a power cut is not for another to say.
+                // WCE is read-only for hosts: one host must not decide what another may lose in a
+                // power failure.
                 let enabled = current && self.write_cache();
                 Some(CachingPage::new(enabled).as_bytes().to_vec())
             }
@@ -261,7 +265,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         value
     }
 
-    /// Whether a logical-unit designator of this kind and value is one that the device identification page publishes.
+    /// Whether a logical-unit designator is one that the device identification page publishes.
     pub fn has_designator(&self, code_set: CodeSet, kind: DesignatorType, value: &[u8]) -> bool {
         match (kind, code_set) {
             (DesignatorType::NAA, CodeSet::BINARY) => value == self.naa,
@@ -270,7 +274,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         }
     }
 
-    /// The designators of the logical unit itself.
+    /// Designators of the logical unit itself.
     pub fn designators(&self) -> [Vec<u8>; 2] {
         let lu = Association::LOGICAL_UNIT;
         [
@@ -313,8 +317,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.prevents.borrow_mut().remove(&nexus);
     }
 
-    /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters go back to their defaults. Persistent
-    /// reservations stay.
+    /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters return
+    /// to their defaults. Persistent reservations stay.
     pub fn reset(&self) {
         self.reserved_by.set(None);
         self.prevents.borrow_mut().clear();

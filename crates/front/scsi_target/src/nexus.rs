@@ -1,5 +1,5 @@
-//! I_T nexuses: an initiator port that is logged in through a target port, with the logical units it sees and the unit attentions
-//! that wait for it on each (the I_T_L nexus, SAM-5 §4.8).
+//! I_T nexuses: an initiator port that is logged in through a target port, with the logical units
+//! that it sees and the unit attentions pending on each (the I_T_L nexus, SAM-5 §4.8).
 
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
@@ -27,17 +27,17 @@ impl NexusId {
 /// What was said of a nexus when it was attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NexusInfo {
-    /// Its identity.
+    /// Identifier.
     pub id: NexusId,
     /// Initiator port name: the initiator's name with its ISID (RFC 7143 §4.2.7).
     pub initiator_port: String,
-    /// Initiator name, by which access is granted.
+    /// Initiator name, which access grants refer to.
     pub initiator: String,
     /// Relative target port identifier.
     pub relative_target_port: u16,
 }
 
-/// A logical unit as one I_T nexus sees it.
+/// Logical unit as one I_T nexus sees it.
 #[derive(Debug)]
 pub(crate) struct ItlNexus<D> {
     pub lun: LogicalUnitNumber,
@@ -46,17 +46,17 @@ pub(crate) struct ItlNexus<D> {
 }
 
 impl<D> ItlNexus<D> {
-    /// `attentions` wait already.
+    /// `attentions`: unit attentions that are already pending.
     pub fn new(lun: LogicalUnitNumber, unit: Rc<LogicalUnit<D>>, attentions: VecDeque<AdditionalSense>) -> Self {
         Self { lun, unit, attentions: RefCell::new(attentions) }
     }
 
-    /// Takes every unit attention.
+    /// Takes all unit attentions.
     pub fn take_attentions(&self) -> VecDeque<AdditionalSense> {
         self.attentions.take()
     }
 
-    /// Queues a unit attention, unless the same one waits already. A reset goes first.
+    /// Queues a unit attention unless it is already pending. A reset is queued first.
     pub fn raise(&self, attention: AdditionalSense) {
         let mut attentions = self.attentions.borrow_mut();
         if attentions.contains(&attention) {
@@ -79,12 +79,12 @@ impl<D> ItlNexus<D> {
         attention
     }
 
-    /// The next unit attention, which stays.
+    /// Returns the next unit attention and leaves it pending.
     pub fn pending_attention(&self) -> Option<AdditionalSense> {
         self.attentions.borrow().front().copied()
     }
 
-    /// Withdraws a unit attention that became moot.
+    /// Withdraws a unit attention that no longer applies.
     pub fn clear(&self, attention: AdditionalSense) {
         self.attentions.borrow_mut().retain(|waiting| *waiting != attention);
     }
@@ -100,12 +100,13 @@ pub(crate) struct Nexus<D> {
     pub initiator_port: String,
     pub initiator: Arc<str>,
     pub relative_target_port: u16,
-    /// By LUN, ascending.
+    /// Visible logical units, ascending by LUN.
     view: RefCell<Vec<Rc<ItlNexus<D>>>>,
     /// Unit attentions of logical units that it does not see now: they wait until it does again.
     put_aside: RefCell<Vec<PutAside<D>>>,
     pub copies: Copies,
-    /// Owner of its registrations; `None` when the initiator port has no name by which it could be found again.
+    /// Owner of the nexus's registrations; `None` when the initiator port has no name by which it
+    /// could be found again.
     pub registrant: Option<Registrant>,
     /// State of the port's group, where every command looks.
     pub access_state: Cell<AccessState>,
@@ -121,22 +122,22 @@ impl<D> Nexus<D> {
         view.get(index).cloned()
     }
 
-    /// Everything the nexus sees, by LUN.
+    /// Visible logical units, ascending by LUN.
     pub fn view(&self) -> Vec<Rc<ItlNexus<D>>> {
         self.view.borrow().clone()
     }
 
-    /// The first visible logical unit for which `wanted` holds.
+    /// Returns the first visible logical unit for which `wanted` holds.
     pub fn find(&self, wanted: impl Fn(&LogicalUnit<D>) -> bool) -> Option<Rc<ItlNexus<D>>> {
         self.view.borrow().iter().find(|path| wanted(&path.unit)).cloned()
     }
 
-    /// Whether the nexus sees this very logical unit, at whatever LUN.
+    /// Whether the nexus sees exactly this logical unit, at any LUN.
     pub fn sees(&self, unit: &LogicalUnit<D>) -> bool {
         self.view.borrow().iter().any(|path| std::ptr::eq(&*path.unit, unit))
     }
 
-    /// Puts a new view in place; `view` is ascending by LUN.
+    /// Replaces the view; `view` is ascending by LUN.
     pub fn set_view(&self, view: Vec<Rc<ItlNexus<D>>>) {
         self.view.replace(view);
     }
@@ -168,7 +169,7 @@ impl<D> Nexus<D> {
     }
 }
 
-/// The attached nexuses, found by index.
+/// Attached nexuses, found by index.
 #[derive(Debug)]
 pub(crate) struct NexusTable<D> {
     slots: Vec<(u32, Option<Rc<Nexus<D>>>)>,

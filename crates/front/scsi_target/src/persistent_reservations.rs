@@ -1,5 +1,5 @@
-//! The words of SCSI for reservations (SPC-4 §5.9): names of I_T nexuses as registrants, unit attentions for notices, and what the target
-//! device contributes to a change. The rules themselves are those of [`unit::reservations`].
+//! SCSI's side of reservations (SPC-4 §5.9): names of I_T nexuses as registrants, unit attentions
+//! for notices, and the ports that a change refers to. [`unit::reservations`] holds the rules.
 
 mod report;
 
@@ -15,23 +15,23 @@ use std::rc::Rc;
 use unit::reservations::Notice;
 use unit::{PersistedReservations, Registrant};
 
-/// The registrant that an I_T nexus is: initiator port `NAME,i,0xISID` through a target port. `None` when the initiator port has no name
-/// by which it could be found again.
+/// Registrant of an I_T nexus: initiator port `NAME,i,0xISID` through a target port. `None` when
+/// the initiator port has no name by which it could be found again.
 pub fn registrant(initiator_port: &str, target_port: u16) -> Option<Registrant> {
     InitiatorPort::parse(initiator_port).map(|port| registrant_of(&port, target_port))
 }
 
-/// The initiator port of a registrant, `NAME,i,0xISID`; `None` for a registrant of another protocol.
+/// Initiator port of a registrant, `NAME,i,0xISID`; `None` for a registrant of another protocol.
 pub fn initiator_port(registrant: &Registrant) -> Option<String> {
     port_of(registrant).map(|port| port.to_string())
 }
 
-/// A registrant of iSCSI.
+/// Registrant of an iSCSI initiator port.
 pub(crate) fn registrant_of(port: &InitiatorPort, target_port: u16) -> Registrant {
     Registrant { target_port, name: port.name().to_owned(), instance: u128::from(port.isid()) }
 }
 
-/// The initiator port of a registrant.
+/// Initiator port of a registrant; `None` for a registrant of another protocol.
 pub(crate) fn port_of(registrant: &Registrant) -> Option<InitiatorPort> {
     InitiatorPort::new(&registrant.name, u64::try_from(registrant.instance).ok()?)
 }
@@ -73,7 +73,7 @@ impl<D> ScsiTarget<D> {
         }
     }
 
-    /// The attached I_T nexuses of these registrants.
+    /// Attached I_T nexuses of these registrants.
     pub fn nexuses_of(&self, registrants: &[Registrant]) -> Vec<NexusId> {
         let wanted = |nexus: &Rc<Nexus<D>>| nexus.registrant.as_ref().is_some_and(|name| registrants.contains(name));
         self.nexuses.borrow().all().iter().filter(|nexus| wanted(nexus)).map(|nexus| nexus.id).collect()

@@ -1,7 +1,10 @@
-//! Asymmetric logical unit access (SPC-4 §5.15.2): target ports in groups, each group in a state that every logical unit has there.
+//! Asymmetric logical unit access (SPC-4 §5.15.2): target ports in groups, each group in one access
+//! state for all logical units.
 //!
-//! Ports and groups come from above, whole, with [`ScsiTarget::set_port_groups`]; unit attentions for a change are raised here. A state
-//! limits what a port lets through, and nothing else: the copy manager and the logical units themselves know no states.
+//! The owner of the target sets the whole list of ports and groups with
+//! [`ScsiTarget::set_port_groups`]; this file raises the unit attentions of a change. An access
+//! state limits only the commands that a port accepts: the copy manager and the logical units do
+//! not know it.
 
 use crate::command::{Command, Exists};
 use crate::nexus::{Nexus, NexusId};
@@ -13,32 +16,33 @@ use scsi::target_port_groups::{self, access_state, status_code};
 use std::collections::BTreeMap;
 use unit::{AccessState, StateOrigin};
 
-/// A target port, as initiators reach it through a target portal group.
+/// Target port, reached through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetPort {
-    /// Relative target port identifier, from 1. A port keeps it: registrations and hosts name ports by it.
+    /// Relative target port identifier, from 1. It must not change: registrations and hosts name
+    /// the port by it.
     pub relative_identifier: u16,
     /// Target portal group tag, part of the port's SCSI name.
     pub portal_group_tag: u16,
-    /// Target port group that it belongs to.
+    /// Identifier of the port's target port group.
     pub group: u16,
 }
 
 /// A target port group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetPortGroup {
-    /// Its identifier, from 1.
+    /// Identifier, from 1.
     pub identifier: u16,
-    /// Its state.
+    /// Access state.
     pub state: AccessState,
-    /// Hosts should use it before others in the same state.
+    /// Hosts should prefer this group to others in the same state.
     pub preferred: bool,
-    /// What made the state what it is.
+    /// Cause of the state.
     pub origin: StateOrigin,
 }
 
 impl TargetPortGroup {
-    /// An active/optimized group.
+    /// Group in state active/optimized.
     pub const fn new(identifier: u16) -> Self {
         Self { identifier, state: AccessState::ActiveOptimized, preferred: false, origin: StateOrigin::None }
     }
@@ -56,7 +60,7 @@ pub(crate) struct PortGroup {
 }
 
 impl PortGroup {
-    /// As REPORT TARGET PORT GROUPS has it.
+    /// Group in the format of REPORT TARGET PORT GROUPS.
     pub fn reported(&self) -> target_port_groups::PortGroup {
         target_port_groups::PortGroup {
             identifier: self.identifier,
@@ -78,7 +82,7 @@ impl PortGroup {
     }
 }
 
-/// A state that SET TARGET PORT GROUPS may ask for.
+/// Decodes a state that SET TARGET PORT GROUPS may request; `None` for other codes.
 pub(crate) fn settable(code: u8) -> Option<AccessState> {
     match code {
         access_state::ACTIVE_OPTIMIZED => Some(AccessState::ActiveOptimized),
@@ -89,7 +93,7 @@ pub(crate) fn settable(code: u8) -> Option<AccessState> {
     }
 }
 
-/// An explicit change in progress: the nexus that asked, and the states that it asked for.
+/// Explicit change in progress: nexus that requested it, and requested states.
 #[derive(Clone, Debug)]
 pub(crate) struct ExplicitChange {
     pub nexus: NexusId,
@@ -111,7 +115,7 @@ impl<D> ScsiTarget<D> {
         }
     }
 
-    /// The groups that have ports, with them.
+    /// Groups that have ports, with these ports.
     pub(crate) fn port_groups(&self) -> Vec<PortGroup> {
         let identity = self.identity.borrow();
         let ports_of = |group: u16| {
@@ -128,7 +132,8 @@ impl<D> ScsiTarget<D> {
         with_ports.filter(|group| !group.ports.is_empty()).collect()
     }
 
-    /// Group and state of a target port; active/optimized and no group for a port that is not listed.
+    /// Group and state of a target port; no group and active/optimized for a port that is not
+    /// listed.
     pub(crate) fn port_state(&self, relative_identifier: u16) -> (Option<u16>, AccessState) {
         let identity = self.identity.borrow();
         let port = identity.ports.iter().find(|port| port.relative_identifier == relative_identifier);
@@ -142,8 +147,9 @@ impl<D> ScsiTarget<D> {
         }
     }
 
-    /// Ports of these groups answer TRANSITION until [`Self::set_port_groups`] or [`Self::port_group_transition_failed`]. No unit
-    /// attention is raised before the result is known.
+    /// Sets groups to transitioning until [`Self::set_port_groups`] or
+    /// [`Self::port_group_transition_failed`]. No unit attention is raised before the result is
+    /// known.
     pub fn begin_port_group_transition(&self, groups: &[u16]) {
         for group in self.identity.borrow_mut().groups.iter_mut().filter(|group| groups.contains(&group.identifier)) {
             group.state = AccessState::Transitioning;
@@ -153,11 +159,12 @@ impl<D> ScsiTarget<D> {
 }
 
 impl<D: BlockDevice> ScsiTarget<D> {
-    /// Puts ports and groups in place of those before; every port's group is among the groups.
+    /// Replaces ports and groups; every port's group has to be among the groups.
     ///
-    /// When state, preference or members of a group are others than they were, every nexus gets ASYMMETRIC ACCESS STATE CHANGED on all it
-    /// sees, except the one that asked for just that. A nexus whose port is in another group now gets INQUIRY DATA HAS CHANGED: VPD page 83h
-    /// tells the group.
+    /// If a group's state, preference or members changed, every nexus gets ASYMMETRIC ACCESS STATE
+    /// CHANGED on all logical units that it sees, except the nexus that requested exactly this
+    /// change. A nexus whose port moved to another group gets INQUIRY DATA HAS CHANGED, because VPD
+    /// page 83h names the group.
     pub fn set_port_groups(&self, ports: Vec<TargetPort>, groups: Vec<TargetPortGroup>) {
         let before = self.settled_groups();
         let members: BTreeMap<u16, Option<u16>> =
@@ -193,8 +200,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// What [`Self::begin_port_group_transition`] began did not happen: the states are what they were, and every nexus gets IMPLICIT
-    /// ASYMMETRIC ACCESS STATE TRANSITION FAILED, unless an initiator asked, whose command fails.
+    /// Ends a failed transition of [`Self::begin_port_group_transition`]. The states return to
+    /// their former values, and every nexus gets IMPLICIT ASYMMETRIC ACCESS STATE TRANSITION
+    /// FAILED; if an initiator requested the change, its command fails instead.
     pub fn port_group_transition_failed(&self) {
         let settled = self.settled_groups();
         {
@@ -216,7 +224,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    /// The groups as they were before a transition that is in progress.
+    /// Groups before the transition that is in progress.
     fn settled_groups(&self) -> Vec<PortGroup> {
         let settled = self.settled.borrow().clone();
         if settled.is_empty() { self.port_groups() } else { settled }
@@ -226,7 +234,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
         self.nexuses.borrow().all().iter().map(|nexus| nexus.relative_target_port).collect()
     }
 
-    /// The unit attention that waits first for a nexus on a volume: QUERY ASYNCHRONOUS EVENT asks for it and does not take it.
+    /// Next unit attention that is pending for a nexus on a volume. QUERY ASYNCHRONOUS EVENT
+    /// reports it and leaves it pending.
     pub(crate) fn pending_attention(&self, nexus: &Nexus<D>, volume: VolumeId) -> Option<AdditionalSense> {
         nexus.view().iter().find(|path| path.unit.volume() == volume)?.pending_attention()
     }

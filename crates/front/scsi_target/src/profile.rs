@@ -1,10 +1,10 @@
-//! A [`Profile`] in words, as an administrator gives it.
+//! Text form of a [`Profile`], as an administrator enters it.
 
 use crate::logical_unit::Profile;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What it is called, and what it sets.
+/// Keyword with its effect.
 struct Word {
     name: &'static str,
     set: fn(&mut Profile),
@@ -16,7 +16,7 @@ const WORDS: [Word; 3] = [
     Word { name: "write-same-to-end", set: |profile| profile.write_same_to_end = true },
 ];
 
-/// A word that is none.
+/// Unknown keyword.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{word:?} is none of {}", WORDS.map(|word| word.name).join(", "))]
 pub struct UnknownWord {
@@ -26,7 +26,7 @@ pub struct UnknownWord {
 impl FromStr for Profile {
     type Err = UnknownWord;
 
-    /// Words separated by commas; none for the default.
+    /// Parses keywords separated by commas; an empty text is the default profile.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let mut profile = Self::default();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {

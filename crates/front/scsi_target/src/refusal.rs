@@ -1,10 +1,10 @@
-//! Reason and particulars of a fault, for the counters and the log of refusals.
+//! Reason and details of a fault, for the counters and the log of refusals.
 
 use crate::sense::{CopyCause, Fault, TokenFault};
 use block::BlockError;
 use unit::{Reason, StoreError};
 
-/// The reason of a fault; `None` for a miscompare, which is no refusal.
+/// Reason of a fault; `None` for a miscompare, which is not a refusal.
 pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
     Some(match fault {
         Fault::Miscompare { .. } => return None,
@@ -57,7 +57,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
     })
 }
 
-/// The particulars of a fault, in words.
+/// Details of a fault as text.
 pub(crate) fn detail(fault: &Fault) -> String {
     let field = |at: &scsi::FieldPointer| match (at.area, at.bit) {
         (scsi::FieldArea::Cdb, Some(bit)) => format!("CDB byte {} bit {bit}", at.byte),

@@ -1,11 +1,11 @@
-//! Where a fault becomes status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its failure as a [`Fault`]; only this
-//! file knows codes.
+//! Mapping of faults to status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its
+//! failure as a [`Fault`]; only this file knows the codes.
 
 use block::BlockError;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
 use unit::{AccessState, AccessStateError, SanitizeError, StoreError};
 
-/// Why a command did not complete with GOOD status.
+/// Reason why a command did not complete with GOOD status.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// No row of the command table has this operation code.
@@ -14,13 +14,13 @@ pub(crate) enum Fault {
     InvalidFieldInCdb(FieldPointer),
     /// A value in the parameter list is not supported.
     InvalidFieldInParameterList(FieldPointer),
-    /// A count is above its announced limit; `at` tells whether it stood in the CDB or in the parameter list.
+    /// A count is above its announced limit; `at` is its field in the CDB or the parameter list.
     AboveLimit { requested: u64, limit: u64, at: FieldPointer },
-    /// The parameter list is shorter than what it describes, or longer than allowed.
+    /// The parameter list is shorter than its content requires, or longer than allowed.
     ParameterListLength { given_bytes: u64, needed_bytes: u64 },
-    /// The transport expects to move another amount of Data-Out than the command needs.
+    /// The transport expects another amount of Data-Out than the command needs.
     DataOutLength { expected_bytes: u64, needed_bytes: u64, at: FieldPointer },
-    /// The transport expects to move data the other way than the command does.
+    /// The transport expects data in the other direction than the command moves it.
     WrongDirection,
     /// The transport would cut Data-Out inside a logical block.
     PartialBlock { expected_bytes: u64 },
@@ -32,21 +32,21 @@ pub(crate) enum Fault {
     LogicalUnitNotSupported,
     /// The data differs from the medium; offset in bytes of the first difference.
     Miscompare { offset_bytes: u64 },
-    /// A reservation stands in the way.
+    /// A reservation forbids the command.
     ReservationConflict,
     /// RELEASE with another scope or type than the persistent reservation has.
     InvalidRelease,
     /// No room for one more registration.
     InsufficientRegistrationResources,
-    /// Persistent reservations that have to outlive a loss of power could not be kept.
+    /// Persistent reservations that have to survive a power loss could not be stored.
     ReservationsNotStored(StoreError),
-    /// Reported once instead of executing the command.
+    /// A unit attention, reported once instead of executing the command.
     UnitAttention(AdditionalSense),
     /// SWP is set.
     SoftwareWriteProtected,
-    /// The target port is in a state that does not let the command through.
+    /// The target port's state does not permit the command.
     NotAccessible(AccessState),
-    /// SET TARGET PORT GROUPS could not be done; nothing has changed.
+    /// SET TARGET PORT GROUPS failed; nothing has changed.
     SetTargetPortGroupsFailed(AccessStateError),
     /// A task attribute that does not exist here.
     InvalidTaskAttribute,
@@ -54,15 +54,16 @@ pub(crate) enum Fault {
     MediumNotPresent,
     /// An I_T nexus prevents removal.
     MediumRemovalPrevented,
-    /// A sanitize operation is in progress: 65 536ths of it are done.
+    /// A sanitize operation is in progress; `progress` in 1/65 536.
     SanitizeInProgress { progress: u16 },
     /// A sanitize operation has failed.
     SanitizeFailed,
-    /// A sanitize operation has failed in the restricted completion mode (AUSE = 0), and the command would leave that.
+    /// A sanitize operation failed in restricted completion mode (AUSE = 0), which the command
+    /// would leave.
     SanitizeExitRestricted,
     /// Saved mode page values do not exist.
     SavingNotSupported,
-    /// A copy with this list identifier runs on the I_T nexus.
+    /// Another copy with this list identifier is running on the I_T nexus.
     ListIdInUse { list_id: u32 },
     /// More CSCD descriptors than allowed.
     TooManyCscds { count: u64, limit: u64 },
@@ -78,38 +79,39 @@ pub(crate) enum Fault {
     SegmentGranularity { at: FieldPointer },
     /// A copy stopped at `segment`; what earlier segments copied stays.
     CopyAborted { segment: u16, cause: CopyCause },
-    /// Another command ended this one: COPY OPERATION ABORT.
+    /// COPY OPERATION ABORT ended this command.
     TaskAborted,
-    /// As many third-party copies run as may.
+    /// The limit of concurrent third-party copies is reached.
     InsufficientResources,
-    /// The pool has no room for what a ROD may come to hold.
+    /// The pool has no room for the blocks that a ROD may come to hold.
     NoResourcesForRod,
-    /// There are as many ROD tokens as there may be.
+    /// The limit of ROD tokens is reached.
     NoResourcesForToken,
-    /// A ROD token is not one that can be used.
+    /// A ROD token cannot be used.
     Token(TokenFault),
     /// The block device failed the call.
     Block(BlockError),
 }
 
-/// What is wrong with a ROD token.
+/// Defect of a ROD token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenFault {
-    /// Its ROD type is none that the copy manager works with.
+    /// The copy manager does not support its ROD type.
     UnsupportedType,
     /// ROD TOKEN LENGTH is wrong.
     InvalidLength,
-    /// No such token exists, or it is another initiator's, or an earlier run of the copy manager created it.
+    /// The token does not exist, belongs to another initiator, or was created by an earlier run of
+    /// the copy manager.
     Unknown,
-    /// It was not made as it is.
+    /// The token was altered: its authenticator does not match.
     Corrupt,
-    /// The initiator has no access to the source any more.
+    /// The initiator no longer has access to the source.
     Revoked,
-    /// It was not used for too long, or is too old.
+    /// Inactivity timeout or lifetime has passed.
     Expired,
     /// The source was deleted, or the pool needs the space.
     Cancelled,
-    /// A WRITE USING TOKEN deleted it.
+    /// A WRITE USING TOKEN deleted the token.
     Deleted,
 }
 
@@ -119,14 +121,14 @@ impl From<TokenFault> for Fault {
     }
 }
 
-/// What stopped a copy that had started.
+/// Reason why a copy stopped after it had started.
 #[derive(Clone, Debug)]
 pub(crate) enum CopyCause {
-    /// The segment names a CSCD that the list does not have.
+    /// The segment names a CSCD that is not in the list.
     NoSuchCscd { index: u16, at: FieldPointer },
     /// No logical unit with this designator is visible to the initiator.
     NotVisible { index: u16, at: FieldPointer },
-    /// The descriptor's device type or block length is not the logical unit's.
+    /// The descriptor's device type or block length differs from the logical unit's.
     WrongDeviceType { index: u16 },
     /// The source refused the read.
     Source(Box<Fault>),
@@ -199,7 +201,7 @@ fn invalid_field(at: FieldPointer) -> FixedSense {
     }
 }
 
-/// Where a fault becomes status and sense data. No `_` arm: a new fault has to choose.
+/// Maps a fault to status and sense data. No `_` arm: a new fault has to choose.
 pub(crate) fn outcome(fault: &Fault) -> Outcome {
     use AdditionalSense as Asc;
     let sense = match fault {
@@ -286,8 +288,8 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
     Outcome { status: Status::CHECK_CONDITION, sense: Some(sense) }
 }
 
-/// COPY ABORTED: COMMAND-SPECIFIC INFORMATION holds where the forwarded status of source and destination stand in the sense data, and
-/// the segment number (SPC-4 §6.4.4).
+/// COPY ABORTED: COMMAND-SPECIFIC INFORMATION holds the offsets of the forwarded status of source
+/// and destination in the sense data, and the segment number (SPC-4 §6.4.4).
 fn copy_aborted(segment: u16, cause: &CopyCause) -> FixedSense {
     use AdditionalSense as Asc;
     const FORWARDED_AT: u8 = FixedSense::BYTES as u8;
@@ -295,7 +297,8 @@ fn copy_aborted(segment: u16, cause: &CopyCause) -> FixedSense {
     let [high, low] = segment.to_be_bytes();
     sense.command_specific = [0, 0, high, low];
     let forward = |sense: &mut FixedSense, fault: &Fault| {
-        // Conformance suites take a range error of a CSCD only without an additional sense code; the forwarded sense data has it.
+        // Conformance suites accept a range error of a CSCD only without an additional sense code;
+        // the forwarded sense data has the code.
         sense.additional = match fault {
             Fault::OutOfRange { .. } => Asc::NO_ADDITIONAL_SENSE_INFORMATION,
             _ => Asc::THIRD_PARTY_DEVICE_FAILURE,

@@ -1,70 +1,72 @@
-//! The order of commands on a logical unit by their task attributes (SAM-5 §8).
+//! Order of commands on a logical unit by task attribute (SAM-5 §8).
 //!
-//! An ORDERED command waits until everything before it on the logical unit is done, and what comes after it waits for it; a HEAD OF
-//! QUEUE command waits for no other. SIMPLE commands are not ordered among each other (QUEUE ALGORITHM MODIFIER 1h). Which commands may
-//! overlap on the same blocks is another question: [`unit::ExtentLocks`].
+//! An ORDERED command waits until every earlier command on the logical unit has ended, and later
+//! commands wait for it. A HEAD OF QUEUE command waits for no other. SIMPLE commands are not
+//! ordered among each other (QUEUE ALGORITHM MODIFIER 1h). [`unit::ExtentLocks`] decides which
+//! commands may overlap on the same blocks.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use unit::{InFlight, InFlightGuard, WaitQueue};
 
-/// Task attribute, SAM-5 §8.9. The transport has refused what is none.
+/// Task attribute, SAM-5 §8.9.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskAttribute {
-    /// SIMPLE, or none at all.
+    /// SIMPLE, or untagged.
     #[default]
     Simple,
     /// ORDERED.
     Ordered,
     /// HEAD OF QUEUE.
     HeadOfQueue,
-    /// ACA, or a code that does not exist. There never is an auto contingent allegiance here (NORMACA 0, NACA refused), so no command can
-    /// have it.
+    /// ACA, or a code that does not exist. An auto contingent allegiance never exists here (NORMACA
+    /// 0, NACA refused), so no command can have this attribute.
     Invalid,
 }
 
 // Attributes.
 
-/// The task set of a logical unit, as far as attributes go.
+/// Task set of a logical unit, as far as task attributes are concerned.
 #[derive(Debug, Default)]
 pub(crate) struct TaskSet {
     in_flight: InFlight,
-    /// The ORDERED command that arrived last.
+    /// Last ORDERED command that arrived.
     barrier: RefCell<Option<Rc<Barrier>>>,
 }
 
-/// An ORDERED command, until it is done.
+/// ORDERED command, until it is done.
 #[derive(Debug, Default)]
 struct Barrier {
     done: Cell<bool>,
     waiting: WaitQueue,
 }
 
-/// A place in the task set, until the command is done.
+/// Place in the task set, until the command is done.
 #[derive(Debug)]
 pub(crate) struct TaskGuard {
     _counted: InFlightGuard,
     barrier: Option<Rc<Barrier>>,
 }
 
-/// What a command has to wait for.
+/// Condition that a command waits for.
 #[derive(Debug)]
 pub(crate) enum Wait {
-    /// Nothing.
+    /// No wait.
     Now,
-    /// An ORDERED command before it.
+    /// An earlier ORDERED command.
     Barrier(Behind),
-    /// Everything before it.
+    /// All earlier commands.
     Everything(Box<unit::Earlier>),
 }
 
-/// See [`Wait::Barrier`].
+/// Payload of [`Wait::Barrier`].
 #[derive(Debug)]
 pub(crate) struct Behind(Rc<Barrier>);
 
 impl TaskSet {
-    /// Takes the next place. To be called in the order in which commands arrive; the command goes on when [`Wait::poll`] is ready.
+    /// Takes the next place. To be called in the order in which commands arrive; the command may
+    /// start when [`Wait::poll`] is ready.
     pub fn enter(&self, attribute: TaskAttribute) -> (TaskGuard, Wait) {
         match attribute {
             TaskAttribute::HeadOfQueue => (TaskGuard { _counted: self.in_flight.enter(), barrier: None }, Wait::Now),
@@ -87,7 +89,7 @@ impl TaskSet {
 }
 
 impl Wait {
-    /// Whether the turn has come; if not, the waker is woken when it may have.
+    /// Ready when the command may start; otherwise the waker is woken when that may have changed.
     pub fn poll(&self, context: &Context<'_>) -> Poll<()> {
         match self {
             Self::Now => Poll::Ready(()),

@@ -50,7 +50,7 @@ pub(crate) const RESERVATION_CONFLICT: u8 = 0x18;
 /// Logical blocks of every test volume.
 pub(crate) const BLOCKS: u64 = 1 << 17;
 
-/// Polls a future that only waits for other futures of the test; panics when it does not finish.
+/// Polls a future that waits only for other futures of the test; panics when it does not finish.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     for _ in 0..1_000_000 {
@@ -61,7 +61,7 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     panic!("the future does not finish");
 }
 
-/// A clock that moves on by 1 µs whenever it is read.
+/// Clock that advances by 1 µs whenever it is read.
 #[derive(Default)]
 struct TestClock(Cell<u64>);
 
@@ -76,7 +76,8 @@ impl Clock for TestClock {
     }
 }
 
-/// A target with volumes 10 and 11 as LUN 0 and 1 for any initiator and volume 12 for nobody; initiator A on two ports, B on one.
+/// Target with volumes 10 and 11 as LUN 0 and 1 for any initiator, and volume 12 granted to no
+/// initiator. Initiator A is logged in through two ports, B through one.
 pub(crate) struct Array {
     pub target: ScsiTarget<MemoryDevice>,
     pub volumes: [MemoryDevice; 3],
@@ -144,7 +145,7 @@ impl Array {
         array
     }
 
-    /// The same array with SET TARGET PORT GROUPS, and a store that fails.
+    /// Array with SET TARGET PORT GROUPS, and a store that fails.
     pub fn explicit() -> Self {
         let array = Self::build(Profile::default(), Limits::default(), true);
         array.store.error.set(Some(StoreError::Failed));
@@ -163,12 +164,12 @@ impl Array {
         while self.on(nexus, lun).command(&[0; 6]).status != GOOD {}
     }
 
-    /// The pool below the captures of volume 10 has no space any more.
+    /// Fills, or empties, the pool below the captures of volume 10.
     pub fn set_captures_full(&self, full: bool) {
         self.volumes[0].set_captures_full(full);
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, seconds: u64) {
         self.clock.0.set(self.clock.0.get() + seconds * 1_000_000_000);
     }
@@ -183,7 +184,7 @@ impl Array {
     }
 }
 
-/// A LUN as a nexus reaches it.
+/// LUN as a nexus addresses it.
 #[derive(Clone, Copy)]
 pub(crate) struct Path<'a> {
     array: &'a Array,
@@ -198,7 +199,7 @@ pub(crate) fn cdb(bytes: &[u8]) -> [u8; 16] {
 }
 
 impl<'a> Path<'a> {
-    /// A command without data, or with Data-In of any length.
+    /// Sends a command without data, or with Data-In of any length.
     pub fn command(&self, cdb: &[u8]) -> Response {
         self.data_in(cdb, 1 << 20)
     }
@@ -207,7 +208,7 @@ impl<'a> Path<'a> {
         run(self.request(bytes, Bytes::new(), expected_data_in, 0))
     }
 
-    /// A command with Data-Out, announced in full.
+    /// Sends a command with Data-Out, announced in full.
     pub fn data_out(&self, bytes: &[u8], data: &[u8]) -> Response {
         self.data_out_expecting(bytes, data, u32::try_from(data.len()).unwrap())
     }
@@ -216,7 +217,8 @@ impl<'a> Path<'a> {
         run(self.request(bytes, Bytes::copy_from_slice(data), 0, expected))
     }
 
-    /// The future of a command, as the transport makes it: only the Data-Out that is asked for goes in.
+    /// Future of a command, created as the transport does: it gets only the Data-Out that is asked
+    /// for.
     pub fn request(
         &self,
         bytes: &[u8],
@@ -227,7 +229,7 @@ impl<'a> Path<'a> {
         self.abortable(bytes, data, expected_data_in, expected_data_out).1
     }
 
-    /// The same with what aborts it.
+    /// Future of a command, with its abort flag.
     pub fn abortable(
         &self,
         bytes: &[u8],
@@ -266,7 +268,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A 16-byte CDB with LBA and 32-bit count.
+/// 16-byte CDB with LBA and 32-bit count.
 pub(crate) fn cdb16(opcode: u8, flags: u8, lba: u64, count: u32) -> [u8; 16] {
     let mut cdb = [0; 16];
     cdb[0] = opcode;
@@ -280,7 +282,7 @@ pub(crate) fn assert_good(response: &Response) {
     assert_eq!((response.status, response.sense.as_slice()), (GOOD, &[][..]));
 }
 
-/// CHECK CONDITION with this sense key, ASC and ASCQ in fixed format.
+/// Asserts CHECK CONDITION with this sense key, ASC and ASCQ in fixed format.
 #[track_caller]
 pub(crate) fn assert_check(response: &Response, key: u8, asc: u8, ascq: u8) {
     assert_eq!(response.status, CHECK_CONDITION);
@@ -290,7 +292,7 @@ pub(crate) fn assert_check(response: &Response, key: u8, asc: u8, ascq: u8) {
     assert_eq!(usize::from(response.sense[7]) + 8, response.sense.len());
 }
 
-/// The same with a field pointer into the CDB (`true`) or the parameter list.
+/// Asserts INVALID FIELD with a field pointer into the CDB (`true`) or the parameter list.
 #[track_caller]
 pub(crate) fn assert_field(response: &Response, in_cdb: bool, byte: u16) {
     let asc = if in_cdb { 0x24 } else { 0x26 };

@@ -1,7 +1,8 @@
 //! Soft thresholds (SBC-3 §4.7.3.7): the logical block provisioning mode page, and the unit attentions.
 //!
-//! The thresholds are the administrator's, set for the pool and for volumes in percent; here they are counts of threshold sets, in the unit and about
-//! the resources of the logical block provisioning log page. A host changes one thing: whether a threshold is reported to one I_T nexus or to all.
+//! The administrator sets the thresholds for the pool and for volumes, in percent. Here they are
+//! counts of threshold sets, in the unit and about the resources of the logical block provisioning
+//! log page. A host can only change whether a threshold is reported to one I_T nexus or to all.
 
 use crate::invocation::BLOCK;
 use crate::target::ScsiTarget;
@@ -13,13 +14,14 @@ use std::cell::Cell;
 use unit::SoftThreshold;
 
 impl<D: BlockDevice> ScsiTarget<D> {
-    /// The descriptors of the logical block provisioning mode page.
+    /// Descriptors of the logical block provisioning mode page.
     pub(crate) fn threshold_descriptors(&self, volume: VolumeId) -> Vec<ThresholdDescriptor> {
         self.store.soft_thresholds(volume).into_iter().map(descriptor).collect()
     }
 
-    /// A soft threshold of the volume, or of the pool under all of them, was reached: every nexus that sees it gets one unit attention (SBC-3 §4.7.3.8), with
-    /// SITUA only one of them.
+    /// Raises a unit attention because a soft threshold of the volume, or of the pool below all
+    /// volumes (`None`), was reached: once on every nexus that sees the volume (SBC-3 §4.7.3.8),
+    /// with SITUA on only one of them.
     pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
         let units: Vec<_> = self.units.borrow().values().cloned().collect();
         for unit in units.iter().filter(|unit| volume.is_none_or(|volume| unit.volume() == volume)) {
@@ -38,7 +40,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 }
 
-/// Rounded as the log page's counts are: it shows the threshold as reached when it is.
+/// Rounds like the log page, so that the page shows the threshold as reached when it is.
 fn descriptor(threshold: SoftThreshold) -> ThresholdDescriptor {
     let set_bytes = BLOCK << THRESHOLD_EXPONENT;
     let sets = |sets: u64| u32::try_from(sets).unwrap_or(u32::MAX);

@@ -1,14 +1,18 @@
 //! The ROD tokens of the copy manager (SPC-4 §5.16.6).
 //!
-//! A token names data as it was when POPULATE TOKEN was executed: its ranges are captured in a device of their own, by sharing blocks.
+//! A token represents data as it was when POPULATE TOKEN was executed: its ranges are captured in a
+//! device of their own, by sharing blocks.
 //!
-//! * A token cannot be forged: it carries an HMAC-SHA-256 over its other bytes, by a key that no other run of the array has, and is looked
-//!   up besides. So tokens end with the run that made them.
-//! * It belongs to the initiator (by its iSCSI name) that made it: with multipath the commands of a host come through several I_T nexuses,
-//!   so a nexus would be too narrow. For any other initiator it does not exist.
-//! * The initiator has to see the source still when it uses the token, and the source has to exist.
-//! * It expires when no command has used it for its inactivity timeout, and at the end of its lifetime.
-//! * All tokens together hold no more than what the pool has free: the oldest give way.
+//! * A token cannot be forged: it carries an HMAC-SHA-256 over its other bytes, with a key that is
+//!   new for every run of the array, and is also looked up. Tokens therefore end with the run that
+//!   created them.
+//! * It belongs to the initiator (iSCSI name) that created it; other initiators cannot use it. A
+//!   nexus would be too narrow: with multipath the commands of a host arrive through several I_T
+//!   nexuses.
+//! * The initiator still has to see the source when it uses the token, and the source has to exist.
+//! * It expires when no command has used it for its inactivity timeout, and at the end of its
+//!   lifetime.
+//! * All tokens together hold no more than the pool has free: the oldest are cancelled.
 
 use crate::limits::TokenLimits;
 use crate::sense::{Fault, TokenFault};
@@ -22,11 +26,11 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Ended tokens whose end is remembered; an older one is unknown.
+/// Ended tokens whose reason is remembered; older ones are unknown.
 const REMEMBERED: usize = 1024;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A captured device, which goes away with the last who uses it.
+/// Captured device, discarded when its last user drops it.
 struct Captured<D> {
     device: D,
     discard: fn(&D),
@@ -38,24 +42,24 @@ impl<D> Drop for Captured<D> {
     }
 }
 
-/// A token and what it stands for.
+/// Token with the data that it represents.
 pub(crate) struct Token<D> {
     serial: u32,
     bytes: [u8; TOKEN_BYTES],
     initiator: Arc<str>,
     pub source: VolumeId,
-    /// What the ROD consists of, in order.
+    /// Ranges of the ROD, in order.
     ranges: Vec<Extent>,
     pub blocks: u64,
     captured: Captured<D>,
     timeout_ns: u64,
     ends_ns: u64,
     used_ns: Cell<u64>,
-    /// Commands that use it now.
+    /// Commands that are using the token.
     users: Cell<usize>,
 }
 
-/// A token that a command uses: it is not inactive meanwhile.
+/// Token in use by a command; the token is not inactive meanwhile.
 pub(crate) struct InUse<D>(Rc<Token<D>>);
 
 impl<D> InUse<D> {
@@ -80,17 +84,18 @@ impl<D> Drop for InUse<D> {
 }
 
 impl<D> Token<D> {
-    /// The token as the initiator gets it.
+    /// Token in the form that the initiator receives.
     pub fn bytes(&self) -> &[u8; TOKEN_BYTES] {
         &self.bytes
     }
 
-    /// The device that holds the data, at the addresses that it had in the source.
+    /// Device that holds the data, at the same addresses as in the source.
     pub fn device(&self) -> &D {
         &self.captured.device
     }
 
-    /// The longest run of the ROD from `offset` on, at most `count` blocks, as addresses in the device; `None` beyond its end.
+    /// Longest run of the ROD from `offset` on, at most `count` blocks, as addresses in the device;
+    /// `None` beyond the end.
     pub fn run(&self, offset: u64, count: u64) -> Option<Extent> {
         let mut start = 0;
         for range in &self.ranges {
@@ -109,7 +114,7 @@ impl<D> Token<D> {
     }
 }
 
-/// What a new token is to be made of.
+/// Arguments of [`Tokens::make`].
 pub(crate) struct NewToken<D> {
     pub initiator: Arc<str>,
     pub source: VolumeId,
@@ -119,7 +124,7 @@ pub(crate) struct NewToken<D> {
     pub timeout_s: u32,
 }
 
-/// The tokens of a run.
+/// Tokens of one run of the array.
 pub(crate) struct Tokens<D> {
     key: [u8; 32],
     run: u32,
@@ -129,7 +134,7 @@ pub(crate) struct Tokens<D> {
 }
 
 impl<D> Tokens<D> {
-    /// No tokens yet. `key` is random and this run's alone.
+    /// `key`: random, and new for every run.
     pub fn new(key: [u8; 32]) -> Self {
         let mut tokens = Self { key, run: 0, next: Cell::new(1), live: RefCell::default(), ended: RefCell::default() };
         let run = tokens.mac(b"run").finalize().into_bytes();
@@ -144,14 +149,14 @@ impl<D> Tokens<D> {
         mac
     }
 
-    /// Whether the initiator may have one more.
+    /// Checks whether the initiator may have another token.
     pub fn check_room(&self, initiator: &str, limits: &TokenLimits) -> Result<(), Fault> {
         let live = self.live.borrow();
         let own = live.values().filter(|token| &*token.initiator == initiator).count();
         if live.len() >= limits.total || own >= limits.of_initiator { Err(Fault::NoResourcesForToken) } else { Ok(()) }
     }
 
-    /// Finds the token in a parameter list that an initiator has sent, and notes that it is used.
+    /// Finds the token in a parameter list that an initiator sent, and records its use.
     pub fn find(&self, bytes: &[u8; TOKEN_BYTES], initiator: &str, now_ns: u64) -> Result<InUse<D>, TokenFault> {
         let token = RodToken::decode(bytes);
         if token.rod_type.get() != RodType::POINT_IN_TIME.0 {
@@ -163,7 +168,7 @@ impl<D> Tokens<D> {
         if token.run.get() != self.run {
             return Err(TokenFault::Unknown);
         }
-        // In constant time.
+        // Comparison in constant time.
         self.mac(token.authenticated()).verify_slice(&token.authenticator).map_err(|_| TokenFault::Corrupt)?;
         let serial = token.serial.get();
         let found = self.live.borrow().get(&serial).cloned();
@@ -183,17 +188,17 @@ impl<D> Tokens<D> {
         Ok(InUse::new(found))
     }
 
-    /// Notes that a token is used.
+    /// Records the use of a token.
     pub fn touch(&self, token: &Token<D>, now_ns: u64) {
         token.used_ns.set(now_ns);
     }
 
-    /// Ends a token. What uses it now goes on.
+    /// Ends a token. Commands that are using it continue.
     pub fn delete(&self, token: &Token<D>) {
         self.end(token.serial, TokenFault::Deleted);
     }
 
-    /// Ends a token that was not handed out yet.
+    /// Ends a token that was not returned to the initiator yet.
     pub fn cancel(&self, token: &Token<D>) {
         self.end(token.serial, TokenFault::Cancelled);
     }
@@ -217,12 +222,12 @@ impl<D> Tokens<D> {
         }
     }
 
-    /// The source is gone.
+    /// Cancels the tokens of a deleted or sanitized source.
     pub fn cancel_of(&self, source: VolumeId) {
         self.end_where(TokenFault::Cancelled, |token| token.source == source);
     }
 
-    /// Ends what has expired.
+    /// Ends the tokens that have expired.
     pub fn expire(&self, now_ns: u64) {
         self.end_where(TokenFault::Expired, |token| token.is_expired(now_ns));
     }
@@ -239,7 +244,8 @@ impl<D> Tokens<D> {
 }
 
 impl<D: BlockDevice> Tokens<D> {
-    /// Makes a token of captured ranges. `Fault::NoResourcesForRod` when all tokens together would hold more than the pool has free.
+    /// Creates a token for captured ranges. `Fault::NoResourcesForRod` when all tokens together
+    /// would hold more than the pool has free.
     pub fn make(&self, new: NewToken<D>, limits: &TokenLimits, now_ns: u64) -> Result<Rc<Token<D>>, Fault> {
         let captured = Captured { device: new.device, discard: D::discard };
         self.check_room(&new.initiator, limits)?;
@@ -248,7 +254,7 @@ impl<D: BlockDevice> Tokens<D> {
             return Err(Fault::NoResourcesForRod);
         }
         let serial = self.next.get();
-        // After 2³² tokens of one run there are no more.
+        // Serial numbers are not reused: after 2³² tokens of one run there are no more.
         self.next.set(serial.checked_add(1).ok_or(Fault::NoResourcesForToken)?);
         let blocks: u64 = new.ranges.iter().map(|range| range.count).sum();
         let mut token =
@@ -271,7 +277,7 @@ impl<D: BlockDevice> Tokens<D> {
         Ok(token)
     }
 
-    /// Bytes that the tokens keep from becoming free, at most.
+    /// Upper bound of the bytes that the tokens keep from being freed.
     fn held_bytes(&self) -> u64 {
         self.live.borrow().values().map(|token| token.device().mapping_resources().used_bytes).sum()
     }

@@ -11,7 +11,7 @@ fn a_change_of_access_is_announced_once_and_cleared_by_report_luns() {
     assert_check(&array.lun0().command(&[0; 6]), 0x06, 0x3f, 0x0e);
     assert_good(&array.lun0().command(&[0; 6]));
     assert_good(&array.on(array.b, 0).command(&[0; 6]));
-    // On the second path the host asks for the list first.
+    // On the second path the host sends REPORT LUNS first.
     let list = array.on(array.a2, 0).command(&REPORT_LUNS);
     assert_eq!(list.data_in.len(), 32);
     assert_good(&array.on(array.a2, 0).command(&[0; 6]));
@@ -71,7 +71,8 @@ fn a_grant_moves_when_it_is_given_again() {
     assert_good(&array.on(array.a, 7).command(&[0; 6]));
 }
 
-/// REGISTRATIONS PREEMPTED was lost when the LUN was revoked and granted again before the host had asked for anything.
+/// Bug: REGISTRATIONS PREEMPTED was lost when the LUN was revoked and granted again before the host
+/// sent a command.
 #[test]
 fn unit_attentions_wait_for_a_unit_that_comes_back() {
     let array = Array::new();
@@ -81,14 +82,14 @@ fn unit_attentions_wait_for_a_unit_that_comes_back() {
     array.target.set_access(VolumeId(12), any(1)).unwrap();
     array.settle_lun(array.a, 1);
     array.target.set_access(VolumeId(11), any(5)).unwrap();
-    // At another number at once, too.
+    // A direct change of the LUN keeps them as well.
     array.target.set_access(VolumeId(11), any(7)).unwrap();
     for nexus in [array.a, array.a2] {
         assert_check(&array.on(nexus, 7).command(&[0; 6]), 0x06, 0x2a, 0x01);
         assert_check(&array.on(nexus, 7).command(&[0; 6]), 0x06, 0x3f, 0x0e);
         assert_good(&array.on(nexus, 7).command(&[0; 6]));
     }
-    // Another logical unit with the same volume is not meant.
+    // A new logical unit with the same volume does not inherit them.
     array.target.mode_parameters_changed(VolumeId(11));
     array.target.remove_logical_unit(VolumeId(11));
     array.target.add_logical_unit(crate::LogicalUnitConfig {

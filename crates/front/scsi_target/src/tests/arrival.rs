@@ -1,4 +1,4 @@
-//! Commands whose Data-Out takes its time, while something else becomes of their logical unit.
+//! Commands whose logical unit changes before their Data-Out has arrived.
 
 use super::*;
 use crate::Arrival;
@@ -28,7 +28,7 @@ fn data_for_what_the_unit_held_before_a_roll_back_are_not_stored() {
     assert!(array.target.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS)));
     array.settle(array.a);
     assert_check(&finish(&array, before, write, data.clone()), 0x06, 0x2f, 0x02);
-    // What reads has nothing to lose, and a command that comes now is for what is there now.
+    // A read has no data to lose, and a command that arrives now addresses the present content.
     let read = finish(&array, before, cdb16(0x88, 0, 0, 8), Bytes::new());
     assert_good(&read);
     assert!(read.data_in.iter().all(|byte| *byte == 0));

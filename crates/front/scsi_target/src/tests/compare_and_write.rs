@@ -74,7 +74,7 @@ fn wants_exactly_twice_its_blocks() {
         let response = path.data_out(&cdb, &vec![0; bytes]);
         assert_eq!((response.status, response.sense[2]), (CHECK_CONDITION, 0x05), "{bytes}");
     }
-    // No blocks and no data is nothing to do; no blocks with data is a length error.
+    // No blocks and no data: a success without effect. No blocks with data: a length error.
     cdb[13] = 0;
     assert_good(&path.data_out(&cdb, &[]));
     assert_eq!(path.data_out(&cdb, &[0; 512]).sense[2], 0x05);

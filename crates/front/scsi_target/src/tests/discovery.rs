@@ -74,7 +74,7 @@ fn designators_name_the_unit_equally_on_every_port() {
 fn third_party_copy_page_lists_the_commands_that_exist() {
     let array = Array::new();
     let data = inquiry(&array.lun0(), Some(0x8f), 1024).data_in;
-    // Each descriptor is a type, a length, and what is of a multiple of four bytes.
+    // Each descriptor is a type, a length, and data whose length is a multiple of four bytes.
     let mut descriptors = std::collections::BTreeMap::new();
     let mut rest = &data[4..];
     while let [a, b, c, d, ..] = *rest {
@@ -184,7 +184,7 @@ fn operation_codes_are_reported_from_the_table() {
         if let Some(service_action) = service_action {
             assert_eq!(data[5], service_action);
         }
-        // The other kind of question is an error.
+        // The other reporting option is an error for this command.
         cdb[2] = 3 - options;
         let response = array.lun0().command(&cdb);
         assert_eq!((response.status, response.sense[12]), (CHECK_CONDITION, 0x24));

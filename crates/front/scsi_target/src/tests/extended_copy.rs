@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 pub(super) mod lid4;
 mod segments;
 
-/// A parameter list of CSCD descriptors for volumes and of segments.
+/// Parameter list of CSCD descriptors for volumes, and of segments.
 pub(super) struct List {
     id: u8,
     usage: u8,
@@ -40,7 +40,7 @@ impl List {
     }
 }
 
-/// A parameter list that copies between two volumes.
+/// Parameter list that copies between two volumes.
 pub(super) fn list_between(volumes: [u64; 2], blocks: u16, from: u64, to: u64) -> Vec<u8> {
     List::of(&volumes, &[segment(blocks, from, to)]).bytes()
 }
@@ -131,17 +131,17 @@ fn results_are_kept_as_the_usage_says() {
     let list = || List::of(&[10, 11], &[segment(8, 0, 0), segment(8, 8, 8)]);
     assert_good(&copy(&path, &list().id(1, 0b00)));
     assert_eq!(receive(&path, 0, 1).data_in.as_ref(), hex!("00000008 01 0002 00 00002000"));
-    // No failure to report; another nexus has other lists.
+    // There is no failure to report; another nexus has its own list identifiers.
     assert_field(&receive(&path, 4, 1), true, 2);
     assert_field(&receive(&array.on(array.b, 0), 0, 1), true, 2);
     assert_good(&copy(&path, &list().id(2, 0b10)));
     assert_field(&receive(&path, 0, 2), true, 2);
-    // A failed copy leaves its sense data, once.
+    // The sense data of a failed copy can be fetched once.
     let bad = List::of(&[10, 11], &[segment(8, 0, 0), segment(8, BLOCKS, 0)]).id(1, 0b00);
     let response = copy(&path, &bad);
     assert_eq!(response.sense[2], 0x0a);
     assert_eq!(receive(&path, 0, 1).data_in.as_ref(), hex!("00000008 02 0001 00 00001000"));
-    // What an allocation length has cut can be asked for again.
+    // Data that an allocation length has cut can be requested again.
     let mut short = cdb16(0x84, 4, 0, 59);
     short[2] = 1;
     assert_eq!(path.command(&short).data_in.len(), 59);
@@ -197,7 +197,7 @@ fn truncated_lists_are_length_errors() {
     let mut cut = bytes.clone();
     cut[11] = 0x1b;
     assert_check(&send(&path, &cut), 0x05, 0x1a, 0x00);
-    // Announced shorter than the CDB says.
+    // Announced Data-Out shorter than the CDB says.
     let cdb = cdb16(0x83, 0, 0, 108);
     assert_check(&path.data_out(&cdb, &bytes[..50]), 0x05, 0x1a, 0x00);
     assert_eq!(array.volumes[1].calls(), 0);
@@ -217,7 +217,7 @@ fn counts_and_lengths_are_limited_as_announced() {
     let giant = cdb16(0x83, 0, 0, u32::MAX);
     assert_eq!(array.target.data_out_bytes(array.a, [0; 8], &giant, u32::MAX), 0);
     assert_check(&path.data_out_expecting(&giant, &[], u32::MAX), 0x05, 0x1a, 0x00);
-    // Eight segments of 30 MiB are fine, one of 31 MiB is not.
+    // Eight segments of 30 MiB are accepted, one of 31 MiB is not.
     let array = Array::new();
     for volume in &array.volumes {
         volume.resize(1 << 20);
@@ -250,7 +250,7 @@ fn descriptor_types_and_fields_are_checked_before_anything_moves() {
     assert_field(&with(&|list| list.cscds[0].designator_kind = 0x13), false, 16 + 5);
     assert_field(&with(&|list| list.cscds[1].designator_length = 21), false, 48 + 7);
     assert_field(&with(&|list| list.cscds[1].designator_length = 0), false, 48 + 7);
-    // Obsolete LU ID TYPE and NUL, DC and CAT change nothing.
+    // Obsolete LU ID TYPE and NUL, DC and CAT have no effect.
     assert_good(&with(&|list| list.cscds[0].peripheral = 0xe0));
     assert_good(&with(&|list| list.segments[0][1] = 0x03));
     assert_eq!(array.volumes[1].calls(), 2);
@@ -291,13 +291,13 @@ fn only_visible_units_can_be_named() {
     }
     assert_eq!((array.volumes[1].calls(), array.volumes[2].calls()), (1, 0));
     assert_eq!(array.on(array.a, 1).read(0, 8), pattern(3, 8));
-    // Granted to another initiator, it stays invisible to this one.
+    // A grant to another initiator does not make it visible to this one.
     array.target.set_access(VolumeId(12), Grant { initiator: Some("iqn.b".into()), lun: 2 }).unwrap();
     array.settle(array.b);
     let list = List::of(&[10, 12], &[segment(8, 0, 0)]);
     assert_check(&copy(&path, &list), 0x0a, 0x0d, 0x02);
     assert_good(&copy(&array.on(array.b, 0), &list));
-    // An index that the list does not have.
+    // CSCD index that is not in the list.
     let response = copy(&path, &List::of(&[10], &[segment(8, 0, 0)]));
     assert_check(&response, 0x0a, 0x0d, 0x02);
     assert_eq!(response.sense[15..18], hex!("a0 0006"));
@@ -336,7 +336,7 @@ fn ranges_beyond_the_end_abort_the_copy() {
         let response = copy(&path, &List::of(&[10, 11], &[segment(8, from, to)]));
         assert_check(&response, 0x0a, 0x00, 0x00);
         assert_eq!((response.sense[8], response.sense[9]), forwarded);
-        // The forwarded status and sense data say why.
+        // The forwarded status and sense data give the reason.
         assert_eq!((response.sense[18], response.sense[19 + 2], response.sense[19 + 12]), (0x02, 0x05, 0x21));
     }
     assert_eq!(array.volumes[1].calls(), 0);

@@ -1,4 +1,5 @@
-//! Random CDBs and parameter lists, half of them near-valid: no panic, always an answer that a transport can send.
+//! Random CDBs and parameter lists, half of them near-valid: no panic, always a response that a
+//! transport can send.
 
 use super::*;
 use scsi::rod_token;
@@ -144,7 +145,7 @@ fn random_data(random: &mut Random) -> Vec<u8> {
 
 fn assert_valid(response: &Response, cdb: &[u8]) {
     match response.status {
-        // G_SENSE brings sense data with GOOD status.
+        // G_SENSE returns sense data with GOOD status.
         GOOD => assert!(response.sense.is_empty() || response.sense[2] == 0x0f),
         CHECK_CONDITION => {
             assert!((18..=252).contains(&response.sense.len()), "{cdb:02x?}");
@@ -163,10 +164,10 @@ fn garbage_gets_a_valid_answer() {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let profile =
             Profile { removable: seed % 2 == 0, write_same_to_end: seed % 3 == 0, physical_block_exponent: 3 };
-        // Long ranges are cut so that the memory device stays quick.
+        // Long ranges are truncated to keep the memory device fast.
         let limits = Limits { transfer_blocks: 64, write_same_blocks: 512, ..Limits::default() };
         let array = Array::with(profile, limits);
-        // A sanitize operation would end the test of everything else.
+        // A sanitize operation would make every other command fail.
         array.store.error.set(Some(unit::StoreError::Failed));
         let mut background = std::pin::pin!(array.target.run_background());
         for _ in 0..4_000 {
@@ -180,7 +181,7 @@ fn garbage_gets_a_valid_answer() {
             let data = Bytes::from(random_data(&mut random));
             let length = u32::try_from(data.len()).unwrap();
             if random.below(2) == 0 {
-                // A parameter list length that fits the data.
+                // Parameter list length that matches the data.
                 match cdb[0] {
                     0x15 => cdb[4] = length.to_be_bytes()[3],
                     0x42 | 0x55 => cdb[7..9].copy_from_slice(&length.to_be_bytes()[2..]),
@@ -211,7 +212,7 @@ fn garbage_gets_a_valid_answer() {
     }
 }
 
-/// Every CDB of one byte's change away from a valid one, on its own.
+/// Every CDB that differs from a valid one in a single bit.
 #[test]
 fn single_bits_are_either_honoured_or_refused_at_their_place() {
     let array = Array::explicit();

@@ -43,7 +43,7 @@ fn what_is_not_there_is_refused() {
     assert_eq!(exceptions.as_ref(), hex!("2f 00 0008 0000 03 04 00 00 ff 00"));
 }
 
-/// Each nexus hears of a threshold once, on the volume's LUN alone.
+/// Each nexus gets one unit attention for a threshold, on the volume's LUN only.
 #[test]
 fn a_soft_threshold_is_a_unit_attention() {
     let array = Array::new();
@@ -57,7 +57,8 @@ fn a_soft_threshold_is_a_unit_attention() {
     assert_check(&array.on(array.a, 1).command(&[0; 6]), 0x06, 0x38, 0x07);
 }
 
-/// Other thresholds are other mode parameters, on the volume's LUN or, when they are the pool's, on all.
+/// Changed thresholds are changed mode parameters: on the volume's LUN or, for thresholds of the
+/// pool, on all.
 #[test]
 fn thresholds_that_were_set_are_a_unit_attention() {
     let array = Array::new();

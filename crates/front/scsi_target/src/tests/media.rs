@@ -21,7 +21,7 @@ fn every_form_of_read_and_write_reaches_its_blocks() {
     assert_eq!((io.writes, io.written_bytes, io.reads), (4, 2048, 5));
     let latency = array.target.io_latency(VolumeId(10)).unwrap();
     assert_eq!((latency.read.count, latency.write.count), (5, 4));
-    // The clock of the test moves on by 1 µs between two looks.
+    // The test clock advances by 1 µs between two readings.
     assert_eq!(latency.read.sum_ns, 5_000);
     assert_eq!(array.target.commands_in_flight(VolumeId(10)), Some(0));
 }
@@ -83,7 +83,7 @@ fn writes_store_what_the_initiator_sends_and_report_what_they_wanted() {
     let path = array.lun0();
     let write = hex!("2a 00 00000000 00 0002 00");
     path.write(0, &pattern(b'a', 2));
-    // No data at all: GOOD with an overflow of two blocks.
+    // No Data-Out: GOOD with an overflow of two blocks.
     let response = path.data_out_expecting(&write, &[], 0);
     assert_good(&response);
     assert_eq!(response.transfer_bytes, 1024);
@@ -93,17 +93,17 @@ fn writes_store_what_the_initiator_sends_and_report_what_they_wanted() {
     assert_good(&response);
     assert_eq!(response.transfer_bytes, 1024);
     assert_eq!(path.read(0, 2), [pattern(b'b', 1), pattern(b'a', 1)].concat());
-    // A part of a block.
+    // A partial block.
     let response = path.data_out(&write, &[b'c'; 200]);
     assert_check(&response, 0x05, 0x0e, 0x03);
     assert_eq!(response.transfer_bytes, 1024);
     assert_eq!(path.read(0, 2), [pattern(b'b', 1), pattern(b'a', 1)].concat());
-    // More than the command takes.
+    // More Data-Out than the command takes.
     let response = path.data_out(&hex!("2a 00 00000000 00 0001 00"), &pattern(b'd', 4));
     assert_good(&response);
     assert_eq!(response.transfer_bytes, 512);
     assert_eq!(path.read(0, 2), [pattern(b'd', 1), pattern(b'a', 1)].concat());
-    // Announced but lost.
+    // Announced but not delivered.
     let response = path.data_out_expecting(&write, &pattern(b'e', 1), 1024);
     assert_check(&response, 0x0b, 0x4b, 0x00);
 }
@@ -266,7 +266,7 @@ fn a_removable_medium_is_ejected_unless_a_nexus_prevents_it() {
     assert_eq!(path.command(&hex!("03 00 0000 12 00")).data_in[12], 0x3a);
     assert_good(&path.command(&prevent));
     assert_check(&path.command(&load), 0x05, 0x53, 0x02);
-    // The nexus that prevents removal is lost.
+    // The nexus that prevents removal is detached.
     array.target.detach_nexus(array.a);
     assert_good(&other.command(&load));
     assert_good(&other.command(&[0; 6]));
@@ -300,7 +300,8 @@ fn lba_status_reports_runs_from_the_given_block() {
     assert_eq!(array.volumes[1].block_count(), 1 << 40);
 }
 
-/// The transport keeps one future per command in flight; what a READ needs is what each of them costs.
+/// The transport keeps one future for each command in flight, so each costs as much as a READ
+/// needs.
 #[test]
 fn the_future_of_a_command_stays_small() {
     let array = Array::new();
@@ -308,7 +309,7 @@ fn the_future_of_a_command_stays_small() {
     assert!(size_of_val(&future) <= 1_024, "{} bytes", size_of_val(&future));
 }
 
-/// A write whose data was announced in the wrong direction stores nothing, and the status says so.
+/// A write whose data was announced in the wrong direction stores nothing and reports an error.
 #[test]
 fn data_in_the_wrong_direction_is_refused() {
     let array = Array::new();
@@ -319,7 +320,8 @@ fn data_in_the_wrong_direction_is_refused() {
     assert_eq!(refused.transfer_bytes, 512);
     assert_eq!(path.read(0, 1), pattern(7, 1));
     assert_good(&run(path.request(&cdb16(0x88, 0, 0, 1), pattern(1, 1).into(), 0, 512)));
-    // Nothing expected at all is an overflow, not a contradiction; and without data there is none either.
+    // An expected length of 0 is an overflow, not a contradiction; nor is there one in a command
+    // without data.
     let overflow = run(path.request(&cdb16(0x88, 0, 0, 1), Bytes::new(), 0, 0));
     assert_eq!((overflow.status, overflow.transfer_bytes), (0, 512));
     assert_good(&run(path.request(&cdb16(0x8a, 0, 0, 0), Bytes::new(), 512, 0)));

@@ -8,7 +8,7 @@ fn all_pages_come_with_a_block_descriptor() {
     assert_eq!(data[..12], hex!("37 00 10 08 00020000 00000200"));
     assert_eq!(data.len(), 0x38);
     assert_eq!((data[12], data[32], data[44]), (0x08, 0x0a, 0x1c));
-    // With subpages, one more: logical block provisioning, without thresholds.
+    // Subpages add one page: logical block provisioning, without thresholds.
     let without = array.lun0().command(&hex!("5a 08 3f ff 000000 00ff 00")).data_in;
     assert_eq!(without[..8], hex!("0042 00 10 00 00 0000"));
     assert_eq!(without[without.len() - 16..], hex!("5c 02 000c 00 0000000000000000000000"));
@@ -42,7 +42,8 @@ fn page_control_selects_the_values() {
     assert_eq!(changeable[6..10], hex!("00 00 08 00"));
 }
 
-/// The write cache is the administrator's: WCE is reported, is not changeable, and MODE SELECT may only repeat it.
+/// Only the administrator changes the write cache: WCE is reported, is not changeable, and MODE
+/// SELECT may only repeat it.
 #[test]
 fn write_cache_enable_is_not_changed_by_hosts() {
     let array = Array::new();
@@ -74,7 +75,7 @@ fn software_write_protect_refuses_writes_until_cleared() {
     assert_good(&path.data_out(&select, &list(0)));
     path.write(0, &pattern(1, 1));
     assert_good(&path.data_out(&select, &list(8)));
-    // A reset brings the default back.
+    // A reset restores the default.
     array.target.logical_unit_reset(array.a, [0; 8]).unwrap();
     array.settle(array.a);
     path.write(0, &pattern(2, 1));
@@ -97,11 +98,11 @@ fn mode_select_refuses_what_cannot_be_changed() {
     assert_field(&select(&hex!("00000000 0a 09 00 10 00 00 0000000000")), false, 5);
     assert_field(&select(&hex!("00000000 2b 00")), false, 4);
     assert_field(&select(&hex!("00000000 4a 01 0000")), false, 4);
-    // Lists that end too early.
+    // Truncated lists.
     for list in [&hex!("000000")[..], &hex!("00000000 0a"), &hex!("00000000 0a 0a 00 10"), &hex!("00000008 0000")] {
         assert_check(&select(list), 0x05, 0x1a, 0x00);
     }
-    // Block descriptors: the present values, or none.
+    // Block descriptors: the current values, or none.
     assert_good(&select(&hex!("00000008 00020000 00000200")));
     assert_good(&select(&hex!("00000008 00000000 00000000")));
     assert_field(&select(&hex!("00000008 00000001 00000200")), false, 4);
@@ -109,6 +110,6 @@ fn mode_select_refuses_what_cannot_be_changed() {
     assert_field(&select(&hex!("00000007 00000000 000000")), false, 3);
     // SP: nothing can be saved.
     assert_field(&path.data_out(&hex!("15 11 0000 04 00"), &[0; 4]), true, 1);
-    // A list that is announced shorter than the CDB says.
+    // Announced Data-Out shorter than the CDB says.
     assert_check(&path.data_out(&hex!("15 10 0000 10 00"), &[0; 4]), 0x05, 0x1a, 0x00);
 }

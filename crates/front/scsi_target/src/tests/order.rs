@@ -45,7 +45,7 @@ fn ordered_waits_and_is_waited_for() {
     assert_eq!(poll(&mut later).unwrap().status, GOOD);
 }
 
-/// A command that is aborted while it waits, or an ORDERED one that is, holds up nobody.
+/// A command that is aborted while it waits, ORDERED or not, delays no other.
 #[test]
 fn what_is_dropped_is_not_waited_for() {
     let array = Array::new();
@@ -63,12 +63,14 @@ fn what_is_no_attribute_here_is_an_invalid_message() {
     let array = Array::new();
     let mut aca = command(&array, array.a, TaskAttribute::Invalid, &[0; 6], Vec::new());
     assert_check(&poll(&mut aca).unwrap(), 0x05, 0x49, 0x00);
-    // Nor is there a way into an auto contingent allegiance: NORMACA is 0, NACA in the CONTROL byte is refused.
+    // An auto contingent allegiance cannot be established: NORMACA is 0, NACA in the CONTROL byte
+    // is refused.
     assert_eq!(array.lun0().command(&hex!("120000006000")).data_in[3] & 0x20, 0);
     assert_field(&array.lun0().command(&hex!("000000000004")), true, 5);
 }
 
-/// PREEMPT AND ABORT waits for tasks of others that may wait, behind an ORDERED command, for PREEMPT AND ABORT.
+/// PREEMPT AND ABORT waits for tasks of other nexuses; behind an ORDERED command these may wait for
+/// PREEMPT AND ABORT.
 #[test]
 fn preempt_and_abort_lets_ordered_commands_pass() {
     let array = Array::new();

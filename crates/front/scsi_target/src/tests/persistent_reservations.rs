@@ -40,12 +40,12 @@ pub(super) fn reserve_out(path: &Path<'_>, service_action: u8, kind: u8, list: &
     path.data_out(&out_cdb(service_action, kind, list.len()), list)
 }
 
-/// With two keys and no flags.
+/// Sends a service action with two keys and no flags.
 pub(super) fn out(path: &Path<'_>, service_action: u8, kind: u8, key: u64, service_action_key: u64) -> Response {
     reserve_out(path, service_action, kind, &basic(key, service_action_key, 0))
 }
 
-/// Registers, in place of whatever was registered.
+/// Registers, in place of any earlier registration.
 pub(super) fn register(path: &Path<'_>, key: u64) {
     assert_good(&out(path, REGISTER_AND_IGNORE, 0, 0, key));
 }
@@ -55,7 +55,7 @@ pub(super) fn assert_conflict(response: &Response) {
     assert_eq!((response.status, response.sense.len()), (RESERVATION_CONFLICT, 0), "{:02x?}", response.sense);
 }
 
-/// PRGENERATION and keys.
+/// PRGENERATION and keys from READ KEYS.
 pub(super) fn keys(path: &Path<'_>) -> (u32, Vec<u64>) {
     let response = reserve_in(path, 0x00, 0xffff);
     assert_good(&Response { data_in: Bytes::new(), ..response.clone() });
@@ -65,7 +65,7 @@ pub(super) fn keys(path: &Path<'_>) -> (u32, Vec<u64>) {
     (u32::from_be_bytes(data[..4].try_into().unwrap()), keys)
 }
 
-/// Key and type of the reservation.
+/// Key and type of the reservation from READ RESERVATION.
 pub(super) fn reservation(path: &Path<'_>) -> Option<(u64, u8)> {
     let data = reserve_in(path, 0x01, 0xffff).data_in;
     match data.len() {
@@ -79,7 +79,7 @@ pub(super) fn transport_id(port: &str) -> Vec<u8> {
     TransportId::Port(InitiatorPort::parse(port).unwrap()).encode()
 }
 
-/// The next unit attention of the path, as ASC and ASCQ.
+/// Next unit attention of the path, as ASC and ASCQ.
 pub(super) fn attention(path: &Path<'_>) -> Option<(u8, u8)> {
     let response = path.command(&[0; 6]);
     (response.status == CHECK_CONDITION).then(|| {

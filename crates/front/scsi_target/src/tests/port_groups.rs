@@ -1,4 +1,5 @@
-//! Asymmetric access: what each state lets through, who hears of a change, REPORT and SET TARGET PORT GROUPS.
+//! Asymmetric access: commands permitted in each state, unit attentions of a change, REPORT and SET
+//! TARGET PORT GROUPS.
 
 use super::*;
 use hex_literal::hex;
@@ -14,7 +15,7 @@ fn groups(states: [AccessState; 2]) -> Vec<TargetPortGroup> {
     (1..).zip(states).map(|(id, state)| TargetPortGroup { state, ..TargetPortGroup::new(id) }).collect()
 }
 
-/// Ports 1 and 2 in groups 1 and 2, both active; no unit attention waits.
+/// Ports 1 and 2 in groups 1 and 2, both active; no unit attention is pending.
 fn two_groups() -> Array {
     in_two_groups(Array::new())
 }
@@ -46,7 +47,7 @@ fn a_change_is_heard_once_by_every_nexus_on_every_unit() {
             assert_good(&array.on(nexus, lun).command(&[0; 6]));
         }
     }
-    // The same again changes nothing.
+    // Setting the same states again changes nothing.
     set(&array, [AccessState::ActiveOptimized, AccessState::Standby]);
     assert_good(&array.on(array.a2, 0).command(&[0; 6]));
 }
@@ -108,7 +109,7 @@ fn the_report_is_the_same_through_every_port() {
     let mut states = groups([AccessState::ActiveNonOptimized, AccessState::Standby]);
     states[0].preferred = true;
     states[1].origin = StateOrigin::Implicit;
-    states.push(TargetPortGroup::new(9)); // no port is in it
+    states.push(TargetPortGroup::new(9)); // group without a port
     array.target.set_port_groups(ports([1, 2]), states);
     for nexus in [array.a, array.a2] {
         array.settle(nexus);
@@ -151,7 +152,7 @@ fn a_transition_is_told_when_it_is_over_or_has_failed() {
     array.target.begin_port_group_transition(&[2]);
     set(&array, [AccessState::ActiveOptimized, AccessState::Unavailable]);
     assert_attention(array.on(array.a, 0), STATE_CHANGED);
-    // A nexus that comes later finds the state.
+    // A nexus that is attached later has the state of its port.
     let late = array.target.attach_nexus("iqn.c,i,0x1", "iqn.c", 2);
     array.settle(late);
     assert_check(&array.on(late, 0).command(&cdb16(0x88, 0, 0, 1)), 0x02, 0x04, 0x0c);
@@ -159,7 +160,7 @@ fn a_transition_is_told_when_it_is_over_or_has_failed() {
 
 const SET: [u8; 12] = hex!("a40a00000000000000080000");
 
-/// Applies asked states, or fails.
+/// Applies requested states, or fails.
 fn apply(
     array: &Array,
     states: &[(u16, AccessState)],
@@ -210,12 +211,12 @@ fn an_initiator_sets_states_and_the_others_hear_of_it() {
     let report = a.command(&hex!("a30a00000000000001000000")).data_in;
     assert_eq!(report.get(16..22), Some(&hex!("02 8f 0002 00 01")[..]));
 
-    // From the port in standby itself.
+    // Requested through the standby port itself.
     assert_good(&a2.data_out(&SET, &hex!("00000000 00000002")));
     assert_attention(a, STATE_CHANGED);
     assert_good(&Response { data_in: Bytes::new(), transfer_bytes: 0, ..a2.command(&cdb16(0x88, 0, 0, 1)) });
 
-    // Nothing is changed by these.
+    // These requests change nothing.
     let refused: [(&[u8], u8, u8, u8); 4] = [
         (&hex!("00000000 0e000002"), 0x05, 0x26, 0x00),
         (&hex!("00000000 0f000002"), 0x05, 0x26, 0x00),

@@ -1,14 +1,16 @@
-//! COMPARE AND WRITE against every other writer at once, under a seed: no command sees another one half done.
+//! COMPARE AND WRITE against every other writer, in a seeded order: no command sees another one
+//! half done.
 //!
-//! Every command writes one byte value over all blocks of the range, so a range that holds two values was seen, or left, in the middle of a
-//! command. The device lets others go first at each of its calls, and which command goes on is drawn.
+//! Every command writes one byte value over all blocks of the range, so a range with two values is
+//! the result of a command that was seen, or left, half done. The device yields at each of its
+//! calls, and the random generator chooses the command that continues.
 
 use super::extended_copy::list_between;
 use super::garbage::Random;
 use super::*;
 use std::pin::Pin;
 
-/// Blocks that everybody writes: what COMPARE AND WRITE is about, and what longer commands go beyond.
+/// Blocks that all commands write: COMPARE AND WRITE covers the first of them, longer commands all.
 const WIDE: u32 = 4096;
 const AT_ONCE: usize = 12;
 const COMMANDS: usize = 600;
@@ -77,7 +79,7 @@ fn start<'a>(array: &'a Array, random: &mut Random, blocks: u32) -> Running<'a> 
         Kind::WriteSameZeros => out(cdb16(0x93, 0x08, 0, WIDE), pattern(0, 1)),
         Kind::OrWrite => out(cdb16(0x8b, 0, 0, WIDE), pattern(value, usize::try_from(WIDE).unwrap())),
         Kind::Unmap => {
-            // In two pieces.
+            // Range split into two descriptors.
             let first = blocks.div_ceil(2);
             let mut list = vec![0, 38, 0, 32, 0, 0, 0, 0];
             for (lba, count) in [(0, first), (first, blocks - first)] {
@@ -100,7 +102,7 @@ fn is_uniform(data: &[u8]) -> bool {
     data.iter().all(|byte| Some(byte) == data.first())
 }
 
-/// What a finished command says of what it saw.
+/// Checks what a finished command has read or compared.
 fn check(kind: Kind, response: &Response, what: &str) {
     match (kind, response.status) {
         (Kind::Read, GOOD) => assert!(is_uniform(&response.data_in), "{what}: READ saw two values"),
@@ -127,7 +129,7 @@ fn race(seed: u64, blocks: u32) {
         while running.len() < AT_ONCE && begun < COMMANDS {
             running.push(start(&array, &mut random, blocks));
             begun += 1;
-            // Commands come in this order.
+            // First poll at once: commands arrive in this order.
             let newest = running.len() - 1;
             assert!(running[newest].1.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
@@ -153,7 +155,8 @@ fn no_command_sees_another_half_done() {
     }
 }
 
-/// Every one of many COMPARE AND WRITE that add 1 is there in the end, whatever else is under way beside and over the range.
+/// Each of many COMPARE AND WRITE commands adds 1. None is lost, whatever other commands run beside
+/// and over the range.
 #[test]
 fn no_swap_is_lost() {
     let limits = Limits { compare_and_write_blocks: 255, ..Limits::default() };

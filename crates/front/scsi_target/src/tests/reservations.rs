@@ -110,8 +110,8 @@ fn a_target_reset_resets_every_unit() {
     }
 }
 
-/// A target reset used to reach every logical unit, so that one host could end the commands and drop the reservation of another with which it
-/// shares nothing.
+/// Bug: a target reset reached every logical unit, so one host could end the commands and drop the
+/// reservation of another host with which it shares no logical unit.
 #[test]
 fn a_target_reset_leaves_alone_what_the_initiator_may_not_see() {
     let array = Array::new();
@@ -147,7 +147,7 @@ fn reserve_waits_for_writes_that_were_admitted() {
     assert!(write.as_mut().poll(context).is_pending());
     let mut reserve = Box::pin(array.on(array.b, 0).request(&RESERVE, Bytes::new(), 0, 0));
     assert!(reserve.as_mut().poll(context).is_pending());
-    // Nothing new is admitted meanwhile.
+    // No new command is admitted meanwhile.
     assert_conflict(&array.on(array.a, 0).command(&cdb16(0x88, 0, 0, 1)));
     array.volumes[0].hold(false);
     assert_good(&run(write));

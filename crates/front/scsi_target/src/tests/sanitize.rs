@@ -1,4 +1,5 @@
-//! SANITIZE: what is refused, what it leaves, what still works meanwhile, and what is left behind by a failure and by a loss of power.
+//! SANITIZE: refusals, result, commands that work meanwhile, and the state after a failure and
+//! after a power loss.
 
 use super::*;
 use hex_literal::hex;
@@ -11,7 +12,7 @@ fn array() -> (Array, Rc<TestStore>) {
     (array, store)
 }
 
-/// Does all steps of an operation.
+/// Executes all steps of an operation.
 fn finish(array: &Array) {
     while run(array.target.sanitize_step(VolumeId(10))).is_some() {}
 }
@@ -57,7 +58,8 @@ fn a_block_erase_leaves_zeros_that_are_not_mapped() {
     assert_eq!(path.read(0, 1), pattern(4, 1));
 }
 
-/// What is mapped is written over, what is not shares the pattern: every block reads as it.
+/// Mapped blocks are overwritten, unmapped ones share the pattern: every block reads as the
+/// pattern.
 #[test]
 fn an_overwrite_leaves_its_pattern_everywhere() {
     let (array, _) = array();
@@ -83,7 +85,7 @@ fn what_is_wrong_in_the_command_is_told_and_nothing_begins() {
     let (array, store) = array();
     let path = array.lun0();
     path.write(0, &pattern(1, 1));
-    // ZNR, reserved bytes, a parameter list where there is none.
+    // ZNR, reserved bytes, and a parameter list where none is allowed.
     assert_field(&path.command(&hex!("48 c2 0000000000 0000 00")), true, 1);
     for at in 2..7u16 {
         let mut cdb = BLOCK_ERASE;
@@ -93,7 +95,7 @@ fn what_is_wrong_in_the_command_is_told_and_nothing_begins() {
     for cdb in [hex!("48 82 0000000000 0008 00"), hex!("48 1f 0000000000 0008 00")] {
         assert_field(&path.data_out(&cdb, &[0; 8]), true, 8);
     }
-    // Cryptographic erase, and what is not assigned.
+    // Cryptographic erase, and unassigned service actions.
     for service_action in [0x00u8, 0x03, 0x04, 0x1e] {
         let mut cdb = BLOCK_ERASE;
         cdb[1] = service_action;
@@ -154,14 +156,14 @@ fn only_what_tells_of_the_device_server_works_meanwhile() {
             (GOOD, 2, &hex!("041b00808000")[..])
         );
     }
-    // Another logical unit is not concerned, but as the source or destination of a copy this one is.
+    // Another logical unit is not affected, but this one fails as source or destination of a copy.
     assert_good(&array.on(array.a, 1).command(&TEST_UNIT_READY));
     finish(&array);
     let ready = path.command(&hex!("03 00 0000 12 00"));
     assert_eq!((ready.data_in[2], ready.data_in[12]), (0, 0));
 }
 
-/// ABORT TASK, a reset and a lost nexus end the command that waits, not the operation.
+/// ABORT TASK, a reset and a lost nexus end the waiting command, not the operation.
 #[test]
 fn the_operation_outlives_its_command_and_resets() {
     let (array, _) = array();
@@ -184,7 +186,7 @@ fn the_operation_outlives_its_command_and_resets() {
     array.settle(array.b);
     assert_eq!(array.on(array.b, 0).read(0, 8), pattern(0, 8));
 
-    // Without being aborted the command waits for the end.
+    // A command that is not aborted waits for the end.
     waits[1] = 0x22;
     let other = array.on(array.b, 0);
     let mut command = Box::pin(other.request(&waits, Bytes::new(), 0, 0));
@@ -194,7 +196,7 @@ fn the_operation_outlives_its_command_and_resets() {
     assert_good(&response);
 }
 
-/// A write that was admitted before the operation began is done before anything is erased.
+/// A write that was admitted before the operation began ends before anything is erased.
 #[test]
 fn writes_before_it_do_not_land_after_it() {
     let (array, _) = array();
@@ -267,7 +269,7 @@ fn a_failure_is_left_as_ause_said() {
             assert_good(&path.command(&TEST_UNIT_READY));
         } else {
             assert_field(&path.command(&EXIT), true, 1);
-            // Nor may another one lift the restriction.
+            // Nor can another operation lift the restriction.
             let mut cdb = BLOCK_ERASE;
             cdb[1] |= 0x20;
             assert_field(&path.command(&cdb), true, 1);
@@ -280,7 +282,8 @@ fn a_failure_is_left_as_ause_said() {
     }
 }
 
-/// An operation whose end is not kept would erase at the next start what is written now.
+/// An operation whose end is not stored would, at the next start, erase blocks that were written
+/// after it.
 #[test]
 fn an_end_that_cannot_be_kept_is_a_failure() {
     let (array, store) = array();
@@ -323,7 +326,7 @@ fn the_logical_unit_may_go_away_meanwhile() {
     assert_eq!(run(array.target.sanitize_step(VolumeId(10))), None);
 }
 
-/// A token holds the blocks as they were: it must not give back what was erased.
+/// A token holds the blocks as they were; it must not restore erased data.
 #[test]
 fn the_tokens_of_the_unit_end() {
     let (array, _) = array();

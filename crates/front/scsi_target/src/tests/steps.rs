@@ -1,4 +1,5 @@
-//! Commands of many steps, while something becomes of what they are about: each step asks anew whether it may be.
+//! Multi-step commands whose logical units change meanwhile: each step checks again whether it may
+//! run.
 
 use super::extended_copy::List;
 use super::extended_copy::lid4::{list4, with_id4};
@@ -19,7 +20,8 @@ fn poll<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Option<T> {
     }
 }
 
-/// A command of two steps that write blocks 0 to 7 and 8 to 15 of LUN 1, held back in its first one.
+/// Starts a command of two steps that write blocks 0 to 7 and 8 to 15 of LUN 1, and holds it in its
+/// first step.
 fn begin<'a>(array: &'a Array, cdb: [u8; 16], data: Vec<u8>) -> (AbortFlag, Pending<'a>) {
     array.volumes[1].hold(true);
     let length = u32::try_from(data.len()).unwrap();
@@ -34,7 +36,7 @@ fn token_write<'a>(array: &'a Array, token: &Token) -> (AbortFlag, Pending<'a>) 
     begin(array, token_cdb(0x11, 1, list.len()), list)
 }
 
-/// The same by EXTENDED COPY to `destination` among 10, 11 and the receiver.
+/// Starts an EXTENDED COPY of two steps to `destination` among 10, 11 and the receiver.
 fn copy<'a>(array: &'a Array, source: u16, destination: u16) -> (AbortFlag, Pending<'a>) {
     let segment = |at| BlockToBlockSegment::new(source, destination, 8, at, at);
     let list = List::of(&[10, 11], &[segment(0), segment(8)]).bytes();
@@ -48,13 +50,13 @@ fn with_source() -> (Array, Token) {
     (array, token)
 }
 
-/// Only the first of two steps has written.
+/// Asserts that only the first of two steps has written.
 #[track_caller]
 fn assert_one_step(array: &Array) {
     assert_eq!((array.volumes[1].calls(), array.volumes[1].mapped_blocks()), (1, 8));
 }
 
-/// A host went on writing for as long as its WRITE USING TOKEN took, after its access was revoked.
+/// Bug: a host could write until its WRITE USING TOKEN ended, although its access had been revoked.
 #[test]
 fn a_host_without_access_writes_no_further() {
     for destination in [1, 0xffff, 0x100, 0x101] {
@@ -118,7 +120,7 @@ fn an_immediate_one_ends_with_its_access_too() {
     assert_eq!(array.volumes[1].calls(), 2);
 }
 
-/// What a copy from before a roll-back had not written yet was written over what was rolled back.
+/// Bug: a copy that began before a roll-back wrote its remaining blocks over the restored content.
 #[test]
 fn a_copy_from_before_a_roll_back_writes_no_further() {
     for destination in [1, 0xffff, 0x100] {
@@ -132,7 +134,7 @@ fn a_copy_from_before_a_roll_back_writes_no_further() {
         assert_eq!(restored.calls(), 0);
         assert_one_step(&array);
     }
-    // What is about to be rolled back is left alone before.
+    // A volume about to be rolled back is not written any more.
     let (array, token) = with_source();
     let (_, mut command) = token_write(&array, &token);
     let mut cleared = Box::pin(array.target.clear_commands(VolumeId(11)));
@@ -141,7 +143,7 @@ fn a_copy_from_before_a_roll_back_writes_no_further() {
     assert_check(&run(&mut command), 0x06, 0x2f, 0x02);
     assert!(poll(cleared.as_mut()).is_some());
     assert_one_step(&array);
-    // Nor does it go on from another source than it began with.
+    // The copy does not continue from another source than it began with.
     let (array, _) = with_source();
     let (_, command) = copy(&array, 0, 1);
     array.target.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS));
@@ -161,7 +163,7 @@ fn a_pattern_from_before_a_roll_back_is_written_no_further() {
     assert_eq!((array.volumes[1].calls(), restored.calls()), (1, 0));
 }
 
-/// ABORT TASK, resets and logouts were answered when the whole copy was done.
+/// Bug: ABORT TASK, resets and logouts were answered only when the whole copy had ended.
 #[test]
 fn an_aborted_command_takes_no_further_step() {
     for kind in 0..3 {
@@ -204,7 +206,8 @@ fn one_that_is_aborted_or_loses_its_unit_does_not_wait_for_its_turn() {
     assert_eq!(array.volumes[1].calls(), 1);
 }
 
-/// A RESERVE of another host waited for all of a copy, although it waits for one step of those in the background.
+/// Bug: a RESERVE of another host waited for a whole copy in the foreground, and for one step of a
+/// copy in the background.
 #[test]
 fn a_reservation_waits_for_the_step_and_not_for_the_copy() {
     let (array, token) = with_source();
@@ -221,7 +224,8 @@ fn a_reservation_waits_for_the_step_and_not_for_the_copy() {
     }
 }
 
-/// LOGICAL UNIT RESET by one host ended copies of another, between logical units that the first could not even see.
+/// Bug: LOGICAL UNIT RESET by one host ended copies of another host, between logical units that the
+/// first one could not see.
 #[test]
 fn a_reset_ends_the_copies_that_the_unit_has_received() {
     let array = Array::new();
@@ -248,7 +252,7 @@ fn a_reset_ends_the_copies_that_the_unit_has_received() {
     assert_eq!((status(1), status(2)), (0x60, 0x01));
 }
 
-/// A token with a short inactivity timeout expired while it was being written.
+/// Bug: a token with a short inactivity timeout expired while a command was writing it.
 #[test]
 fn a_token_is_not_inactive_while_it_is_used() {
     let (array, token) = with_source();

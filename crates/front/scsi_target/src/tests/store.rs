@@ -1,4 +1,5 @@
-//! The rest of the array, in memory: keeps what it is given and fails when it is told to.
+//! In-memory stand-in for the rest of the array: keeps the state that units store, and fails on
+//! request.
 
 use block::VolumeId;
 use std::cell::{Cell, RefCell};
@@ -18,14 +19,14 @@ pub(crate) struct TestStore {
     pub reservations: RefCell<Option<PersistedReservations>>,
     /// Calls of `store_reservations`.
     pub reservation_calls: Cell<u32>,
-    /// Reservations are not stored until this is false.
+    /// `store_reservations` does not complete until this is false.
     pub holds_reservations: Cell<bool>,
     pub sanitize: RefCell<Option<PersistedSanitize>>,
     /// Sanitize operations that have begun.
     pub sanitizes_begun: Cell<u32>,
-    /// Answer of both `store` calls.
+    /// Result of both `store` calls.
     pub error: Cell<Option<StoreError>>,
-    /// Sets access states; without it they are refused.
+    /// Sets access states; without it requests are refused.
     pub set_states: RefCell<Option<Box<SetStates>>>,
     pub thresholds: RefCell<BTreeMap<VolumeId, Vec<SoftThreshold>>>,
     /// Calls of `abort_commands`.

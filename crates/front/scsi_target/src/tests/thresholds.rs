@@ -1,10 +1,11 @@
-//! Soft thresholds: the logical block provisioning mode page and log page, and who hears of one.
+//! Soft thresholds: logical block provisioning mode page and log page, and recipients of the unit
+//! attention.
 
 use super::*;
 use hex_literal::hex;
 use unit::SoftThreshold;
 
-/// An array with thresholds: half of what the log page says is available, and 3 MiB of the volume.
+/// Array with thresholds: half of the available space in the log page, and 3 MiB of the volume.
 fn array() -> Array {
     let array = Array::new();
     let both = vec![SoftThreshold::Available { bytes: (5 << 29) + 5 }, SoftThreshold::Used { bytes: (3 << 20) - 5 }];
@@ -15,7 +16,7 @@ fn array() -> Array {
 const SENSE: [u8; 6] = hex!("1a 08 1c 02 ff 00");
 const PAGE: [u8; 32] = hex!("5c 02 001c 00 0000000000000000000000 80 01 0000 00000a00 81 02 0000 00000003");
 
-/// The counts are those of log page 0Ch, in the same unit.
+/// The mode page counts in the same unit as log page 0Ch.
 #[test]
 fn descriptors_count_what_the_log_page_counts() {
     let array = array();
@@ -50,7 +51,7 @@ fn a_host_changes_who_hears_and_nothing_else() {
     assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x2a, 0x01);
     array.settle(array.a2);
     assert_eq!(path.command(&SENSE).data_in[4..], single);
-    // One nexus hears of it.
+    // One nexus gets the unit attention.
     let told = || {
         let heard = [array.a, array.a2, array.b]
             .into_iter()
@@ -65,7 +66,7 @@ fn a_host_changes_who_hears_and_nothing_else() {
     array.target.soft_threshold_reached(Some(VolumeId(10)));
     assert_eq!((told(), told()), (3, 0));
 
-    // The thresholds are the administrator's; the header's own fields have to be right.
+    // Only the administrator sets thresholds; the fields of the page header have to be correct.
     for (at, byte) in [(16, 0x00), (17, 0x02), (23, 0x01), (5, 0x01)] {
         let mut other = PAGE;
         other[at] = byte;
@@ -76,10 +77,10 @@ fn a_host_changes_who_hears_and_nothing_else() {
     assert_field(&select(&longer), false, 4 + 2);
     assert_check(&select(&PAGE[..20]), 0x05, 0x1a, 0x00);
     assert_check(&select(&PAGE[..3]), 0x05, 0x1a, 0x00);
-    // A page 0 in subpage format, and a subpage that does not exist.
+    // Page 0 in subpage format, and a subpage that does not exist.
     assert_field(&select(&hex!("5c 00 0000")), false, 4);
     assert_field(&select(&hex!("5c 03 0000")), false, 4);
-    // A reset brings the default back.
+    // A reset restores the default.
     assert_good(&select(&single));
     array.target.logical_unit_reset(array.a, [0; 8]).unwrap();
     array.settle(array.a);

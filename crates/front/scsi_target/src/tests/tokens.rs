@@ -1,4 +1,4 @@
-//! ROD tokens: made, used, and refused.
+//! ROD tokens: created, used, and refused.
 
 use super::extended_copy::lid4::with_id4;
 use super::*;
@@ -103,7 +103,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
         let ascq = match at {
             0..4 => 0x01,
             6..8 => 0x0a,
-            // Another run's.
+            // Token of another run.
             8..12 => 0x04,
             _ => 0x05,
         };
@@ -113,7 +113,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
     assert_eq!(array.target.refusals(0)[0].reason, Reason::InvalidToken);
     assert_token(&write(&path, &[0; 512], 0, &[(100, 8)]), 0x01);
     assert_good(&write(&path, &token, 0, &[(100, 8)]));
-    // Another array, or this one in another run, has another key.
+    // Another array, or another run of this one, has another key.
     let other = Array::new();
     assert_token(&write(&other.lun0(), &token, 0, &[(100, 8)]), 0x04);
 }
@@ -128,7 +128,8 @@ fn for_another_initiator_it_does_not_exist() {
     let all = |path: &Path<'_>| path.command(&cdb16(0x84, 8, 0, 1 << 12)).data_in;
     assert_eq!(all(&stranger).as_ref(), hex!("00000004 00000000"));
     assert_eq!(all(&array.lun0())[8..], token[..96]);
-    // What it may not read any more it may not have by token either; granted again, it may.
+    // Data that the initiator may no longer read is not available by token either, until access is
+    // granted again.
     let luns = [VolumeId(10), VolumeId(11)];
     array.target.revoke(luns[0], None);
     array.settle_lun(array.a, 1);
@@ -152,12 +153,12 @@ fn it_expires_unless_it_is_used() {
     assert_token(&write(&path, &token, 0, &[(100, 8)]), 0x07);
     assert_good(&write(&path, &used, 0, &[(100, 8)]));
     assert_eq!((array.target.token_count(), array.volumes[0].captures()), (2, 2));
-    // The timer finds what nobody uses.
+    // The timer removes unused tokens.
     array.advance(61);
     array.target.expire_tokens();
     assert_eq!((array.target.token_count(), array.volumes[0].captures()), (1, 1));
     assert_token(&write(&path, &used, 0, &[(100, 8)]), 0x07);
-    // However often it is used, it has a longest life.
+    // However often it is used, a token ends with its lifetime.
     for _ in 0..6 {
         assert_good(&write(&path, &long, 0, &[(100, 8)]));
         array.advance(599);
@@ -191,7 +192,7 @@ fn the_zero_token_writes_zeros() {
     let expected = [pattern(1, 4), pattern(0, 8), pattern(1, 8), pattern(0, 4), pattern(1, 8)].concat();
     assert_eq!(path.read(0, 32), expected);
     assert_eq!(array.volumes[0].mapped_blocks(), 20);
-    // The offset into as many zeros as there can be: the sum was not looked at.
+    // Bug: the overflow of offset and length into the zero token was not checked.
     assert_good(&write(&path, &zero_token(), u64::MAX - 8, &[(0, 8)]));
     assert_field(&write(&path, &zero_token(), u64::MAX, &[(0, 8)]), false, 8);
     let mut short = zero_token();
@@ -261,7 +262,7 @@ fn an_initiator_has_so_many_and_all_together_no_more_than_the_pool_has_free() {
     populate(&other, &[(0, 8)]);
     assert_check(&send(&other, 0x10, &populate_list(0, &[(0, 8)])), 0x05, 0x55, 0x0d);
     assert_eq!(array.volumes[0].captures(), 3);
-    // The pool fills up: the oldest give way.
+    // The pool fills up: the oldest tokens are cancelled.
     array.volumes[0].set_full(true);
     array.target.expire_tokens();
     assert_eq!((array.target.token_count(), array.volumes[0].captures()), (3, 3));
@@ -312,7 +313,7 @@ fn immediate_ones_go_on_after_their_command_and_can_be_aborted() {
     assert!(background.as_mut().poll(context).is_pending());
     assert_eq!(information(&path)[5], 0x01);
     assert_eq!(path.read(100, 8), pattern(1, 8));
-    // Aborted, a POPULATE TOKEN leaves no token.
+    // An aborted POPULATE TOKEN leaves no token.
     array.volumes[0].hold(true);
     assert_good(&send(&path, 0x10, &list));
     assert!(background.as_mut().poll(context).is_pending());

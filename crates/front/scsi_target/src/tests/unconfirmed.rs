@@ -1,5 +1,5 @@
-//! What nobody has seen a VMware host send, only that it could: each form is taken, whichever it turns out to be. A test for each point that
-//! concerns SCSI; the keys of iSCSI have theirs in `iscsi`.
+//! Command forms that a VMware host could send, but that have not been observed: each is accepted.
+//! One test for each point about SCSI; `iscsi` has the tests for its keys.
 
 use super::extended_copy::list_between;
 use super::*;
@@ -9,7 +9,8 @@ fn send_copy(path: &Path<'_>, list: &[u8]) -> Response {
     path.data_out(&cdb16(0x83, 0, 0, u32::try_from(list.len()).unwrap()), list)
 }
 
-/// LIST ID USAGE and LIST IDENTIFIER, the priority, DC and CAT, and which of the two logical units gets the EXTENDED COPY.
+/// LIST ID USAGE and LIST IDENTIFIER, the priority, DC and CAT, and either logical unit as receiver
+/// of the EXTENDED COPY.
 #[test]
 fn a_copy_in_any_dress() {
     let array = Array::new();
@@ -33,7 +34,8 @@ fn a_copy_in_any_dress() {
     }
 }
 
-/// Whether 3PC of standard INQUIRY data, the page 8Fh or the operating parameters are looked at: all three say it.
+/// 3PC of standard INQUIRY data, VPD page 8Fh and the operating parameters all announce third-party
+/// copies.
 #[test]
 fn third_party_copies_are_announced_everywhere() {
     let array = Array::new();
@@ -46,7 +48,7 @@ fn third_party_copies_are_announced_everywhere() {
     assert_eq!(parameters[4] & 1, 1);
 }
 
-/// UNMAP and NDOB of WRITE SAME, its short form, and counts up to the largest that is announced.
+/// UNMAP and NDOB of WRITE SAME, its 10-byte form, and counts up to the announced maximum.
 #[test]
 fn zeros_in_any_dress() {
     let array = Array::new();
@@ -68,7 +70,7 @@ fn zeros_in_any_dress() {
     }
 }
 
-/// How many descriptors an UNMAP has, and of how many blocks.
+/// UNMAP with various numbers of descriptors and of blocks.
 #[test]
 fn unmaps_of_any_shape() {
     let array = Array::new();
@@ -87,7 +89,7 @@ fn unmaps_of_any_shape() {
     }
 }
 
-/// The commands that a host may or may not use all work.
+/// Optional commands of hosts all work.
 #[test]
 fn commands_that_a_host_may_use() {
     let array = Array::new();
@@ -99,7 +101,8 @@ fn commands_that_a_host_may_use() {
     assert_good(&path.command(&cdb16(0x91, 0, 0, 0)));
 }
 
-/// EXTENDED COPY of newer hosts, whatever its form: with a short list identifier, with a long one, or by tokens, each is listed as supported.
+/// Every form of EXTENDED COPY is listed as supported: with a short list identifier, with a long
+/// one, and by tokens.
 #[test]
 fn every_form_of_a_copy_is_supported() {
     let array = Array::new();
@@ -113,7 +116,8 @@ fn every_form_of_a_copy_is_supported() {
     }
 }
 
-/// A host may look at HISUP and D_SENSE: LUNs have one level and sense data are in fixed format, and asking for the other is answered.
+/// HISUP and D_SENSE: LUNs have one level and sense data has fixed format; a request for the other
+/// form is answered.
 #[test]
 fn sense_and_addresses_in_either_form() {
     let array = Array::new();

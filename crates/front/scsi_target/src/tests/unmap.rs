@@ -75,7 +75,7 @@ fn short_lists_are_length_errors() {
     for length in [1, 4, 7, 8, 23] {
         assert_check(&unmap(&path, &list[..length]), 0x05, 0x1a, 0x00);
     }
-    // What exceeds a multiple of 16 is ignored.
+    // Bytes beyond a multiple of 16 are ignored.
     let mut odd = list.clone();
     odd.extend_from_slice(&[0xff; 7]);
     odd[3] = 16 + 7;
@@ -102,7 +102,7 @@ fn unaligned_ranges_spare_their_neighbours_and_are_told() {
     assert_eq!(counters.refusals.given().count(), 0);
 }
 
-/// Counts by reason were once taken from the log, and shrank when it dropped its oldest entries.
+/// Bug: counts by reason were taken from the log, and shrank when it dropped its oldest entries.
 #[test]
 fn counts_of_refusals_outlive_the_log() {
     let array = Array::new();

@@ -1,4 +1,5 @@
-//! Memory that commands work with beside their data: bounded for the whole target, in turn among initiators.
+//! Memory that commands use besides their data: bounded for the whole target, shared among
+//! initiators in turn.
 
 use super::extended_copy::list_between;
 use super::*;
@@ -12,7 +13,7 @@ fn array() -> Array {
     Array::with(Profile::default(), Limits { working_bytes: 4 * MIB, ..Limits::default() })
 }
 
-/// Polls all that are not done; returns how many are.
+/// Polls all pending futures; returns how many have finished.
 fn poll(pending: &mut Vec<Pending<'_>>) -> usize {
     let context = &mut Context::from_waker(Waker::noop());
     let before = pending.len();
@@ -31,7 +32,7 @@ fn out<'a>(path: Path<'a>, cdb: &[u8], data: Vec<u8>) -> Pending<'a> {
     Box::pin(path.request(cdb, Bytes::from(data), 0, length))
 }
 
-/// Commands of each kind that needs such memory, of 1 MiB, each on blocks of its own.
+/// Commands of each kind that needs working memory, 1 MiB each, each on its own blocks.
 fn commands<'a>(array: &'a Array, nexus: NexusId, kind: u8, count: u64) -> Vec<Pending<'a>> {
     let path = array.on(nexus, 0);
     let one = |index: u64| {

@@ -71,7 +71,8 @@ fn a_count_of_zero_may_mean_to_the_end() {
 #[test]
 fn unsupported_bits_are_refused() {
     let array = Array::new();
-    // ANCHOR with and without UNMAP, PBDATA, LBDATA, WRPROTECT; NDOB does not exist in the 10-byte form.
+    // ANCHOR with and without UNMAP, PBDATA, LBDATA, WRPROTECT; NDOB does not exist in the 10-byte
+    // form.
     for flags in [0x10, 0x18, 0x04, 0x02, 0x20] {
         assert_field(&array.lun0().data_out(&cdb16(0x93, flags, 0, 1), &pattern(0, 1)), true, 1);
     }

@@ -1,4 +1,4 @@
-//! The rarer writes: ORWRITE and WRITE ATOMIC; and READ DEFECT DATA.
+//! Less frequent writes: ORWRITE and WRITE ATOMIC; also READ DEFECT DATA.
 
 use super::*;
 use block::{BlockDevice, Durability, Extent};
@@ -27,12 +27,12 @@ fn orwrite_loses_no_write_in_between() {
     array.volumes[0].hold(true);
     let request = array.lun0().request(&cdb16(0x8b, 0, 0, 1), Bytes::from(pattern(0x01, 1)), 0, 512);
     let mut request = pin!(request);
-    // It has read zeros and waits to write.
+    // ORWRITE has read zeros and waits to write.
     assert!(request.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let mut write = pin!(array.on(array.b, 0).request(&cdb16(0x8a, 0, 0, 1), Bytes::from(pattern(0x20, 1)), 0, 512));
     array.volumes[0].hold(false);
     assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending(), "ORWRITE is under way");
-    // What does not come through a command waits for nobody.
+    // A write that bypasses the commands waits for no lock.
     let (extent, data) = (Extent::new(0, 1), Bytes::from(pattern(0x10, 1)));
     run(array.volumes[0].write(extent, data, Durability::AsConfigured)).unwrap();
     assert_good(&run(request));
@@ -50,7 +50,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     }
     assert_field(&lun0.data_out(&atomic(0, 0x8001), &pattern(1, 1)), true, 12);
     assert_field(&lun0.data_out(&cdb16(0x8b, 0x20, 0, 1), &pattern(1, 1)), true, 1);
-    // Part of the data is not enough for either.
+    // Partial data is refused by both commands.
     assert_check(&lun0.data_out_expecting(&atomic(0, 2), &pattern(1, 1), 512), 0x05, 0x24, 0x00);
     assert_check(&lun0.data_out_expecting(&cdb16(0x8b, 0, 0, 2), &pattern(1, 1), 512), 0x05, 0x24, 0x00);
     let mut bounded = atomic(0, 1);

@@ -1,4 +1,4 @@
-//! EXTENDED COPY (LID4) with its statuses, in the foreground and behind the back of its command.
+//! EXTENDED COPY (LID4) and its status, in the foreground and in the background.
 
 use super::*;
 use scsi::third_party_copy::ParameterListHeaderLid4 as Header;
@@ -16,7 +16,7 @@ fn send4(path: &Path<'_>, list: &[u8]) -> Response {
     path.data_out(&cdb16(0x83, 1, 0, u32::try_from(list.len()).unwrap()), list)
 }
 
-/// A command with a list identifier of four bytes.
+/// Command with a list identifier of four bytes.
 pub(in crate::tests) fn with_id4(opcode: u8, service_action: u8, id: u32) -> [u8; 16] {
     let allocation = if opcode == 0x84 { 1 << 16 } else { 0 };
     let mut cdb = cdb16(opcode, service_action, 0, allocation);
@@ -34,11 +34,11 @@ fn copies_and_tells_in_both_forms() {
     assert_eq!(array.on(array.a, 1).read(0, 16), pattern(1, 16));
     let status = path.command(&with_id4(0x84, 5, 0x77)).data_in;
     assert_eq!(status.as_ref(), hex!("0000001c 01 01 0001 fffffffe 00 00 00 00 0000000000002000 0002 000000000000"));
-    // The same operation by an identifier of one byte.
+    // Status of the same operation by an identifier of one byte.
     assert_eq!(receive(&path, 0, 0x77).data_in.as_ref(), hex!("00000008 01 0002 00 00002000"));
     assert_field(&path.command(&with_id4(0x84, 5, 0x177)), true, 2);
     assert_field(&array.on(array.b, 0).command(&with_id4(0x84, 5, 0x77)), true, 2);
-    // A failure comes with its sense data.
+    // A failure is reported with its sense data.
     let response = send4(&path, &list4(u32::MAX, 0b00, 0, &[segment(8, 0, 0), segment(8, BLOCKS, 0)]));
     assert_eq!((response.sense[2], &response.sense[10..12]), (0x0a, &[0, 1][..]));
     let status = path.command(&with_id4(0x84, 5, u32::MAX)).data_in;
@@ -51,7 +51,7 @@ fn copies_and_tells_in_both_forms() {
     assert_eq!(status[32..], response.sense);
     let data = path.command(&with_id4(0x84, 6, u32::MAX)).data_in;
     assert_eq!(data[32 + response.sense.len()..], [0; 4]);
-    // Results that may be discarded are.
+    // Results that may be discarded are discarded.
     assert_good(&send4(&path, &list4(5, 0b10, 0, &[segment(8, 0, 0)])));
     assert_field(&path.command(&with_id4(0x84, 5, 5)), true, 2);
 }
@@ -79,7 +79,7 @@ fn the_header_is_checked() {
     let mut inline = good.clone();
     inline[47] = 1;
     assert_check(&send4(&path, &inline), 0x05, 0x26, 0x0b);
-    // Without a list identifier nobody could ask for the result.
+    // IMMED without a list identifier is refused: the result could not be queried.
     assert_field(&send4(&path, &list4(0, 0b11, Header::IMMED, &[segment(8, 0, 0)])), false, 1);
     assert_good(&send4(&path, &list4(0, 0b11, 0, &[segment(8, 0, 0)])));
     assert_good(&send4(&path, &[]));
@@ -100,7 +100,7 @@ fn an_immediate_copy_goes_on_after_its_command() {
     let context = &mut Context::from_waker(Waker::noop());
     let mut background = pin!(array.target.run_background());
     assert_good(&send4(&path, &list4(9, 0b00, Header::IMMED, &[segment(8, 0, 0)])));
-    // A list that is wrong is told at once.
+    // A faulty list is reported at once.
     assert_check(&send4(&path, &list4(10, 0b00, Header::IMMED, &[segment(8, 0, 0); 65])), 0x05, 0x26, 0x08);
     assert_eq!(array.volumes[1].calls(), 0);
     assert_eq!(path.command(&with_id4(0x84, 5, 9)).data_in[5], 0x12);
@@ -110,7 +110,7 @@ fn an_immediate_copy_goes_on_after_its_command() {
     assert_eq!(array.on(array.a, 1).read(0, 8), pattern(1, 8));
     let xcopy = statistics(&array, 11, Primitive::Xcopy);
     assert_eq!((xcopy.commands, xcopy.bytes), (0, 4096));
-    // A failure is told by the status.
+    // A failure is reported in the status.
     assert_good(&send4(&path, &list4(9, 0b00, Header::IMMED, &[segment(8, BLOCKS, 0)])));
     assert!(background.as_mut().poll(context).is_pending());
     let status = path.command(&with_id4(0x84, 5, 9)).data_in;
@@ -140,7 +140,7 @@ fn an_operation_is_aborted_between_two_segments() {
     assert_eq!((status[5], status[12], &status[24..26]), (0x60, 0x40, &[0, 1][..]));
     assert_eq!(array.on(array.a, 1).read(0, 16), [pattern(1, 8), pattern(0, 8)].concat());
     assert_field(&path.command(&with_id4(0x83, 0x1c, 4)), true, 2);
-    // One whose command was not answered yet ends with TASK ABORTED.
+    // An operation whose command was not answered yet ends with TASK ABORTED.
     array.volumes[1].hold(true);
     let list = Bytes::from(list4(6, 0b00, 0, &segments));
     let length = u32::try_from(list.len()).unwrap();

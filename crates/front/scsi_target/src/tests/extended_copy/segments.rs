@@ -18,17 +18,17 @@ fn held_data_is_what_was_written_and_is_fetched_once() {
     let list = List::of(&[10, 11], &[segment(8, 0, 100), hold(40, 0, 0)]);
     assert_good(&copy(&path, &list.id(3, 0b00)));
     assert_eq!(array.on(array.a, 1).read(0, 40), data);
-    // What is cut can be asked for again.
+    // Data that was cut can be requested again.
     let response = path.command(&with_id(cdb16(0x84, 1, 0, 0x4003), 3));
     assert_eq!((response.data_in.len(), &response.data_in[..4]), (0x4003, &hex!("00004000")[..]));
-    // As much as HELD DATA LIMIT says: 16 KiB.
+    // The length is HELD DATA LIMIT: 16 KiB.
     let response = path.command(&with_id(cdb16(0x84, 1, 0, 1 << 16), 3));
     assert_eq!(response.data_in[..4], hex!("00004000"));
     assert_eq!(response.data_in[4..], data[..0x4000]);
     let again = path.command(&with_id(cdb16(0x84, 1, 0, 1 << 16), 3));
     assert_eq!(again.data_in.as_ref(), [0; 4]);
     assert_field(&path.command(&with_id(cdb16(0x84, 1, 0, 1 << 16), 4)), true, 2);
-    // Nothing is held for a list whose results may be discarded.
+    // No data is held for a list whose results may be discarded.
     let list = List::of(&[10, 11], &[hold(8, 0, 0)]).id(3, 0b10);
     assert_good(&copy(&path, &list));
     assert_field(&path.command(&with_id(cdb16(0x84, 1, 0, 1 << 16), 3)), true, 2);
@@ -66,7 +66,7 @@ fn a_cscd_is_verified() {
     let response = copy(&path, &verify(2, 0));
     assert_check(&response, 0x0a, 0x0d, 0x02);
     assert_eq!(response.sense[10..12], [0, 1]);
-    // A reservation of another nexus matters only when it is asked for.
+    // A reservation of another nexus matters only with TUR.
     let list = |flags| List { segments: vec![VerifySegment::new(1, flags).as_bytes().to_vec()], ..verify(1, 0) };
     assert_good(&array.on(array.b, 1).command(&hex!("16 00 0000 00 00")));
     assert_good(&copy(&path, &list(0)));

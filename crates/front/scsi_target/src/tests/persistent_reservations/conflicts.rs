@@ -1,15 +1,18 @@
-//! Which commands conflict: every row of the command table against every type and role, and what the standards' tables say.
+//! Conflicts: every row of the command table against every type and role, compared with the
+//! standards' tables.
 
 use super::*;
 use crate::commands::COMMANDS;
 use unit::Access;
 
-/// The classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written down here once more, by hand.
+/// Classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written a second time,
+/// by hand.
 fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_in: bool) -> bool {
     match (opcode, service_action) {
         // INQUIRY, REQUEST SENSE, REPORT LUNS, LOG SENSE, READ CAPACITY, REPORT TARGET PORT GROUPS, TEST UNIT READY.
         (0x12 | 0x03 | 0xa0 | 0x4d | 0x25 | 0x00, _) | (0x9e, Some(0x10)) | (0xa3, Some(0x0a)) => true,
-        // Their own rules: PERSISTENT RESERVE IN and OUT, RESERVE (6), RELEASE (6).
+        // Commands with rules of their own: PERSISTENT RESERVE IN and OUT, RESERVE (6), RELEASE
+        // (6).
         (0x5e | 0x5f | 0x16 | 0x17, _) => true,
         // READ, VERIFY, PRE-FETCH, READ DEFECT DATA, GET LBA STATUS, POPULATE TOKEN, RECEIVE ROD TOKEN INFORMATION.
         (0x83, Some(0x10)) | (0x84, Some(0x07)) => let_in || write_exclusive,
@@ -45,7 +48,8 @@ fn every_row_is_let_in_as_the_tables_say() {
                 let write_exclusive = matches!(kind, 1 | 5 | 7);
                 let wanted =
                     if own_rules { let_in } else { expected(row.opcode, row.service_action, write_exclusive, let_in) };
-                // The fixture's own PERSISTENT RESERVE OUT are checked elsewhere.
+                // Other tests check the PERSISTENT RESERVE OUT commands, which this fixture sends
+                // itself.
                 if row.opcode != 0x5f {
                     assert_eq!(permitted, wanted, "{} by the {role} under type {kind}", row.name);
                 }
@@ -83,7 +87,7 @@ fn classes_differ_only_where_the_standards_do() {
     }
 }
 
-/// RESERVE and RELEASE of SPC-2 where there are registrations, CRH = 1 (SPC-4 §5.9).
+/// RESERVE and RELEASE of SPC-2 while there are registrations, CRH = 1 (SPC-4 §5.9).
 #[test]
 fn reserve_of_spc_2_succeeds_without_effect_for_those_who_are_let_in() {
     let (reserve, release) = (hex!("16 00 0000 00 00"), hex!("17 00 0000 00 00"));

@@ -1,4 +1,4 @@
-//! APTPL: what is kept, when, and what happens when it cannot be.
+//! APTPL: stored state, time of storing, and failures of the store.
 
 use super::*;
 use crate::registrant;

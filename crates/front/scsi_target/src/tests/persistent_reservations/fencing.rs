@@ -1,4 +1,5 @@
-//! What was admitted before a change is done before its answer, and tasks of preempted nexuses are ended.
+//! Commands that were admitted before a change end before its response, and tasks of preempted
+//! nexuses are ended.
 
 use super::*;
 fn request<'a>(
@@ -54,7 +55,7 @@ fn preempt_and_abort_ends_the_tasks_of_those_it_preempts() {
     let aborted = array.store.aborted.borrow().clone();
     let nexuses: Vec<_> = aborted.iter().map(|(volume, of)| (*volume, array.target.nexuses_of(of))).collect();
     assert_eq!(nexuses, [(VolumeId(10), vec![array.a, array.a2])]);
-    // It has taken effect already, and does not hold up others.
+    // The change has taken effect already, and does not delay other commands.
     assert_eq!(attention(&array.lun0()), REGISTRATIONS_PREEMPTED);
     assert_conflict(&array.lun0().data_out(&cdb16(0x8a, 0, 0, 1), &pattern(1, 1)));
     assert_eq!(keys(&b).1, [2]);
@@ -64,7 +65,7 @@ fn preempt_and_abort_ends_the_tasks_of_those_it_preempts() {
     assert_eq!(array.store.aborted.borrow().len(), 1, "nobody was preempted");
 }
 
-/// Two nexuses that abort each other would wait for each other for ever.
+/// Two nexuses that abort each other would wait for each other permanently.
 #[test]
 fn a_preempt_and_abort_that_is_aborted_waits_no_longer() {
     let array = Array::new();

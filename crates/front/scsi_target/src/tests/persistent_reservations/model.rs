@@ -1,4 +1,5 @@
-//! Random service actions by four nexuses against a model that is written as a list of facts, without the state machine's words.
+//! Random service actions by four nexuses against a model, which shares no code with the state
+//! machine.
 
 use super::*;
 
@@ -27,7 +28,8 @@ enum Answer {
 
 const NOBODY: usize = usize::MAX;
 
-/// Keys of the four nexuses (0: none), holder and type of the reservation (0: none). With all registrants types the holder is nobody.
+/// Keys of the four nexuses (0: none), holder and type of the reservation (0: none). With all
+/// registrants types `holder` has no meaning.
 #[derive(Clone, Debug)]
 struct Model {
     keys: [u64; 4],
@@ -50,7 +52,7 @@ impl Model {
         self.holder = if kind >= 7 { NOBODY } else { nexus };
     }
 
-    /// The answer, and the unit attentions (ASCQ of 2Ah; 0: none) of each nexus.
+    /// Expected response, and the unit attention (ASCQ of 2Ah; 0: none) of each nexus.
     fn step(&mut self, nexus: usize, action: u8, kind: u8, key: u64, other: u64) -> (Answer, [u8; 4]) {
         let mut told = [0; 4];
         let before = self.clone();
@@ -150,7 +152,7 @@ impl Model {
         (answer, told)
     }
 
-    /// Whether a READ or a WRITE of the nexus gets through.
+    /// Whether a READ or a WRITE of the nexus is permitted.
     fn lets(&self, nexus: usize, writes: bool) -> bool {
         match self.kind {
             0 => true,

@@ -1,8 +1,8 @@
-//! What each service action answers and changes.
+//! Response and effect of each service action.
 
 use super::*;
 
-/// A, A2 and B with keys 1, 2 and 3, and a reservation of A.
+/// Array where A, A2 and B are registered with keys 1, 2 and 3, and A has a reservation.
 fn reserved(kind: u8) -> Array {
     let array = Array::new();
     for (nexus, key) in [(array.a, 1), (array.a2, 2), (array.b, 3)] {
@@ -172,7 +172,7 @@ fn preempt_of_another_key_leaves_the_reservation() {
     assert_good(&out(&b, PREEMPT, 0xff, 3, 2));
     assert_eq!((keys(&b).1, reservation(&b)), (vec![1, 3], Some((1, 5))));
     assert_eq!((attention(&a), attention(&a2), attention(&b)), (None, REGISTRATIONS_PREEMPTED, None));
-    // Its own key: it leaves, and is told nothing.
+    // With its own key, the nexus unregisters itself and gets no unit attention.
     assert_good(&out(&b, PREEMPT, 0, 3, 3));
     assert_eq!(keys(&b).1, [1]);
     assert_eq!(attention(&b), None);
@@ -221,7 +221,7 @@ fn specified_initiator_ports_are_registered_with_the_sender() {
     let mut found = keys(&a).1;
     found.sort_unstable();
     assert_eq!(found, [1, 1, 3], "B had a key already");
-    // Who is registered cannot specify others, nor can one who unregisters.
+    // SPEC_I_PT is refused from a nexus that is registered and from one that unregisters.
     let again = reserve_out(&a, REGISTER, 0, &with_transport_ids(1, 2, 0x08, &ids));
     assert_field(&again, false, 20);
     assert_field(&reserve_out(&array.on(array.a2, 0), REGISTER, 0, &with_transport_ids(0, 0, 0x08, &ids)), false, 20);
@@ -229,7 +229,7 @@ fn specified_initiator_ports_are_registered_with_the_sender() {
         let list = with_transport_ids(1, 2, 0x08, &ids);
         assert_field(&reserve_out(&a, service_action, 1, &list), false, 20);
     }
-    // The absent port finds its registration when it comes.
+    // The absent port has its registration when it logs in.
     let absent = array.target.attach_nexus("iqn.absent,i,0x000000000077", "iqn.absent", 1);
     array.settle(absent);
     assert_good(&out(&array.on(absent, 0), REGISTER, 0, 1, 5));
@@ -271,7 +271,7 @@ fn all_target_ports_are_one_registration_each() {
     let a = array.lun0();
     assert_good(&reserve_out(&a, REGISTER, 0, &basic(0, 1, 0x04)));
     assert_eq!(keys(&a), (1, vec![1, 1]));
-    // The same initiator port through the other target port.
+    // Same initiator port through the other target port.
     let other = array.target.attach_nexus("iqn.a,i,0x1", "iqn.a", 2);
     array.settle(other);
     assert_good(&out(&array.on(other, 0), REGISTER, 0, 1, 2));
@@ -364,7 +364,7 @@ fn registrations_outlive_sessions_and_resets() {
     let again = array.target.attach_nexus("IQN.a,i,0x000000000001", "iqn.a", 1);
     array.settle(again);
     array.on(again, 0).write(0, &pattern(1, 1));
-    // The same initiator port through another target port is another nexus.
+    // Same initiator port through another target port: another nexus.
     let other = array.target.attach_nexus("iqn.a,i,0x1", "iqn.a", 2);
     array.settle(other);
     assert_conflict(&array.on(other, 0).command(&cdb16(0x88, 0, 0, 1)));

@@ -1,4 +1,4 @@
-//! What people are told of registrations and reservations.
+//! Report of registrations and reservations.
 
 use super::*;
 use unit::ReservationType;
@@ -25,7 +25,7 @@ fn everyone_registered_is_told_with_key_port_and_role() {
     for row in &told.registrations {
         assert!(ports.contains(&format!("{},i,0x{:x}", row.initiator, row.isid)), "{row:?} of {ports:?}");
     }
-    // Every registrant holds the all registrants types.
+    // With all registrants types every registrant is a holder.
     assert_good(&out(&a, RELEASE, 5, 0x11, 0));
     assert_good(&out(&a, RESERVE, 7, 0x11, 0));
     assert!(report(&array).registrations.iter().all(|row| row.holder));
