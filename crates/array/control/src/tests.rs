@@ -1,4 +1,5 @@
-//! Requests to an array in memory: what they answer, what they publish, and what is still there after a restart.
+//! Requests to an array in memory: their replies, the changes they publish, and the state after a
+//! restart.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod access;
@@ -25,7 +26,7 @@ use std::task::Poll;
 
 const ESX01: &str = "iqn.1998-01.com.vmware:esx01";
 
-/// An array in memory.
+/// Array in memory.
 struct Array {
     control: Control,
     live: Rc<MemoryLive>,
@@ -69,8 +70,8 @@ impl Array {
         block_on(self.control.execute(request))
     }
 
-    /// Cuts the power after so many more commits, while this action runs, and starts the array again. True when the action
-    /// came to its end before.
+    /// Simulates a power loss after `commits` more commits of this request, and restarts the array.
+    /// True if the request finished before.
     fn crash_after(self, commits: u64, action: impl Request) -> (Self, bool) {
         self.catalog.crash_after.set(Some(commits));
         let done = self.control.execute(action).now_or_never().is_some();
@@ -114,7 +115,7 @@ impl Array {
     }
 }
 
-/// Works in the background until no job runs.
+/// Runs the background tasks until no job is running.
 fn run_jobs(control: &Control) {
     let ended = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
@@ -128,7 +129,7 @@ fn volume(reply: Result<impl About<VolumeView>, ControlError>) -> (VolumeView, b
     reply.unwrap().about()
 }
 
-/// A reply about one object: the object, and whether the request changed it.
+/// Reply about one object: its view, and whether the request changed it.
 trait About<V> {
     fn about(self) -> (V, bool);
 }

@@ -1,4 +1,5 @@
-//! Check: map, reference counts and counters of the pool, while it is in use. After a restart it begins anew.
+//! Check job: verifies map, reference counts and counters of the pool while it is in use. It starts
+//! over after a restart.
 
 use super::Progress;
 use crate::{CheckRecord, Control, ControlError, ObjectNames};
@@ -6,9 +7,9 @@ use jiff::Timestamp;
 use pool::{CheckReport, PoolError};
 use serde::{Deserialize, Serialize};
 
-/// Findings that are kept in words.
+/// Largest number of findings whose text is stored.
 const LISTED: usize = 20;
-/// Longest of them.
+/// Largest length of a stored finding.
 const MAX_FINDING_CHARACTERS: usize = 300;
 
 /// State of the job.

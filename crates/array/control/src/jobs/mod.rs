@@ -1,11 +1,15 @@
-//! Jobs: what takes longer than a second and goes on in the background, one step after the other.
+//! Jobs: background work that takes longer than a second, executed step by step.
 //!
-//! A kind of job is a file below this one: its state, which is what has to be known to go on ([`Work`]), and its step. Between two steps
-//! a job gives way: while hosts are active it takes its share of the time and no more, and otherwise it goes on at once. A job never holds the
-//! right to change, so administration does not wait for it; it copes with volumes that go away. Every job keeps its state as a document, and
-//! goes on after a restart: that it was started, changed or cancelled is durable before the answer, how far it is is written now and then. What
-//! ended is remembered until a restart, the last hundred. Sanitize operations, which hosts begin and the target works on, are shown as jobs
-//! (`sanitize.rs`); those keep themselves, and cannot be cancelled.
+//! Each kind of job has a file in this folder with its state ([`Work`]), which is sufficient to
+//! continue, and its row ([`Kind`]): its step and the facts in which kinds differ. A job yields between two steps: while hosts are active, it uses only its
+//! share of the time; otherwise it continues at once. A job never holds the lock on changes, so
+//! administration does not wait for it, and it copes with the deletion of volumes.
+//!
+//! Each job stores its state as a document and continues after a restart. Its start, changes and
+//! cancellation are durable before the reply; its progress is written periodically. The last
+//! hundred ended jobs are listed until a restart. Sanitize operations, which hosts start and the
+//! target executes, appear as jobs, too (`sanitize.rs`); their state is stored separately, and they
+//! cannot be cancelled.
 
 mod check;
 mod reclaim;
@@ -35,37 +39,37 @@ pub use reclaim::ReclaimReport;
 pub use requests::{JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim};
 pub use sanitize::{SanitizeJob, SanitizeReport};
 
-/// Jobs that ended and are remembered.
+/// Largest number of ended jobs in memory.
 const REMEMBERED: usize = 100;
 /// Time between two writes of a job's state.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
-/// Hosts that sent no command for this long are not active.
+/// Time without commands after which hosts are not active.
 const ACTIVE: Duration = Duration::from_millis(500);
-/// Time owed to hosts is given in pieces of at least this: timers are no finer.
+/// Shortest pause in favour of hosts: timers are no finer.
 const LEAST_PAUSE: Duration = Duration::from_millis(5);
-/// And of at most this, so that a job can be cancelled.
+/// Longest pause, so that a job can be cancelled.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// A rate is the average over about this long.
+/// Approximate period over which a rate is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
 
-/// Kinds of job.
+/// Kind of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JobKind {
-    /// Gives back blocks of zeros that are stored.
+    /// Frees stored blocks of zeros.
     Reclaim,
-    /// Reads and verifies all that is stored.
+    /// Reads and verifies all stored data.
     Scrub,
     /// Checks map, reference counts and counters.
     Check,
-    /// Makes the content of a volume unreadable, because a host said so.
+    /// Makes the content of a volume unreadable at the request of a host.
     Sanitize,
 }
 
 impl JobKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize];
 
-    /// The word for it.
+    /// Word of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reclaim => "reclaim",
@@ -75,7 +79,7 @@ impl JobKind {
         }
     }
 
-    /// What its progress is counted in.
+    /// Unit of its progress.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Reclaim | Self::Scrub | Self::Sanitize => "bytes",
@@ -84,21 +88,21 @@ impl JobKind {
     }
 }
 
-/// Where a job is in its life.
+/// State of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// It works, or waits for its share of the time.
+    /// The job works, or waits for its share of the time.
     Running,
-    /// It came to its end.
+    /// The job has finished.
     Done,
-    /// It ended before, for this reason.
+    /// The job has failed for this reason.
     Failed(String),
-    /// An administrator ended it.
+    /// An administrator has cancelled the job.
     Cancelled,
 }
 
 impl JobState {
-    /// The word for it.
+    /// Word of the state.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -109,47 +113,47 @@ impl JobState {
     }
 }
 
-/// What a job found and did; for a running one, so far.
+/// Result of a job; of a running one, its result so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobReport {
-    /// Of a reclaim.
+    /// Result of a reclaim.
     Reclaim(ReclaimReport),
-    /// Of a scrub.
+    /// Result of a scrub.
     Scrub(ScrubRecord),
-    /// Of a check; absent until it is finished.
+    /// Result of a check; absent until it is finished.
     Check(Option<CheckRecord>),
-    /// Of a sanitize operation.
+    /// Result of a sanitize operation.
     Sanitize(SanitizeReport),
 }
 
-/// A job.
+/// Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
-    /// Identity.
+    /// Id.
     pub id: Uuid,
-    /// Its kind.
+    /// Kind.
     pub kind: JobKind,
-    /// Volume or pool, by name.
+    /// Name of the volume or pool.
     pub subject: String,
-    /// Where it is in its life.
+    /// State.
     pub state: JobState,
-    /// What was done, of `total`, in [`JobKind::unit`].
+    /// Progress of `total`, in [`JobKind::unit`].
     pub done: u64,
-    /// What there is to do, as far as it is known.
+    /// Total work as far as known.
     pub total: u64,
-    /// Units per second at present; absent until that is known, and at the end.
+    /// Current units per second; absent until known, and at the end.
     pub rate_per_second: Option<u64>,
     /// Seconds until the end at that rate.
     pub eta_seconds: Option<u64>,
-    /// Share of time in percent while hosts are active.
+    /// Percent of the time while hosts are active.
     pub share_percent: u8,
-    /// When it began.
+    /// Start time.
     pub started: Timestamp,
-    /// When it ended.
+    /// End time.
     pub finished: Option<Timestamp>,
-    /// What it found and did.
+    /// Result.
     pub report: JobReport,
-    /// The same in a few words.
+    /// Short text of the result.
     pub summary: String,
 }
 
@@ -160,12 +164,12 @@ enum Work {
     Reclaim(reclaim::Work),
     Scrub(scrub::Work),
     Check(check::Work),
-    /// Kept by its operation's own document.
+    /// Stored in the operation's own document.
     #[serde(skip)]
     Sanitize(sanitize::Work),
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Progress {
@@ -173,7 +177,7 @@ struct Progress {
     total: u64,
 }
 
-/// A job as it is kept.
+/// Stored form of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobRecord {
@@ -191,7 +195,7 @@ impl Document for JobRecord {
     }
 }
 
-/// A job in memory.
+/// Job in memory.
 struct Job {
     id: Uuid,
     started: Timestamp,
@@ -201,11 +205,11 @@ struct Job {
     rate: Cell<Rate>,
     state: RefCell<JobState>,
     finished: Cell<Option<Timestamp>>,
-    /// As it was after the last step.
+    /// State after the last step.
     work: RefCell<Work>,
 }
 
-/// An average of the speed.
+/// Average speed.
 #[derive(Clone, Copy, Default)]
 struct Rate {
     since: Option<Duration>,
@@ -214,7 +218,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// Looks at the clock and the progress; from time to time the average moves.
+    /// Updates the average from time and progress once enough time has elapsed.
     fn update(&mut self, now: Duration, done: u64) {
         let Some(since) = self.since else {
             (self.since, self.done) = (Some(now), done);
@@ -239,19 +243,20 @@ impl Rate {
 /// All jobs.
 pub(crate) struct Jobs {
     all: RefCell<BTreeMap<Uuid, Rc<Job>>>,
-    /// Jobs that nobody works on yet.
+    /// Jobs that no task executes yet.
     waiting: RefCell<Vec<Rc<Job>>>,
-    /// Held while documents of jobs are written: what an administrator said of a job is not overwritten with what was before.
+    /// Held while job documents are written, so that an administrator's change is not overwritten
+    /// by an older state.
     documents: Mutex<()>,
     waker: RefCell<Option<Waker>>,
     default_share_percent: u8,
-    /// The last look at what hosts do: their commands, and when they last changed.
+    /// Number of hosts' commands at the last check, and the time of its last change.
     commands: Cell<u64>,
     active_at: Cell<Option<Duration>>,
 }
 
 impl Jobs {
-    /// Reads the jobs that were interrupted; they go on as soon as [`Control::background`] runs.
+    /// Loads interrupted jobs. They continue as soon as [`Control::background`] runs.
     pub fn load(catalog: &dyn DynCatalog, default_share_percent: u8) -> Result<Self, ControlError> {
         let jobs = Self {
             all: RefCell::default(),
@@ -279,7 +284,7 @@ impl Jobs {
         job
     }
 
-    /// Forgets the oldest of those that ended.
+    /// Drops the oldest ended jobs.
     fn forget(&self) {
         let mut all = self.all.borrow_mut();
         let mut ended: Vec<(Option<Timestamp>, Uuid)> =
@@ -290,7 +295,7 @@ impl Jobs {
         }
     }
 
-    /// A job by its id or the beginning or end of it.
+    /// Finds a job by its id or by its unique beginning or end.
     fn find(&self, name: &str) -> Result<Rc<Job>, ControlError> {
         let all = self.all.borrow();
         let wanted = name.to_ascii_lowercase();
@@ -339,7 +344,7 @@ impl Job {
         *self.state.borrow() == JobState::Running
     }
 
-    /// Its state is a document of the jobs.
+    /// True if the state is stored in a job document.
     fn is_kept(&self) -> bool {
         self.work.borrow().kind() != JobKind::Sanitize
     }
@@ -387,7 +392,8 @@ impl Work {
 }
 
 impl Control {
-    /// Works on jobs and watches thresholds, incidents and the pool's state. Never ends; to be polled from the start on until the array stops.
+    /// Executes jobs and watches thresholds, incidents and the pool's state. Never ends; must be
+    /// polled from start to stop of the array.
     pub async fn background(&self) {
         let mut running = FuturesUnordered::new();
         running.push(self.watch().boxed_local());
@@ -443,7 +449,7 @@ impl Control {
         }
     }
 
-    /// Works on a job until it ends.
+    /// Executes a job until it ends.
     async fn run_job(&self, job: Rc<Job>) {
         let mut work = job.work.borrow().clone();
         let mut saved_at = self.environment.monotonic();
@@ -463,7 +469,8 @@ impl Control {
             };
             progress.total = progress.total.max(progress.done);
             job.work.replace(work.clone());
-            // Also when that was the last step: it was said to have been cancelled.
+            // The last step may also be cancelled, because the reply to the cancellation has been
+            // sent.
             if job.cancelled.get() {
                 self.abandon(&work);
                 break JobState::Cancelled;
@@ -494,19 +501,19 @@ impl Control {
         self.end_job(&job, &work, ended).await;
     }
 
-    /// Writes how far a job is.
+    /// Writes the progress of a job.
     async fn save_job(&self, job: &Job) {
         let _documents = self.jobs.documents.lock().await;
         if job.cancelled.get() || !job.is_kept() {
             return;
         }
-        // What cannot be kept is done once more after a restart.
+        // Progress that cannot be stored is repeated after a restart.
         if let Ok(put) = job.record().put() {
             let _not_kept = self.catalog.commit(vec![put]).await;
         }
     }
 
-    /// Lets hosts have their share of the time. Returns what is still owed to them.
+    /// Pauses in favour of hosts. Returns the time still owed to them.
     async fn give_way(&self, job: &Job, owed: Duration, worked: Duration) -> Duration {
         let share = u32::from(job.share_percent.get().unwrap_or(self.jobs.default_share_percent).clamp(1, 100));
         let active = self.jobs.hosts_are_active(self.live.commands(), self.environment.monotonic());
@@ -518,7 +525,8 @@ impl Control {
         let pause = owed.min(LONGEST_PAUSE);
         self.environment.sleep(pause).await;
         yield_now().await;
-        // Whatever is above the longest pause is forgiven: a step that waited long was not working all the time.
+        // Time above the longest pause is dropped: a step that waited long did not work all the
+        // time.
         Duration::ZERO
     }
 
@@ -570,7 +578,7 @@ impl Control {
                 "job-done",
                 format!("{kind} of {subject}: {report}"),
             )),
-            // Told when it was cancelled.
+            // The cancel request raised the event.
             JobState::Cancelled => None,
             JobState::Failed(reason) => {
                 Some((Severity::Warning, "job-failed", format!("{kind} of {subject} failed: {reason}")))
@@ -584,7 +592,7 @@ impl Control {
         }
     }
 
-    /// Changes that keep the state of every job, for a stop.
+    /// Changes that store the state of every running job at a stop.
     pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
         let all = self.jobs.all.borrow();
         let running = all.values().filter(|job| job.is_running() && !job.cancelled.get() && job.is_kept());
@@ -613,7 +621,7 @@ impl Work {
     }
 }
 
-/// Lets everything else on this thread have a turn.
+/// Lets the other tasks of this thread run.
 pub(crate) async fn yield_now() {
     let mut yielded = false;
     std::future::poll_fn(|context| {

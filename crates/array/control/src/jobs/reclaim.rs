@@ -1,4 +1,5 @@
-//! Reclaim: finds blocks of zeros that are stored (written before zero detection was on, or copied) and gives them back.
+//! Reclaim job: finds stored blocks of zeros (written before zero detection was on, or copied) and
+//! frees them.
 
 use super::Progress;
 use crate::catalog::DynCatalog;
@@ -12,27 +13,27 @@ use uuid::Uuid;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Work {
-    /// Id and name of the one volume; absent: all volumes up to `last`.
+    /// Id and name of a single volume; absent: all volumes up to `last`.
     volume: Option<(Uuid, String)>,
-    /// The volume being looked at.
+    /// Volume being scanned.
     #[serde(with = "object_id")]
     object: ObjectId,
     offset_bytes: u64,
-    /// Volumes made later are not looked at.
+    /// Last volume; later ones are not scanned.
     #[serde(with = "object_id")]
     last: ObjectId,
     report: ReclaimReport,
 }
 
-/// What a reclaim did.
+/// Result of a reclaim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReclaimReport {
-    /// Volumes looked at to their end.
+    /// Number of volumes scanned to their end.
     pub volumes: u64,
-    /// Stored bytes that were looked at.
+    /// Stored bytes scanned.
     pub scanned_bytes: u64,
-    /// Bytes of zeros that are not stored any more; free now, unless a snapshot keeps them.
+    /// Bytes of zeros that volumes no longer map; they are free now, unless a snapshot keeps them.
     pub deallocated_bytes: u64,
 }
 
@@ -100,7 +101,7 @@ impl Work {
                     return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name: self.name().to_owned() });
                 }
             }
-            // The others are looked at all the same.
+            // Damage of one volume does not end a job over all volumes.
             Err(PoolError::Damaged(reason)) => {
                 let reason = control.report_damage(&reason, Some(self.object));
                 if self.volume.is_some() {

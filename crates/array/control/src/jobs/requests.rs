@@ -1,4 +1,4 @@
-//! Requests about jobs: start, list, show, set, cancel.
+//! Requests for jobs: start, list, show, set, cancel.
 
 use super::{Job, JobRecord, JobView, Progress, Work, reclaim, scrub};
 use crate::environment::new_id;
@@ -7,30 +7,30 @@ use crate::record::Document;
 use crate::{Control, ControlError, Outcome, Request};
 use std::rc::Rc;
 
-/// Starts a job that gives back stored zeros of a volume.
+/// Starts a job that frees stored zeros of a volume.
 #[derive(Clone, Debug)]
 pub struct VolumeReclaim {
     /// Name or id of the volume.
     pub volume: String,
-    /// Share of time in percent while hosts are active; absent: as configured.
+    /// Percent of the time while hosts are active; absent: as configured.
     pub share_percent: Option<u8>,
 }
 
-/// Starts a job that gives back stored zeros of all volumes.
+/// Starts a job that frees stored zeros of all volumes.
 #[derive(Clone, Debug)]
 pub struct PoolReclaim {
     /// Name of the pool.
     pub pool: String,
-    /// Share of time in percent while hosts are active; absent: as configured.
+    /// Percent of the time while hosts are active; absent: as configured.
     pub share_percent: Option<u8>,
 }
 
-/// Starts a job that reads and verifies everything that is stored.
+/// Starts a job that reads and verifies all stored data.
 #[derive(Clone, Debug)]
 pub struct PoolScrub {
     /// Name of the pool.
     pub pool: String,
-    /// Share of time in percent while hosts are active; absent: as configured.
+    /// Percent of the time while hosts are active; absent: as configured.
     pub share_percent: Option<u8>,
 }
 
@@ -39,31 +39,31 @@ pub struct PoolScrub {
 pub struct PoolCheck {
     /// Name of the pool.
     pub pool: String,
-    /// Share of time in percent while hosts are active; absent: as configured.
+    /// Percent of the time while hosts are active; absent: as configured.
     pub share_percent: Option<u8>,
 }
 
-/// Jobs, the newest first.
+/// Lists jobs, newest first.
 #[derive(Clone, Debug)]
 pub struct JobList;
 
-/// One job.
+/// Shows one job.
 #[derive(Clone, Debug)]
 pub struct JobShow {
-    /// Its id, or as much of the beginning or end of it as is unique.
+    /// Id, or a unique beginning or end of it.
     pub job: String,
 }
 
-/// Changes how fast a running job goes.
+/// Changes the share of a running job.
 #[derive(Clone, Debug)]
 pub struct JobSet {
     /// As in [`JobShow`].
     pub job: String,
-    /// Share of time in percent while hosts are active.
+    /// Percent of the time while hosts are active.
     pub share_percent: u8,
 }
 
-/// Ends a running job.
+/// Cancels a running job.
 #[derive(Clone, Debug)]
 pub struct JobCancel {
     /// As in [`JobShow`].
@@ -171,7 +171,8 @@ impl Request for JobCancel {
     type Reply = Outcome<JobView>;
     const NAME: &'static str = "job-cancel";
 
-    /// From the reply on, no later start of the array resumes the job; it ends with the step it is in.
+    /// Once the reply is sent, no later start of the array resumes the job. It ends after its
+    /// current step.
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
         let _documents = control.jobs.documents.lock().await;
         let job = control.running_job(&self.job)?;
@@ -191,7 +192,7 @@ impl Request for JobCancel {
     }
 }
 
-/// The event of a job that was started.
+/// Event of a started job.
 fn started(outcome: &Outcome<JobView>) -> Option<Draft> {
     let JobView { kind, subject, .. } = &outcome.view;
     let message = format!("{} of {subject} started", kind.name());
@@ -199,7 +200,7 @@ fn started(outcome: &Outcome<JobView>) -> Option<Draft> {
 }
 
 impl Control {
-    /// Starts a job, or returns the one of its kind and subject that runs.
+    /// Starts a job, or returns the running one of the same kind and subject.
     async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Outcome<JobView>, ControlError> {
         check_share(share_percent)?;
         let _documents = self.jobs.documents.lock().await;
@@ -234,7 +235,7 @@ impl Control {
     }
 }
 
-/// Refuses to change what a host began.
+/// Refuses changes of jobs that hosts have started.
 fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
     match &*job.work.borrow() {
         Work::Sanitize(_) => Err(ControlError::SanitizeGoesOn { id: job.id.to_string(), wanted }),
@@ -242,7 +243,7 @@ fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
     }
 }
 
-/// A share of the time that makes sense.
+/// Checks a share of the time.
 fn check_share(share_percent: Option<u8>) -> Result<(), ControlError> {
     match share_percent {
         Some(0 | 101..) => Err(ControlError::InvalidSetting("a share of the time is 1 to 100 percent".to_owned())),

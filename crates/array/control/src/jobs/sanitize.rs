@@ -1,6 +1,7 @@
-//! Sanitize operations as jobs: a host began them, and the SCSI target works on them. The job here tells how far one is and waits for its end. What is kept
-//! of it is the operation's own document ([`crate::SanitizeRecord`]), and nobody can cancel it: SBC-4 §4.11 lets an operation end only by
-//! being done or by failing.
+//! Sanitize operations as jobs: a host starts them, and the SCSI target executes them. The job
+//! shows the progress and waits for the end. Its state is the operation's own document
+//! ([`crate::SanitizeRecord`]), and it cannot be cancelled: by SBC-4 §4.11 an operation ends only
+//! when it is done or has failed.
 
 use super::{Job, Progress};
 use crate::{Control, ControlError, Noun, SanitizeRecord};
@@ -13,24 +14,24 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use uuid::Uuid;
 
-/// Which job shows an operation.
+/// Identity of the job that shows an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SanitizeJob {
-    /// The job's id; the same after a restart.
+    /// Job id, stable across restarts.
     pub id: Uuid,
-    /// When the operation began for the first time.
+    /// First start of the operation.
     pub started: Timestamp,
 }
 
-/// What a sanitize operation does.
+/// Result of a sanitize operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SanitizeReport {
     /// Write passes of an overwrite; absent for a block erase.
     pub passes: Option<u8>,
 }
 
-/// How far an operation is, as the target says; shared by the target's side and the job.
+/// Progress reported by the target; shared between the target's side and the job.
 #[derive(Debug, Default)]
 struct Told {
     progress: Cell<Progress>,
@@ -56,7 +57,7 @@ impl Told {
 pub(super) struct Work {
     volume: Uuid,
     object: ObjectId,
-    /// The volume's name when the job began.
+    /// Name of the volume at the start of the job.
     name: String,
     report: SanitizeReport,
     told: Rc<Told>,
@@ -110,7 +111,7 @@ impl Work {
 }
 
 impl Control {
-    /// Shows an operation that is in progress as a job, unless it is shown already.
+    /// Shows an operation in progress as a job, if it is not shown already.
     pub(crate) fn show_sanitize(&self, object: ObjectId, name: String, record: &SanitizeRecord) {
         let Some(SanitizeJob { id, started }) = record.job.clone() else { return };
         if self.sanitize_of(object).is_some() {
@@ -130,7 +131,8 @@ impl Control {
         self.jobs.add(Job::new(id, started, Some(100), progress, super::Work::Sanitize(work)));
     }
 
-    /// The target says how far the operation on the volume in `object` is: bytes of the volume that are done, of all.
+    /// Takes a progress report of the target on the volume in `object`: bytes done of the volume's
+    /// total.
     pub fn sanitize_progress(&self, object: ObjectId, done: u64, total: u64) {
         if let Some(work) = self.sanitize_of(object) {
             work.told.progress.set(Progress { done, total });
@@ -138,8 +140,8 @@ impl Control {
         }
     }
 
-    /// The target works no more on the volume in `object`. An operation whose end was not kept before, by
-    /// [`Control::store_sanitize_operation`], has failed.
+    /// Ends the job when the target stops working on the volume in `object`. An operation whose end
+    /// was not stored before with [`Control::store_sanitize_operation`] has failed.
     pub fn sanitize_stopped(&self, object: ObjectId) {
         let Some(work) = self.sanitize_of(object) else { return };
         let error = if self.catalog.object(object).is_none() {
@@ -151,14 +153,14 @@ impl Control {
         work.told.end(Err(error));
     }
 
-    /// The operation on the volume in `object` has ended, and that is kept.
+    /// Ends the job of an operation whose end has been stored.
     pub(crate) fn sanitize_ended(&self, object: ObjectId, result: Result<(), ControlError>) {
         if let Some(work) = self.sanitize_of(object) {
             work.told.end(result);
         }
     }
 
-    /// The operation on the volume in `object` that has not ended.
+    /// Unfinished operation on the volume in `object`.
     fn sanitize_of(&self, object: ObjectId) -> Option<Work> {
         let all = self.jobs.all.borrow();
         all.values().filter(|job| job.is_running()).find_map(|job| match &*job.work.borrow() {

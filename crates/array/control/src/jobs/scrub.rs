@@ -1,4 +1,5 @@
-//! Scrub: reads everything that is stored from the medium and verifies it. What several volumes and snapshots share is read once.
+//! Scrub job: reads all stored data from the medium and verifies it. Data shared by several volumes
+//! and snapshots is read once.
 
 use super::Progress;
 use crate::catalog::DynCatalog;
@@ -9,12 +10,12 @@ use jiff::Timestamp;
 use pool::{BlockId, ObjectId, PoolError, ScanStep};
 use serde::{Deserialize, Serialize};
 
-/// Bad blocks that are listed; more are only counted.
+/// Largest number of listed bad blocks; further ones are only counted.
 const LISTED_BLOCKS: usize = 1024;
-/// Sentences about metadata that are kept.
+/// Largest number of stored sentences about metadata.
 const LISTED_SENTENCES: usize = 20;
 
-/// Longest of them.
+/// Largest length of such a sentence.
 const MAX_SENTENCE_CHARACTERS: usize = 300;
 
 /// State of the job.
@@ -22,18 +23,18 @@ const MAX_SENTENCE_CHARACTERS: usize = 300;
 #[serde(deny_unknown_fields)]
 pub(super) struct Work {
     started: Timestamp,
-    /// The object being read; the first one that is not before it.
+    /// Object being read: the first one with this or a greater id.
     #[serde(with = "object_id")]
     object: ObjectId,
     offset_bytes: u64,
-    /// Objects made later are not read: all they have is shared or was written during the scrub.
+    /// Last object. Later ones are not read: their data is shared or was written during the scrub.
     #[serde(with = "object_id")]
     last: ObjectId,
     expected_bytes: u64,
     verified_bytes: u64,
-    /// The pool knows nothing of this pass (any more).
+    /// True if the pool has no state of this pass, at its start or after a restart.
     anew: bool,
-    /// Bad blocks, each once.
+    /// Distinct bad blocks.
     blocks: Vec<u64>,
     unlisted: u64,
     ranges: Vec<BadRange>,
@@ -117,7 +118,7 @@ impl Work {
                 (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
                 return Ok(true);
             }
-            // What is left of the object cannot be reached.
+            // The rest of the object cannot be reached.
             Err(PoolError::Damaged(reason)) => ScanStep { damaged: vec![reason], ..ScanStep::default() },
             Err(error) => return Err(control.pool_error(error)),
         };
@@ -153,7 +154,7 @@ impl Work {
         Ok(true)
     }
 
-    /// Finds out which volumes and snapshots the bad blocks belong to by now.
+    /// Finds the volumes and snapshots that the bad blocks belong to now.
     async fn locate(&mut self, control: &Control) {
         if self.blocks.is_empty() {
             return;

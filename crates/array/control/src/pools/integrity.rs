@@ -1,7 +1,8 @@
-//! What the medium lost: blocks that fail their checksum, with the volumes, LBAs and snapshots they belong to.
+//! Lost content: blocks that fail their checksum, with their volumes, LBAs and snapshots.
 //!
-//! A bad block is told once, whoever finds it: a host's read, or a scrub. A scrub that comes to its end knows what is bad now, so the alert
-//! follows it: a block that was overwritten since is well again.
+//! A bad block is reported once, regardless of whether a host's read or a scrub finds it. A
+//! finished scrub knows the present bad blocks, so the alert follows its result: a block that was
+//! overwritten since is no longer bad.
 
 use crate::events::{Draft, Severity};
 use crate::{
@@ -12,13 +13,13 @@ use pool::{BlockId, Incident, ObjectId, Place};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ranges that a result lists: they have to fit in a document of 64 KiB.
+/// Largest number of ranges in a result, which must fit in a document of 64 KiB.
 pub const MAX_BAD_RANGES: usize = 64;
-/// Snapshots that one range lists.
+/// Largest number of snapshots listed for one range.
 const MAX_SNAPSHOTS: usize = 8;
-/// Bad blocks and sentences of which is known that they were told.
+/// Largest number of bad blocks and sentences recorded as reported.
 const MAX_KNOWN: usize = 4096;
-/// Ranges told at once, each with an event of its own.
+/// Largest number of ranges reported at once with separate events.
 const MAX_EVENTS: usize = 16;
 /// What to do about content that is lost.
 const OVERWRITE: &str =
@@ -27,29 +28,29 @@ const OVERWRITE: &str =
 const DISCARD: &str = "unmap or zero the range, or delete the volume, then:  windlass pool scrub; or stop the array:  windlass pool check FILE, windlass pool repair FILE --dry-run; see docs/durability.md";
 /// What a sentence about reference counts has in it.
 const COUNTS: &str = "reference counts";
-/// Bytes of a block of the pool.
+/// Size of a block of the pool in bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// Bytes of a block of a volume.
+/// Size of a block of a volume in bytes.
 const LBA_BYTES: u64 = 512;
 
-/// What is known to be bad.
+/// Known damage.
 #[derive(Default)]
 pub(crate) struct Integrity {
     blocks: RefCell<BTreeSet<BlockId>>,
-    /// Metadata that cannot be read: the pool's sentence, and the same with names.
+    /// Unreadable metadata: the pool's sentence, and the sentence with names.
     damaged: RefCell<BTreeMap<String, String>>,
-    /// Blocks that the last scrub found.
+    /// Number of blocks that the last scrub found.
     scrubbed: Cell<u64>,
     since: Cell<Option<Timestamp>>,
 }
 
 impl Integrity {
-    /// A scrub came to its end.
+    /// Takes the result of a finished scrub.
     pub fn scrubbed(&self, scrub: &ScrubRecord) {
         if scrub.bad_blocks == 0 {
             self.blocks.borrow_mut().clear();
         }
-        // A scrub reads every map page, and no count.
+        // A scrub reads every map page but no reference count.
         let mut damaged = self.damaged.borrow_mut();
         damaged.retain(|_, told| told.contains(COUNTS) || scrub.damaged.contains(told));
         for told in &scrub.damaged {
@@ -62,7 +63,7 @@ impl Integrity {
         self.set_since(scrub.finished);
     }
 
-    /// A check came to its end.
+    /// Takes the result of a finished check.
     pub fn checked(&self, check: &CheckRecord) {
         if check.count == 0 {
             self.damaged.borrow_mut().clear();
@@ -70,12 +71,13 @@ impl Integrity {
         self.set_since(check.finished);
     }
 
-    /// Something is bad since before or since now, or nothing is.
+    /// Updates the start of the damage: unchanged if there was damage, `now` if it is new, `None`
+    /// if there is none.
     fn set_since(&self, now: Timestamp) {
         self.since.set(self.is_damaged().then(|| self.since.get().unwrap_or(now)));
     }
 
-    /// Content or metadata is known to be lost.
+    /// True if content or metadata is known to be lost.
     pub fn is_damaged(&self) -> bool {
         self.bad_blocks() > 0 || !self.damaged.borrow().is_empty()
     }
@@ -84,7 +86,7 @@ impl Integrity {
         u64::try_from(self.blocks.borrow().len()).unwrap_or(u64::MAX).max(self.scrubbed.get())
     }
 
-    /// What needs attention.
+    /// Active alerts.
     pub fn alerts(&self, pool: &str) -> Vec<AlertView> {
         let alert = |code, message, help| AlertView {
             code,
@@ -127,7 +129,7 @@ impl Control {
         }
     }
 
-    /// Raises an event for each stretch of bad blocks that was not told yet.
+    /// Raises an event for each range of bad blocks that has not been reported.
     pub(crate) async fn report_bad(&self, places: Vec<Place>) {
         let new: Vec<Place> = {
             let mut known = self.integrity.blocks.borrow_mut();
@@ -152,7 +154,8 @@ impl Control {
         }
     }
 
-    /// Raises an event for metadata that cannot be read, once for each sentence, and returns the sentence with names. `object`: what was worked on.
+    /// Raises an event for unreadable metadata, once per sentence, and returns the sentence with
+    /// names. `object`: object that was being processed.
     pub(crate) fn report_damage(&self, sentence: &str, object: Option<ObjectId>) -> String {
         let names = ObjectNames::of(&self.directory());
         let explained = names.explain(sentence);
@@ -191,7 +194,8 @@ fn sentence(range: &BadRange) -> String {
     format!("LBA {} to {last} of {} {place}", range.lba, range.volume)
 }
 
-/// Names for places: by volume and LBA, with the snapshots that have the same there; neighbours together.
+/// Converts places to ranges by volume and LBA, with the snapshots that share them; adjacent places
+/// are merged.
 pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
     let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
         directory.snapshots.values().map(|snapshot| (snapshot.object, snapshot)).collect();

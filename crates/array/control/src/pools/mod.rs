@@ -1,4 +1,4 @@
-//! The pool: its space, its settings, growth.
+//! The pool: its space, settings and growth.
 
 pub(crate) mod integrity;
 pub(crate) mod thresholds;
@@ -16,73 +16,75 @@ use unique::Patience;
 /// Largest limit of over-commitment.
 const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
 
-/// Every pool.
+/// Lists all pools.
 #[derive(Clone, Debug)]
 pub struct PoolList;
 
-/// One pool.
+/// Shows one pool.
 #[derive(Clone, Debug)]
 pub struct PoolShow {
-    /// Its name.
+    /// Name of the pool.
     pub pool: String,
 }
 
-/// A change of a pool's settings; absent fields stay.
+/// Changes a pool's settings; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct PoolSet {
-    /// Its name.
+    /// Name of the pool.
     pub pool: String,
-    /// Share in use, in percent, from which on it warns.
+    /// Percentage in use at which the pool warns.
     pub warn_percent: Option<u8>,
-    /// Share in use, in percent, from which on it is critical.
+    /// Percentage in use at which the state is critical.
     pub critical_percent: Option<u8>,
-    /// How much the volumes may have together.
+    /// Limit of the volumes' total size.
     pub commitment: Option<Commitment>,
 }
 
-/// Makes a pool larger.
+/// Grows a pool.
 #[derive(Clone, Debug)]
 pub struct PoolGrow {
-    /// Its name.
+    /// Name of the pool.
     pub pool: String,
-    /// How.
+    /// Kind of growth.
     pub growth: Growth,
 }
 
-/// A pool.
+/// Pool.
 #[derive(Clone, Debug)]
 pub struct PoolView {
     /// Name.
     pub name: String,
-    /// Whether it serves.
+    /// State: whether it serves and has space.
     pub state: PoolState,
-    /// Why it stopped, when it has.
+    /// Reason why it stopped, if it did.
     pub stopped: Option<String>,
     /// Space.
     pub space: PoolSpace,
     /// Sum of volume sizes.
     pub provisioned_bytes: u64,
-    /// Sum of what volumes have mapped.
+    /// Sum of the bytes that volumes have mapped.
     pub mapped_bytes: u64,
     /// Number of volumes.
     pub volumes: u64,
     /// Number of snapshots.
     pub snapshots: u64,
-    /// Free and promised to nobody.
+    /// Free and unpromised bytes.
     pub available_bytes: u64,
-    /// Sum of what deleting each single volume would free; absent until all are counted.
+    /// Sum of the bytes that deleting each single volume would free; absent until all are counted.
     pub unique_bytes: Option<u64>,
-    /// Sum over the volumes of what deleting all snapshots of each would free; absent until all are counted.
+    /// Sum over the volumes of the bytes that deleting all snapshots of each would free; absent
+    /// until all are counted.
     pub snapshot_bytes: Option<u64>,
-    /// What only copy tokens of hosts keep, for as long as they last; absent until all are counted.
+    /// Bytes that only copy tokens of hosts keep until they expire; absent until all are counted.
     pub token_bytes: Option<u64>,
-    /// What is left of `used`: stored once for several, and what is about to become free. Absent until all are counted.
+    /// Rest of `used`: bytes stored once for several objects, and bytes about to be freed. Absent
+    /// until all are counted.
     pub shared_bytes: Option<u64>,
     /// Thresholds and limit in force.
     pub limits: Limits,
-    /// What the last scrub found.
+    /// Result of the last scrub.
     pub scrub: Option<ScrubRecord>,
-    /// What the last check found.
+    /// Result of the last check.
     pub check: Option<CheckRecord>,
 }
 
@@ -102,11 +104,11 @@ pub enum PoolState {
 /// Thresholds of a pool and the limit of its over-commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Share used or promised, in percent, from which on it warns.
+    /// Percentage used or promised at which the pool warns.
     pub warn_percent: u8,
-    /// The same for critical.
+    /// Percentage used or promised at which the state is critical.
     pub critical_percent: u8,
-    /// How much the volumes may have together.
+    /// Limit of the volumes' total size.
     pub commitment: Commitment,
 }
 
@@ -280,7 +282,7 @@ impl Control {
         }
     }
 
-    /// Refuses what would let the volumes have more together than the limit allows.
+    /// Refuses a request that would exceed the limit of the volumes' total size.
     pub(crate) fn check_commitment(&self, needed_bytes: u64) -> Result<(), ControlError> {
         let Commitment::Percent(percent) = self.limits().commitment else { return Ok(()) };
         let pool = self.pool();
@@ -295,7 +297,7 @@ impl Control {
 }
 
 impl Limits {
-    /// Errors: a sentence about what makes no sense.
+    /// Errors: a sentence about the invalid value.
     pub fn check(&self) -> Result<(), String> {
         let Self { warn_percent, critical_percent, commitment } = *self;
         if !(1..=100).contains(&warn_percent) || !(1..=100).contains(&critical_percent) {
@@ -315,7 +317,7 @@ impl Limits {
     }
 }
 
-/// A length as a number to show.
+/// Length as a `u64`.
 pub(crate) fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
 //! Soft thresholds of the pool and of volumes, and the full pool.
 //!
-//! A threshold is crossed once: from then on it is reached until the use has fallen two percent below it, or to half of it where that is less far.
-//! That state is a document, so that a restart raises no second event. It is looked at every second and after each action.
+//! A threshold is crossed once: it stays reached until usage has fallen two percent below it, or to
+//! half of it if that is less far. This state is stored as a document, so that a restart raises no
+//! second event. It is checked every second and after each action.
 
 use crate::catalog::DynCatalog;
 use crate::events::{Draft, Severity};
@@ -14,27 +15,27 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
-/// A threshold is left when the use is this much below it, in percent, or by half of it when that is less: else
-/// a threshold of one or two percent were never left.
+/// Distance below a threshold at which it is left, in percent, or half of the threshold if that is
+/// less: otherwise a threshold of one or two percent would never be left.
 const HYSTERESIS_PERCENT: u8 = 2;
 /// With less than this available, writes that need space are refused: they are up to this long.
 pub(crate) const FULL_BYTES: u64 = 1 << 20;
 /// With this available, space is back.
 const BACK_BYTES: u64 = 4 << 20;
 
-/// What can be reached.
+/// Limit that usage can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Mark {
     /// A threshold of the pool.
     Pool,
-    /// The end of the pool.
+    /// End of the pool's space.
     PoolFull,
     /// A threshold of a volume.
     Volume(Uuid),
 }
 
-/// A mark that is reached.
+/// Reached mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CrossingRecord {
@@ -54,10 +55,10 @@ impl Document for CrossingRecord {
     }
 }
 
-/// Marks that are reached.
+/// Reached marks.
 pub(crate) struct Crossings {
     reached: RefCell<BTreeMap<Mark, CrossingRecord>>,
-    /// Marks whose document is not what `reached` says.
+    /// Marks whose documents differ from `reached`.
     unsaved: RefCell<BTreeSet<Mark>>,
 }
 
@@ -71,7 +72,7 @@ impl Crossings {
         self.reached.borrow().get(&mark).map(|record| record.level)
     }
 
-    /// What has to be written.
+    /// Changes that write the documents of unsaved marks.
     fn changes(&self) -> Result<Vec<CatalogChange>, ControlError> {
         let reached = self.reached.borrow();
         let change = |mark: &Mark| match reached.get(mark) {
@@ -82,18 +83,18 @@ impl Crossings {
     }
 }
 
-/// A share, rounded down; of nothing it is nothing.
+/// Share in percent, rounded down; 0 of an empty whole.
 pub(crate) fn percent(part: u64, whole: u64) -> u64 {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0);
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
-/// True when `part` is at least this share of `whole`, in halves of a percent.
+/// True if `part` is at least this share of `whole`, in halves of a percent.
 fn reaches(part: u64, whole: u64, half_percents: u16) -> bool {
     whole > 0 && u128::from(part) * 200 >= u128::from(whole) * u128::from(half_percents)
 }
 
-/// The threshold that is reached now, when `before` was so far.
+/// Threshold level reached now, given the level `before`.
 fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)]) -> Option<Level> {
     let is_reached = |(level, percent): &&(Level, u8)| {
         let held = before.is_some_and(|before| before >= *level);
@@ -119,22 +120,22 @@ fn severity(level: Level) -> Severity {
     }
 }
 
-/// The soft thresholds that concern a volume, in bytes; the lower level first.
+/// Soft thresholds that apply to a volume, in bytes; the lower level first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SoftThresholds {
-    /// Of the pool: reached when no more than this is available.
+    /// Thresholds of the pool: reached if no more than this is available.
     pub available_bytes: Vec<u64>,
-    /// Of the volume: reached when at least this is mapped.
+    /// Thresholds of the volume: reached if at least this is mapped.
     pub used_bytes: Vec<u64>,
 }
 
-/// A share in percent of so many bytes.
+/// Bytes of a share in percent.
 fn share_bytes(whole: u64, percent: u8) -> u64 {
     u64::try_from(u128::from(whole) * u128::from(percent) / 100).unwrap_or(u64::MAX)
 }
 
 impl Control {
-    /// The thresholds as they are set now, of the pool and of the volume in `object`.
+    /// Present thresholds of the pool and of the volume in `object`.
     pub fn soft_thresholds(&self, object: pool::ObjectId) -> SoftThresholds {
         let size_bytes = self.catalog.space().size_bytes;
         let limits = self.limits();
@@ -237,7 +238,7 @@ impl Control {
         }
     }
 
-    /// Tells of a threshold that was reached or left.
+    /// Raises the event of a threshold that was reached or left.
     fn cross(
         &self,
         mark: Mark,
@@ -273,13 +274,13 @@ impl Control {
         self.crossings.unsaved.borrow_mut().insert(mark);
     }
 
-    /// What needs attention about space.
+    /// Active alerts about space.
     pub(crate) fn space_alerts(&self) -> Vec<AlertView> {
         let space = self.catalog.space();
         let reached = self.crossings.reached.borrow();
         let directory = self.directory();
         let alert = |record: &CrossingRecord| {
-            // The use of now; a threshold that is left already stays until the next look.
+            // Alerts show present usage; a threshold that has been left stays until the next check.
             let used_of = |part, whole, thresholds: &[(Level, u8)]| {
                 let level = level(Some(record.level), part, whole, thresholds).unwrap_or(record.level);
                 (severity(level), percent(part, whole))
@@ -347,7 +348,7 @@ mod tests {
             assert_eq!(level(before, part, 100, &thresholds), now, "{before:?} {part}");
         }
         assert_eq!(level(none, 5, 0, &thresholds), none);
-        // Small ones are left at half of them.
+        // Small thresholds are left at half their value.
         let small = [(Level::Warning, 1), (Level::Critical, 2)];
         for (before, part, now) in
             [(critical, 10, critical), (critical, 9, warning), (warning, 5, warning), (warning, 4, none)]

@@ -1,10 +1,11 @@
-//! Bytes that are an object's own, or those of several together: what deleting them would free.
+//! Unique bytes of an object, or of several together: the bytes that deleting them would free.
 //!
-//! The pool finds them by walking the part of the object's map that it shares with nobody. A clone of a terabyte that has changed
-//! little is counted in microseconds; a terabyte written without ever being cloned has a million map pages, which may have to be read
-//! from the disk first. So nobody waits for a count longer than [`PATIENCE`]: the walk goes on, and until it is finished the last
-//! count is shown, or none when this is the first. A count that took long is kept for a while, so that counting never takes more than a
-//! small part of the time.
+//! The pool counts them by traversing the unshared part of the object's map. A clone of a terabyte
+//! with few changes is counted in microseconds; a terabyte that was written without ever being
+//! cloned has a million map pages, which may have to be read from the disk. A request therefore
+//! waits for a count no longer than [`PATIENCE`]: the traversal continues, and until it is finished
+//! the last count is shown, or none if this is the first. A count that took long is kept for some
+//! time, so that counting never takes more than a small part of the time.
 
 use crate::Environment;
 use crate::catalog::DynCatalog;
@@ -15,11 +16,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long one request waits for counts, all its objects together.
+/// Time that one request waits for counts, for all its objects together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A count that took less is always made anew.
+/// Duration below which a count is never reused.
 const CHEAP: Duration = Duration::from_millis(10);
-/// A count that took longer is shown for this many times as long.
+/// Ratio of the time for which a longer count is reused to its duration.
 const KEPT_FACTOR: u32 = 20;
 
 /// A walk on its way.
@@ -44,11 +45,11 @@ impl Count {
     }
 }
 
-/// Counts that were made or are being made.
+/// Finished and running counts.
 #[derive(Default)]
 pub(crate) struct UniqueCounts(RefCell<BTreeMap<Vec<ObjectId>, Entry>>);
 
-/// The patience of one request.
+/// Remaining time that one request waits.
 pub(crate) struct Patience(Option<LocalBoxFuture<'static, ()>>);
 
 impl Patience {
@@ -62,8 +63,8 @@ impl Patience {
 }
 
 impl UniqueCounts {
-    /// The bytes of objects together; `None` while its first count goes on for longer than the caller's patience. Errors: those of
-    /// [`pool::Catalog::unique_bytes`].
+    /// Counts the bytes of objects together; `None` if the first count takes longer than the
+    /// caller's patience. Errors: those of [`pool::Catalog::unique_bytes`].
     pub(crate) async fn of(
         &self,
         catalog: &Rc<dyn DynCatalog>,

@@ -1,4 +1,5 @@
-//! `snapshot create`: of one volume, or of several at one instant. A name that exists is refused.
+//! `snapshot create`: snapshots of one volume, or of several at one instant. Existing names are
+//! refused.
 
 use super::SnapshotView;
 use crate::environment::new_id;
@@ -8,7 +9,7 @@ use crate::record::Document;
 use crate::{Control, ControlError, Directory, Noun, Request, SnapshotRecord, VolumeRecord};
 use pool::{CatalogChange, ObjectKind};
 
-/// Most volumes of a group.
+/// Largest number of volumes in a group.
 const MAX_GROUP: usize = 256;
 
 /// Takes a snapshot.
@@ -20,12 +21,12 @@ pub struct SnapshotCreate {
     pub name: String,
 }
 
-/// Takes snapshots of several volumes at one instant. The reply has them in the order asked for.
+/// Takes snapshots of several volumes at one instant. The reply has them in the requested order.
 #[derive(Clone, Debug)]
 pub struct SnapshotGroup {
     /// Names or ids of the volumes.
     pub volumes: Vec<String>,
-    /// Name that each of the snapshots has.
+    /// Name of all these snapshots.
     pub name: String,
 }
 
@@ -67,7 +68,7 @@ impl Request for SnapshotGroup {
     type Reply = Vec<SnapshotView>;
     const NAME: &'static str = "snapshot-group";
 
-    /// One commit: no write is in one of the snapshots and not in the other that came before it.
+    /// One commit: a write is in no snapshot of the group unless all writes before it are, too.
     async fn run(&self, control: &Control) -> Result<Vec<SnapshotView>, ControlError> {
         check_name(Noun::Snapshot, &self.name)?;
         if !(1..=MAX_GROUP).contains(&self.volumes.len()) {

@@ -1,4 +1,5 @@
-//! Snapshots: list, show, delete. `create.rs` takes them, alone or of several volumes at one instant.
+//! Snapshots: list, show, delete. `create.rs` takes them, of one volume or of several at one
+//! instant.
 
 mod create;
 mod tree;
@@ -12,17 +13,17 @@ use crate::record::Document;
 use crate::{Control, ControlError, Noun, Request, SnapshotRecord, SourceRecord};
 use pool::{CatalogChange, ObjectInfo};
 
-/// Snapshots, by volume and name.
+/// Lists snapshots by volume and name.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotList {
-    /// Only those of this volume.
+    /// Only snapshots of this volume.
     pub volume: Option<String>,
 }
 
-/// One snapshot.
+/// Shows one snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotShow {
-    /// `volume@name`, id, or a name that only one volume's snapshot has.
+    /// `volume@name`, id, or a name that is unique among all snapshots.
     pub snapshot: String,
 }
 
@@ -33,16 +34,16 @@ pub struct SnapshotDelete {
     pub snapshot: String,
 }
 
-/// A snapshot.
+/// Snapshot with its space.
 #[derive(Clone, Debug)]
 pub struct SnapshotView {
-    /// Its document.
+    /// Document of the snapshot.
     pub record: SnapshotRecord,
-    /// Its object.
+    /// Object of the snapshot.
     pub object: ObjectInfo,
-    /// What deleting it would free; absent while the first count of it goes on.
+    /// Bytes that deleting it would free; absent during the first count.
     pub unique_bytes: Option<u64>,
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
     /// Volumes cloned from it.
     pub dependents: Vec<String>,
@@ -103,15 +104,15 @@ impl Request for SnapshotDelete {
 }
 
 impl Control {
-    /// One snapshot. Errors: `NotFound` when it was deleted meanwhile.
+    /// Counts one snapshot and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     async fn show_snapshot(&self, record: SnapshotRecord) -> Result<SnapshotView, ControlError> {
         let name = record.name.clone();
         let view = self.snapshot_view(record, &mut self.patience()).await;
         view.ok_or(ControlError::NotFound { noun: Noun::Snapshot, name })
     }
 
-    /// Refuses a name that a snapshot has. Its content is that of another time, so the same request given twice is not
-    /// the same snapshot.
+    /// Error for the name of an existing snapshot. A repeated request would capture the content of
+    /// another time, so it is not idempotent.
     pub(crate) fn taken_before(&self, existing: &SnapshotRecord) -> ControlError {
         let name = self.directory().full_name(existing);
         ControlError::Exists { noun: Noun::Snapshot, name, difference: format!(", taken {:.0}", existing.created) }

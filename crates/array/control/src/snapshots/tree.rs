@@ -1,4 +1,4 @@
-//! `snapshot tree`: what descends from a volume: its snapshots, clones of either, and so on.
+//! `snapshot tree`: the descendants of a volume: its snapshots, clones of either, and so on.
 
 use crate::pools::count;
 use crate::{Control, ControlError, Directory, Request, SourceRecord};
@@ -7,37 +7,37 @@ use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// A volume, its snapshots, their clones, and so on, each after what it comes from.
+/// Shows a volume and its descendants, each after its parent.
 #[derive(Clone, Debug)]
 pub struct SnapshotTree {
     /// Name or id of the volume.
     pub volume: String,
 }
 
-/// A volume or snapshot in a tree.
+/// Volume or snapshot in a tree.
 #[derive(Clone, Debug)]
 pub struct TreeView {
-    /// Steps from the root.
+    /// Distance from the root.
     pub depth: u64,
-    /// Snapshot or volume.
+    /// True for a snapshot, false for a volume.
     pub snapshot: bool,
-    /// Identity.
+    /// Id.
     pub id: Uuid,
-    /// What it comes from; absent for the root.
+    /// Parent; absent for the root.
     pub parent: Option<Uuid>,
     /// Name; `volume@name` for a snapshot.
     pub name: String,
-    /// Its object.
+    /// Object.
     pub object: ObjectInfo,
-    /// What deleting it alone would free.
+    /// Bytes that deleting it alone would free.
     pub unique_bytes: Option<u64>,
-    /// How many volumes and snapshots come directly from it.
+    /// Number of direct descendants.
     pub dependents: u64,
-    /// When it was made.
+    /// Creation time.
     pub created: Timestamp,
 }
 
-/// A volume or snapshot before its space is known.
+/// Volume or snapshot before its space is counted.
 struct Node {
     depth: u64,
     id: Uuid,
@@ -70,7 +70,7 @@ impl Request for SnapshotTree {
     }
 }
 
-/// The volume and what descends from it, each after what it comes from, in the order in which they were made.
+/// The volume and its descendants, each after its parent, in order of creation.
 fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut seen = BTreeSet::new();
@@ -80,7 +80,7 @@ fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
             SourceRecord::Volume(id) => (id, false),
             SourceRecord::Snapshot(id) => (id, true),
         };
-        // Documents that contradict each other could lead in a circle.
+        // Contradicting documents could form a cycle.
         if !seen.insert(id) {
             continue;
         }
@@ -98,7 +98,7 @@ fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
             directory.volumes.get(&id).map(|record| (record.name.clone(), record.object, record.created))
         };
         let Some((name, object, created)) = node else { continue };
-        // The last one that waits comes next.
+        // The stack pops the last element first.
         children.sort_unstable_by_key(|(created, id, _)| std::cmp::Reverse((*created, *id)));
         let dependents = count(children.len());
         nodes.push(Node { depth, id, parent, snapshot, name, object, created, dependents });

@@ -3,7 +3,7 @@ use crate::*;
 
 const ESX02: &str = "iqn.1998-01.com.vmware:esx02";
 
-/// Two hosts, three volumes, and a group with the first host.
+/// Array with two hosts, three volumes, and a group of the first host.
 fn array() -> Array {
     let array = Array::new();
     for name in ["v1", "v2", "v3"] {

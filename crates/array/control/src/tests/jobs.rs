@@ -75,7 +75,7 @@ fn a_reclaim_whose_volume_is_deleted_says_so() {
     array.create("v1");
     let (started, _) = job(&array, reclaim("v1"));
     array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
-    // What the pool says when the volume goes in the middle of a step.
+    // Error of the pool if the volume is deleted during a step.
     array.catalog.gone.replace(Some(PoolError::Stopped("the volume no longer exists".to_owned())));
     run_jobs(&array.control);
     let ended = show(&array, &started);
@@ -96,7 +96,7 @@ fn a_job_yields_to_hosts_by_its_share() {
     job(&array, VolumeReclaim { volume: "v1".to_owned(), share_percent: Some(20) });
     run_jobs(&array.control);
     let busy = watched() - idle;
-    // 1024 steps of a millisecond: four times as long for hosts.
+    // 1024 steps of a millisecond, and pauses four times as long for hosts.
     assert!(busy > Duration::from_secs(4), "{idle:?} {busy:?}");
 }
 
@@ -116,7 +116,7 @@ fn a_cancelled_job_keeps_what_it_did_and_leaves_no_document() {
     assert_eq!(pool.check.unwrap().count, 0);
 }
 
-/// Polls the background a few times, as a daemon does that is stopped soon.
+/// Polls the background tasks a few times, like a daemon that stops soon.
 fn a_little(control: &Control, rounds: u32) {
     let mut left = rounds;
     let some = std::future::poll_fn(|context| {
@@ -147,7 +147,7 @@ fn a_job_goes_on_where_it_was_after_a_restart() {
     assert_eq!((report.deallocated_bytes, report.scanned_bytes), (12288, 1 << 30));
 }
 
-/// What was answered holds though the process was killed right after.
+/// Replied changes survive a kill right after the reply.
 #[test]
 fn jobs_are_started_changed_and_cancelled_for_good() {
     let array = Array::new();
@@ -166,7 +166,8 @@ fn jobs_are_started_changed_and_cancelled_for_good() {
     let again = restart();
     assert_eq!((show(&again, &v1).share_percent, told(&again, "job-changed")), (40, 1));
 
-    // A cancel holds too, and what the job would have kept of itself afterwards does not bring it back.
+    // A cancellation survives, too: progress that the job would have stored later does not restore
+    // it.
     job(&array, JobCancel { job: v1.id.to_string() });
     job(&array, JobCancel { job: check.id.to_string() });
     let again = restart();
@@ -180,7 +181,7 @@ fn jobs_are_started_changed_and_cancelled_for_good() {
     assert_eq!((show(&array, &v1).state, show(&array, &anew).state), (JobState::Cancelled, JobState::Done));
     assert_eq!(told(&array, "job-cancelled"), 2, "told once");
     assert!(array.catalog.documents("job/").is_empty());
-    // What cannot be kept is not answered as if it were.
+    // A request whose change cannot be stored fails.
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(reclaim("v1")), "no-space");
     let (kept, _) = job(&array, reclaim("v1"));
@@ -218,7 +219,7 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     let monday = snapshots[0].object.id;
     let all = [bad(v1, 4096, 7), bad(monday, 4096, 7), bad(v1, 8192, 8), bad(monday, 8192, 8), bad(monday, 1 << 20, 9)];
     array.catalog.bad.replace(all.to_vec());
-    // A host's read finds the first.
+    // A host's read finds the first bad block.
     array.catalog.incidents.replace(vec![Incident::BadBlock(all[0]), Incident::BadBlock(all[0])]);
     a_little(&array.control, 3);
     let told = |array: &Array| -> Vec<String> {
@@ -250,7 +251,7 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     assert!(alerts(&again).is_empty());
 }
 
-/// One map that cannot be walked: everything else is shown, and scrub and check come to their end and say what it is.
+/// Damage of one map: all other objects are shown, and scrub and check finish and report it.
 #[test]
 fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     let array = Array::new();
@@ -292,7 +293,8 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     assert_eq!(told, 2, "once for each sentence");
 
     block_on(array.control.close());
-    // After a restart it is still known, and nothing is told again; a clean scrub and check end it.
+    // The damage is still known after a restart, without new events; a clean scrub and check end
+    // it.
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(pool(&again).state, PoolState::Damaged);
     again.run(VolumeList).unwrap();

@@ -39,7 +39,7 @@ fn portals_keep_their_identifiers_groups_and_states() {
     let set = PortalSet { portal: "2".into(), redirect: Some(Some(redirect.clone())), ..PortalSet::default() };
     array.run(set).unwrap();
 
-    // After a restart, and with the portals the other way round in the configuration.
+    // After a restart with the portals in reverse order in the configuration.
     let array = Array::with_portals(array.catalog.clone(), &["192.0.2.11:3260", "192.0.2.10:3260"]).unwrap();
     let views = portals(&array);
     assert_eq!(views.iter().map(|view| (view.identifier, view.group)).collect::<Vec<_>>(), [(2, 7), (1, 1)]);
@@ -48,7 +48,7 @@ fn portals_keep_their_identifiers_groups_and_states() {
     let groups = groups(&array);
     assert_eq!((groups[0].record.preferred, groups[1].record.origin), (true, StateOrigin::Implicit));
     assert_eq!(groups[1].portals, ["192.0.2.11:3260"]);
-    // A portal that comes in place of another is another.
+    // A portal that replaces another gets its own identifier.
     let array = Array::with_portals(array.catalog.clone(), &["192.0.2.12:3260"]).unwrap();
     assert_eq!(portals(&array)[0].identifier, 3);
 }
@@ -60,7 +60,7 @@ fn no_change_strands_a_host_unless_forced() {
     move_portal(&array, "2", 2).unwrap();
     array.create_host("esx01", ESX01);
     array.log_in(7, ESX01);
-    // The host has a path through port 1 only.
+    // The only path of the host leads through port 1.
     set_state(&array, 2, STANDBY, false).unwrap();
     let error = set_state(&array, 1, AccessState::Unavailable, false).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("last-path", 0));
@@ -74,11 +74,11 @@ fn no_change_strands_a_host_unless_forced() {
     let first = array.live.sessions.borrow()[0].clone();
     array.live.sessions.borrow_mut().push(SessionInfo { id: 8, target_port: 2, ..first });
     set_state(&array, 1, STANDBY, false).unwrap();
-    // Nor may the port be moved to a group that is not active.
+    // The port must not be moved to an inactive group, either.
     let error = move_portal(&array, "2", 1).unwrap_err();
     assert_eq!(error.code(), "last-path");
     set_state(&array, 2, STANDBY, true).unwrap();
-    // Who has no active path cannot lose it.
+    // A host without an active path cannot lose one.
     set_state(&array, 1, AccessState::Unavailable, false).unwrap();
     assert_eq!(states(&array), [(1, AccessState::Unavailable), (2, STANDBY)]);
 }
@@ -95,7 +95,7 @@ fn a_change_that_is_not_durable_is_a_failed_transition() {
     assert_eq!(states(&array), [(1, ACTIVE), (2, ACTIVE)]);
     set_state(&array, 2, STANDBY, false).unwrap();
     assert_eq!(array.live.published.take(), [begins, Change::PortGroupsChanged]);
-    // The same again is no change.
+    // A repeated request changes nothing.
     set_state(&array, 2, STANDBY, false).unwrap();
     assert_eq!(array.live.published.take(), []);
 }

@@ -67,7 +67,7 @@ fn status_tells_when_the_pool_is_full_or_stopped() {
     assert_eq!(health(), crate::Health::Healthy);
     array.catalog.size_bytes.set(64 << 20);
     assert_eq!(health(), crate::Health::Degraded);
-    // Status did not tell the reason.
+    // Regression: the status lacked the reason.
     array.live.stopped.replace(Some("write failed".to_owned()));
     assert_eq!(health(), crate::Health::Failed);
     let status = array.run(StatusShow).unwrap();

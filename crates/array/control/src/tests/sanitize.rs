@@ -41,7 +41,8 @@ fn jobs(array: &Array) -> Vec<JobView> {
     array.run(JobList).unwrap()
 }
 
-/// An operation is a job with progress, the same one after a restart; nobody can cancel it or set its pace.
+/// A sanitize operation is a job with progress and keeps its id after a restart; it cannot be
+/// cancelled or paced.
 #[test]
 fn a_sanitize_operation_is_a_job_that_cannot_be_cancelled() {
     let array = Array::new();
@@ -88,7 +89,7 @@ fn a_sanitize_operation_that_fails_or_loses_its_volume_is_a_failed_job() {
     store(&array, gone, Some(false));
     array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
     array.control.sanitize_stopped(gone);
-    // Told once.
+    // The second call has no effect.
     array.control.sanitize_stopped(gone);
     run_jobs(&array.control);
     let states: Vec<_> = jobs(&array).into_iter().map(|job| job.state).collect();

@@ -25,8 +25,8 @@ fn names_are_unique_within_a_volume() {
     assert_eq!(array.code(show("v1@tuesday")), "not-found");
 }
 
-/// `snapshot create` of a name that existed said success and took no snapshot: a nightly job that used one name again and
-/// again believed in a backup that was a year old.
+/// Regression: `snapshot create` with an existing name reported success and took no snapshot. A
+/// nightly job with a constant name thus relied on a backup that was a year old.
 #[test]
 fn a_snapshot_of_an_existing_name_is_refused() {
     let array = Array::new();
@@ -129,7 +129,7 @@ fn a_volume_that_sessions_see_is_rolled_back_only_by_force() {
     take(&array, "v1", "monday");
     array.create_host("esx01", ESX01);
     array.grant("v1", Some("esx01"), None).unwrap();
-    // Access alone is no obstacle.
+    // Access without a session is no obstacle.
     volume(array.run(roll_back("v1", "monday")));
     array.log_in(7, ESX01);
     let error = array.run(roll_back("v1", "monday")).unwrap_err();

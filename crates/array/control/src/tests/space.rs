@@ -157,7 +157,8 @@ fn a_threshold_is_told_once_and_not_again_after_a_restart() {
     assert_eq!(array.code(VolumeSet { warn_percent: Some(Some(0)), ..set("v1") }), "invalid-setting");
 }
 
-/// An alert showed the use at the last look, 87 % beside a pool that was 90 % full. Severity and number are those of now.
+/// Regression: an alert showed the usage of the last check, 87 % beside a pool that was 90 % full.
+/// Severity and number are the present ones.
 #[test]
 fn an_alert_shows_the_use_of_now_and_the_severity_of_that() {
     let array = Array::new();
@@ -213,7 +214,7 @@ fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
     assert_eq!(at(GIB), [("volume-threshold", Severity::Critical)]);
     array.run(change(None, Some(None))).unwrap();
     assert_eq!(at(GIB), []);
-    // A document of before there was a critical threshold is read.
+    // Documents without a critical threshold, from older versions, can be read.
     array.run(change(Some(Some(70)), None)).unwrap();
     let (key, document) = array.catalog.documents("volume/").remove(0);
     let document = String::from_utf8(document.to_vec()).unwrap();

@@ -139,8 +139,8 @@ fn the_list_is_by_name() {
     assert_eq!(volumes.iter().map(|volume| volume.record.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
-/// `volume clone --size larger` was two commits. A crash between them left a clone of the old size, and the same command
-/// given again failed: *exists already with N bytes*.
+/// Regression: `volume clone --size larger` was two commits. A crash between them left a clone of
+/// the old size, and repeating the command failed with *exists already with N bytes*.
 #[test]
 fn a_crash_leaves_a_larger_clone_whole_or_not_at_all() {
     let larger = || create("v2", Some(2 << 30), Some("v1"));
@@ -176,7 +176,8 @@ fn a_clone_that_cannot_be_larger_is_not_created() {
     assert_eq!(array.live.published.borrow().last(), Some(&Change::VolumeAdded { object: larger.object.id }));
 }
 
-/// Unique bytes are found by walking the map; a volume with millions of map pages made every list wait for it.
+/// Regression: unique bytes are counted by traversing the map, and every list waited for a volume
+/// with millions of map pages.
 #[test]
 fn nobody_waits_long_for_a_count_of_unique_bytes() {
     let array = Array::new();
@@ -190,7 +191,7 @@ fn nobody_waits_long_for_a_count_of_unique_bytes() {
     array.create("v2");
     array.catalog.set_mapped(made.object.id, 8192);
     array.catalog.counting.set(true);
-    // The last count, and none.
+    // The first has its last count, the second none.
     assert_eq!(unique(), [Some(4096), Some(0)]);
     array.create("v3");
     assert_eq!(unique(), [Some(4096), Some(0), None]);

@@ -1,4 +1,5 @@
-//! `volume create` and `volume clone`: a new volume, empty or sharing the content of another volume or a snapshot.
+//! `volume create` and `volume clone`: a new volume, empty or with the content of another volume or
+//! a snapshot.
 
 use super::{check_size, wanted_reservation};
 use crate::environment::new_id;
@@ -10,31 +11,32 @@ use crate::{
 };
 use pool::{CatalogChange, ObjectId, ObjectKind};
 
-/// A new volume.
+/// Creates a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeCreate {
     /// Unique name.
     pub name: String,
-    /// Needed unless `source` is given; a clone may be larger than its source.
+    /// Required unless `source` is given; a clone may be larger than its source.
     pub size_bytes: Option<u64>,
     /// Volume or snapshot to clone.
     pub source: Option<String>,
     /// Acknowledge writes before they are durable.
     pub write_cache: bool,
-    /// Thin when absent.
+    /// Thin if absent.
     pub reserve: Option<Reserve>,
-    /// Share of what snapshots and clones share with a thick volume that is kept free for it, 0 to 100 percent; 100 when absent.
+    /// Percentage (0 to 100) of the space shared with snapshots and clones that is kept free for a
+    /// thick volume; 100 if absent.
     pub overwrite_reserve_percent: Option<u8>,
-    /// Zeros in written data are not stored; on when absent.
+    /// True to store no zeros of written data; on if absent.
     pub zero_detection: Option<bool>,
 }
 
-/// Whether space is kept free for a volume.
+/// Space reservation of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reserve {
-    /// Its writes never fail for want of space.
+    /// Writes never fail for lack of space.
     Thick,
-    /// It takes what is there.
+    /// Writes take space that is free.
     Thin,
 }
 
@@ -113,14 +115,14 @@ impl Request for VolumeCreate {
     }
 }
 
-/// What a clone shares its content with.
+/// Source of a clone.
 struct Source {
     record: SourceRecord,
     object: ObjectId,
     name: String,
 }
 
-/// A volume that exists is what `create` asks for.
+/// Checks that an existing volume matches the create request.
 fn check_same(
     control: &Control,
     existing: &VolumeRecord,
@@ -156,7 +158,7 @@ fn check_same(
     Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference })
 }
 
-/// A clone's source: a volume by name or id, else a snapshot.
+/// Finds a clone's source: a volume by name or id, else a snapshot.
 fn find_source(directory: &Directory, name: &str) -> Result<Source, ControlError> {
     if let Ok(volume) = directory.volume(name) {
         let record = SourceRecord::Volume(volume.id);

@@ -1,16 +1,16 @@
-//! `volume delete`: a volume that nothing uses, with its snapshots when asked.
+//! `volume delete`: deletes an unused volume, optionally with its snapshots.
 
 use crate::events::Draft;
 use crate::record::Document;
 use crate::{Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, User, UserKind};
 use pool::CatalogChange;
 
-/// Deletes a volume that nothing uses. The reply is its name.
+/// Deletes an unused volume. The reply is its name.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeDelete {
     /// Name or id.
     pub volume: String,
-    /// Its snapshots are deleted too; otherwise a volume that has any is refused.
+    /// True to delete its snapshots too; otherwise a volume with snapshots is refused.
     pub with_snapshots: bool,
 }
 

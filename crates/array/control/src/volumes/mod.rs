@@ -1,4 +1,4 @@
-//! Volumes: list and show. Each verb that changes a volume has a file of its own.
+//! Volumes: list and show. Each verb that changes a volume has its own file.
 
 mod create;
 mod delete;
@@ -24,48 +24,48 @@ pub const MAX_VOLUME_BYTES: u64 = 16 << 40;
 #[derive(Clone, Debug)]
 pub struct VolumeList;
 
-/// One volume.
+/// Shows one volume.
 #[derive(Clone, Debug)]
 pub struct VolumeShow {
     /// Name or id.
     pub volume: String,
 }
 
-/// A volume.
+/// Volume with its space and access.
 #[derive(Clone, Debug)]
 pub struct VolumeView {
-    /// Its document.
+    /// Document of the volume.
     pub record: VolumeRecord,
     /// Its object.
     pub object: ObjectInfo,
-    /// What deleting it would free; absent while the first count of it goes on.
+    /// Bytes that deleting it would free; absent during the first count.
     pub unique_bytes: Option<u64>,
-    /// What deleting all its snapshots together would free; absent while the first count of it goes on.
+    /// Bytes that deleting all its snapshots together would free; absent during the first count.
     pub snapshot_bytes: Option<u64>,
     /// Number of its snapshots.
     pub snapshots: u64,
-    /// What it was cloned from.
+    /// Source of a clone.
     pub source: Option<SourceView>,
-    /// Where hosts find it, by host name, `any` first.
+    /// Grants by host name, `any` first.
     pub luns: Vec<LunView>,
 }
 
-/// What a volume was cloned from.
+/// Source of a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceView {
-    /// True: a snapshot. False: a volume.
+    /// True for a snapshot, false for a volume.
     pub snapshot: bool,
-    /// Identity.
+    /// Id.
     pub id: Uuid,
-    /// Name now; absent once deleted.
+    /// Present name; absent once deleted.
     pub name: Option<String>,
 }
 
-/// A place where a volume is found. Depending on where it stands, `name` is the grantee's ([`Grantee::word`](crate::Grantee::word)) or
-/// the volume's.
+/// Logical unit of a volume. In a volume's view, `name` is the grantee's
+/// ([`Grantee::word`](crate::Grantee::word)); in a host's or group's view, the volume's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LunView {
-    /// Host or volume.
+    /// Grantee or volume.
     pub name: Option<String>,
     /// Logical unit number.
     pub lun: u16,
@@ -101,7 +101,7 @@ impl Request for VolumeShow {
 }
 
 impl Control {
-    /// One volume. Errors: `NotFound` when it was deleted meanwhile.
+    /// Counts one volume and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     pub(crate) async fn show_volume(&self, record: VolumeRecord) -> Result<VolumeView, ControlError> {
         let name = record.name.clone();
         let view = self.volume_view(record, &mut self.patience()).await;
@@ -155,7 +155,7 @@ impl Control {
     }
 }
 
-/// The reservation after a change: what is not said stays, and a new promise is a full one.
+/// Reservation after a change: unspecified values stay, and a new reservation is a full one.
 fn wanted_reservation(
     present: Option<Reservation>,
     reserve: Option<Reserve>,
@@ -179,7 +179,7 @@ fn wanted_reservation(
     }
 }
 
-/// A size that a volume can have.
+/// Checks that a volume can have this size.
 fn check_size(size_bytes: u64) -> Result<(), ControlError> {
     if size_bytes == 0 || !size_bytes.is_multiple_of(512) || size_bytes > MAX_VOLUME_BYTES {
         return Err(ControlError::InvalidSize { size_bytes, max_bytes: MAX_VOLUME_BYTES });

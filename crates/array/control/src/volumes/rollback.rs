@@ -9,16 +9,16 @@ use crate::{
 };
 use pool::{CatalogChange, ObjectKind};
 
-/// A return to a snapshot.
+/// Rolls a volume back to a snapshot.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeRollback {
     /// Name or id of the volume.
     pub volume: String,
     /// Name of one of its snapshots, or as in `SnapshotShow`.
     pub snapshot: String,
-    /// Also while sessions see the volume.
+    /// True to proceed even if sessions see the volume.
     pub force: bool,
-    /// A snapshot of this name is taken of what the volume has now.
+    /// Name of a snapshot to take of the present content.
     pub keep: Option<String>,
 }
 
@@ -26,8 +26,8 @@ impl Request for VolumeRollback {
     type Reply = VolumeView;
     const NAME: &'static str = "volume-rollback";
 
-    /// Refused while sessions see the volume, unless forced: their caches hold the old content. The snapshot that keeps
-    /// the present content is taken in the same commit.
+    /// Refused while sessions see the volume, unless forced: host caches hold the old content. The
+    /// snapshot of the present content is taken in the same commit.
     async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
         let _changes = control.lock_changes().await;
         let volume = control.directory().volume(&self.volume)?.clone();
@@ -80,7 +80,7 @@ impl Request for VolumeRollback {
     }
 }
 
-/// One of the volume's own snapshots, by its short name or as everywhere else.
+/// Finds a snapshot of the volume by its short name, its full name or its id.
 fn find_snapshot(directory: &Directory, volume: &VolumeRecord, name: &str) -> Result<SnapshotRecord, ControlError> {
     let own = directory.snapshot_of(volume.id, name);
     let named = || directory.snapshot(name).ok().filter(|snapshot| snapshot.volume == volume.id);

@@ -1,4 +1,4 @@
-//! `volume set`, `grow` and `rename`: changes of a volume, all at once or none.
+//! `volume set`, `grow` and `rename`: changes of a volume, all or none.
 
 use super::{Reserve, check_size, wanted_reservation};
 use crate::events::Draft;
@@ -7,14 +7,14 @@ use crate::record::Document;
 use crate::{Change, Control, ControlError, Directory, Noun, Request, VolumeRecord, VolumeView};
 use pool::CatalogChange;
 
-/// A change of a volume; absent fields stay.
+/// Changes a volume; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeSet {
     /// Name or id.
     pub volume: String,
     /// New name.
     pub name: Option<String>,
-    /// New size, not smaller than now.
+    /// New size, not smaller than the present one.
     pub size_bytes: Option<u64>,
     /// Write cache on or off.
     pub write_cache: Option<bool>,
@@ -22,11 +22,11 @@ pub struct VolumeSet {
     pub reserve: Option<Reserve>,
     /// As in `VolumeCreate`.
     pub overwrite_reserve_percent: Option<u8>,
-    /// Detection of zeros on or off.
+    /// Zero detection on or off.
     pub zero_detection: Option<bool>,
-    /// Share of its size, in percent, from which on an event is raised; `Some(None)`: never.
+    /// Percentage of its size whose mapping raises an event; `Some(None)`: none.
     pub warn_percent: Option<Option<u8>>,
-    /// The same for critical; above `warn_percent`.
+    /// Percentage of its size whose mapping raises a critical event; above `warn_percent`.
     pub critical_percent: Option<Option<u8>>,
 }
 
@@ -109,7 +109,7 @@ impl Request for VolumeSet {
 }
 
 impl VolumeSet {
-    /// What is to change, in words.
+    /// Text of the changes.
     fn changes(&self) -> Vec<String> {
         let switch = |on| if on { "on" } else { "off" };
         let threshold = |name: &str, percent: Option<u8>| match percent {
@@ -132,8 +132,9 @@ impl VolumeSet {
     }
 }
 
-/// What a written volume shares is counted before space is promised to it: otherwise all of it would count as shared. Long for a large
-/// volume, and done without the right to change.
+/// Counts the shared blocks of a written volume before space is promised to it; otherwise all of
+/// them would count as shared. This takes long for a large volume and does not hold the lock on
+/// changes.
 async fn count_before_promising(control: &Control, set: &VolumeSet) -> Result<(), ControlError> {
     let record = control.directory().volume(&set.volume)?.clone();
     let present = control.object(record.object)?;

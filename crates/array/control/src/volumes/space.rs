@@ -1,57 +1,57 @@
-//! `volume space`: where the space of a volume is, and where what hosts unmapped went.
+//! `volume space`: space of a volume, and the results of hosts' UNMAP commands.
 
 use crate::{Control, ControlError, Noun, Primitive, Request, SnapshotRecord};
 use pool::ObjectInfo;
 use serde::{Deserialize, Serialize};
 
-/// Reason of an UNMAP that was below the unit of allocation, as the target names it.
+/// Reason of an UNMAP below the allocation unit, as the target names it.
 const BELOW_GRAIN: &str = "below-grain";
 
-/// Where the space of a volume is, and where what hosts unmapped went.
+/// Shows the space of a volume and the results of hosts' UNMAP commands.
 #[derive(Clone, Debug)]
 pub struct VolumeSpace {
     /// Name or id.
     pub volume: String,
 }
 
-/// Where the space of a volume is: `mapped = unique + shared`.
+/// Space of a volume: `mapped = unique + shared`.
 #[derive(Clone, Debug)]
 pub struct SpaceView {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// Its object.
+    /// Object of the volume.
     pub object: ObjectInfo,
-    /// What deleting it would free.
+    /// Bytes that deleting it would free.
     pub unique_bytes: Option<u64>,
-    /// What deleting all its snapshots together would free.
+    /// Bytes that deleting all its snapshots together would free.
     pub snapshot_bytes: Option<u64>,
-    /// Where what hosts unmapped went since the array started.
+    /// Unmapped bytes since the array started.
     pub unmapped: UnmapReport,
 }
 
-/// Where unmapped bytes went.
+/// Counters of unmapped bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmapReport {
-    /// UNMAP commands done.
+    /// Successful UNMAP commands.
     pub commands: u64,
-    /// Bytes they were about.
+    /// Bytes that they addressed.
     pub requested_bytes: u64,
-    /// Deallocated: free now, unless a snapshot keeps it.
+    /// Deallocated bytes; free now, unless a snapshot keeps them.
     pub deallocated_bytes: u64,
-    /// At the edges of what was unmapped: reads as zeros and stays allocated.
+    /// Bytes at the edges of unmapped ranges; they read as zeros and stay allocated.
     pub unaligned_bytes: u64,
-    /// Commands whose whole range was below the unit of allocation.
+    /// Commands whose whole range was below the allocation unit.
     pub below_grain_commands: u64,
-    /// What each snapshot alone keeps, the largest first.
+    /// Bytes that each snapshot alone keeps, the largest first.
     pub kept: Vec<KeptBy>,
 }
 
-/// What a snapshot alone keeps.
+/// Bytes that a snapshot alone keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptBy {
     /// `volume@name`.
     pub snapshot: String,
-    /// Bytes that deleting it would free; absent while they are counted.
+    /// Bytes that deleting it would free; absent during the count.
     pub unique_bytes: Option<u64>,
 }
 
