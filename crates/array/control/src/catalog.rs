@@ -1,5 +1,5 @@
-//! The pool's catalog behind one type: [`Control`](crate::Control) is the same whatever pool it administers, so that a
-//! request can be sent to it from another thread without naming the pool.
+//! Catalog of the pool behind one type: [`Control`](crate::Control) has no type parameter for the
+//! pool, so that requests can be sent from other threads without naming its type.
 
 use bytes::Bytes;
 use futures_util::future::{FutureExt, LocalBoxFuture};
@@ -8,7 +8,7 @@ use pool::{
     ScanStep,
 };
 
-/// [`Catalog`] with boxed futures. Each method is the one of the same name there.
+/// [`Catalog`] with boxed futures. Each method calls the one of the same name.
 pub(crate) trait DynCatalog {
     fn new_object_id(&self) -> ObjectId;
     fn commit(&self, changes: Vec<CatalogChange>) -> LocalBoxFuture<'_, Result<(), PoolError>>;

@@ -1,4 +1,4 @@
-//! The owner of the state: opens it, takes actions, commits changes.
+//! Owner of the array's state: opens it, executes requests, commits changes.
 
 use crate::catalog::DynCatalog;
 use crate::environment::new_array_id;
@@ -21,18 +21,19 @@ use std::rc::Rc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// What the configuration decides about the array.
+/// Settings of the array from the configuration.
 #[derive(Clone, Debug)]
 pub struct ArrayOptions {
-    /// Name of the pool on every surface.
+    /// Name of the pool in every interface.
     pub pool_name: String,
     /// First part of the target's name, such as `iqn.2026-01.org.example`.
     pub iqn_base: String,
-    /// Second part, after a colon; the first 12 digits of the array's id when absent.
+    /// Second part, after a colon; the first 12 digits of the array's id if absent.
     pub target_name: Option<String>,
-    /// Thresholds and limit of the pool, as long as nothing else is set by command.
+    /// Thresholds and limit of the pool, unless a command has set others.
     pub limits: Limits,
-    /// Share of time in percent that a job takes while hosts are active, 1 to 100, when it is not told another one.
+    /// Percent of the time that a job gets while hosts are active, 1 to 100, unless the job has its
+    /// own share.
     pub background_share_percent: u8,
     /// Portals, in the order of [`Live::portals`].
     pub portals: Vec<PortalOptions>,
@@ -69,13 +70,13 @@ pub struct Control {
     changes: Mutex<()>,
 }
 
-/// What is captured for ROD tokens.
+/// Objects captured for ROD tokens.
 fn captures(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
     let objects = catalog.objects();
     objects.iter().filter(|object| object.kind == ObjectKind::Capture).map(|object| object.id).collect()
 }
 
-/// Deletes the captures of an earlier run, which ended with it however it ended.
+/// Deletes the captures of an earlier run, which are invalid after it.
 async fn discard_captures(catalog: &dyn DynCatalog) -> Result<(), PoolError> {
     const AT_ONCE: usize = 256;
     for ids in captures(catalog).chunks(AT_ONCE) {
@@ -85,9 +86,7 @@ async fn discard_captures(catalog: &dyn DynCatalog) -> Result<(), PoolError> {
 }
 
 impl Control {
-    /// Reads the state from the catalog; makes the array's identity at the first start.
-    ///
-    /// Errors: `Damaged` when documents cannot be read or contradict each other; the pool's errors at the first start.
+    /// Reads the state from the catalog and starts; see [`Self::load`].
     pub async fn open(
         catalog: Rc<impl Catalog + 'static>,
         live: Rc<dyn Live>,
@@ -105,7 +104,8 @@ impl Control {
             }
         };
         match discard_captures(&*catalog).await {
-            // A pool that has no room even for that serves what it can; the next start deletes them.
+            // A pool without space even for this change still serves hosts; the next start deletes
+            // the captures.
             Ok(()) | Err(PoolError::PoolFull) => {}
             Err(error) => return Err(ControlError::from_pool(error, catalog.space().free_bytes)),
         }
@@ -159,13 +159,14 @@ impl Control {
     /// Does what is asked. A change and its event are durable, and the change is published to the running target, before
     /// the reply.
     ///
-    /// The future must be polled to its end: dropped in the middle of a commit, the state in memory would miss the change.
+    /// The future must be polled to its end: if it is dropped during a commit, the state in memory
+    /// misses the change.
     pub async fn execute<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
         let reply = request.run(self).await?;
         if let Some(event) = request.event(&reply) {
             self.raise(event);
             self.check_thresholds().await;
-            // When the document cannot be written, a later look tries again.
+            // The watch task retries if the document cannot be written.
             if self.events.is_dirty() {
                 self.save_events(false).await;
             }
@@ -173,18 +174,18 @@ impl Control {
         Ok(reply)
     }
 
-    /// The state, for the running target: what exists at the start, and what an initiator may do when it logs in. Not to be held across
-    /// an await.
+    /// State for the running target: the volumes at the start, and an initiator's access at login.
+    /// The borrow must not be held across an await.
     pub fn directory(&self) -> Ref<'_, Directory> {
         self.directory.borrow()
     }
 
-    /// The right to change, one action at a time.
+    /// Locks changes; one request changes the state at a time.
     pub(crate) async fn lock_changes(&self) -> futures_util::lock::MutexGuard<'_, ()> {
         self.changes.lock().await
     }
 
-    /// Commits, then changes the state in memory, then tells the running target.
+    /// Commits, then changes the state in memory, then publishes to the running target.
     pub(crate) async fn commit(
         &self,
         catalog_changes: Vec<CatalogChange>,
@@ -207,7 +208,7 @@ impl Control {
         ControlError::from_pool(error, self.catalog.space().free_bytes)
     }
 
-    /// The object behind a document.
+    /// Object of a document.
     pub(crate) fn object(&self, object: ObjectId) -> Result<ObjectInfo, ControlError> {
         self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object.0)))
     }

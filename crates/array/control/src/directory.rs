@@ -11,7 +11,8 @@ use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Names, hosts and access. Read by the running target; changed by `control` only.
+/// Names, hosts and access. The running target reads it; only `control` changes it, with
+/// `Directory::apply`.
 #[derive(Clone, Debug)]
 pub struct Directory {
     pub(crate) array: ArrayRecord,
@@ -32,26 +33,27 @@ pub struct Directory {
 /// What an initiator may do: who it is, how it must authenticate, what it sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nexus {
-    /// Id and name of the host the initiator belongs to; absent for an unknown initiator, which sees what is granted to any host.
+    /// Id and name of the initiator's host; absent for an unknown initiator, which sees the volumes
+    /// granted to any host.
     pub host: Option<(Uuid, String)>,
-    /// Credentials it must present; absent when it need not authenticate.
+    /// Required credentials; absent if no authentication is required.
     pub chap: Option<Chap>,
-    /// What it sees, by logical unit number.
+    /// Visible logical units by number.
     pub logical_units: Vec<LogicalUnit>,
 }
 
 /// A logical unit as an initiator sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogicalUnit {
-    /// Its number.
+    /// Logical unit number.
     pub lun: u16,
-    /// The volume behind it.
+    /// Object of the volume.
     pub object: ObjectId,
 }
 
 impl Directory {
-    /// Reads every document and checks that they agree with each other and with the pool's objects. Objects without a document are left
-    /// alone.
+    /// Reads every document and checks that they agree with each other and with the pool's objects.
+    /// Objects without a document are left alone.
     pub(crate) fn load(catalog: &dyn DynCatalog, array: ArrayRecord, target: String) -> Result<Self, ControlError> {
         let directory = Self {
             array,
@@ -173,13 +175,13 @@ impl Directory {
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() })
     }
 
-    /// A host by name or id.
+    /// Finds a host by name or id.
     pub(crate) fn host(&self, name: &str) -> Result<&HostRecord, ControlError> {
         find(self.hosts.values(), name, |host| (&host.name, host.id))
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Host, name: name.to_owned() })
     }
 
-    /// A snapshot by `volume@name`, id, or a name that is unique among all snapshots.
+    /// Finds a snapshot by `volume@name`, id, or a name that is unique among all snapshots.
     pub(crate) fn snapshot(&self, name: &str) -> Result<&SnapshotRecord, ControlError> {
         let not_found = || ControlError::NotFound { noun: Noun::Snapshot, name: name.to_owned() };
         if let Some((volume, snapshot)) = name.split_once('@') {
@@ -206,7 +208,7 @@ impl Directory {
         }
     }
 
-    /// A volume's snapshot by name.
+    /// Snapshot of a volume by name.
     pub(crate) fn snapshot_of(&self, volume: Uuid, name: &str) -> Option<&SnapshotRecord> {
         self.snapshots.values().find(|snapshot| snapshot.volume == volume && snapshot.name == name)
     }
@@ -219,13 +221,13 @@ impl Directory {
         objects
     }
 
-    /// `volume@name`.
+    /// Full name `volume@name`.
     pub(crate) fn full_name(&self, snapshot: &SnapshotRecord) -> String {
         let volume = self.volumes.get(&snapshot.volume).map_or("", |volume| volume.name.as_str());
         format!("{volume}@{}", snapshot.name)
     }
 
-    /// Name of a clone's source, while it exists.
+    /// Name of a clone's source, if that still exists.
     pub(crate) fn source_name(&self, source: SourceRecord) -> Option<String> {
         match source {
             SourceRecord::Volume(id) => self.volumes.get(&id).map(|volume| volume.name.clone()),
@@ -233,7 +235,7 @@ impl Directory {
         }
     }
 
-    /// Whom a grant is to, by name.
+    /// Grantee by name.
     pub(crate) fn grantee(&self, to: To) -> Grantee {
         match to {
             To::Any => Grantee::Any,
@@ -244,23 +246,23 @@ impl Directory {
         }
     }
 
-    /// A host group by name or id.
+    /// Finds a host group by name or id.
     pub(crate) fn host_group(&self, name: &str) -> Result<&HostGroupRecord, ControlError> {
         find(self.host_groups.values(), name, |group| (&group.name, group.id))
             .ok_or_else(|| ControlError::NotFound { noun: Noun::HostGroup, name: name.to_owned() })
     }
 
-    /// The hosts of a group.
+    /// Hosts of a group.
     pub(crate) fn members(&self, group: Uuid) -> impl Iterator<Item = Uuid> {
         self.host_groups.get(&group).into_iter().flat_map(|group| group.members.iter().copied())
     }
 
-    /// The groups that a host is in.
+    /// Groups of a host.
     pub(crate) fn groups_of(&self, host: Uuid) -> impl Iterator<Item = &HostGroupRecord> {
         self.host_groups.values().filter(move |group| group.members.contains(&host))
     }
 
-    /// A grant to `to` is one to this host, by itself or by its group.
+    /// True if a grant to `to` reaches this host directly or through a group.
     pub(crate) fn reaches(&self, to: To, host: Uuid) -> bool {
         match to {
             To::Any => false,
@@ -269,7 +271,8 @@ impl Directory {
         }
     }
 
-    /// Some initiator sees what is granted to either: the two need different logical unit numbers and volumes.
+    /// True if an initiator may see grants to both: these need different logical unit numbers and
+    /// volumes.
     pub(crate) fn overlap(&self, one: To, other: To) -> bool {
         match (one, other) {
             (To::Any, _) | (_, To::Any) => true,
@@ -280,7 +283,7 @@ impl Directory {
         }
     }
 
-    /// The grants of a volume, `any` first, then by host.
+    /// Grants of a volume, `any` first, then by host.
     pub(crate) fn access_of(&self, volume: Uuid) -> impl Iterator<Item = &AccessRecord> {
         self.access
             .range((volume, To::Any)..)

@@ -1,11 +1,15 @@
-//! Why an action was refused or failed. Each condition has a stable code and, where there is one, the command that helps.
+//! Errors of requests. Each condition has a stable code, a class, parameters and, if possible,
+//! advice. The commands that follow the advice belong to the interfaces.
+//!
+//! Conditions of one noun are an enum in its folder (`volumes/error.rs`); [`ControlError`] composes
+//! them and has those that every noun can have.
 
 use crate::Grantee;
 use pool::PoolError;
 use std::fmt;
 use thiserror::Error;
 
-/// The nouns of the interface.
+/// Nouns of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noun {
     /// A pool.
@@ -61,7 +65,7 @@ pub enum UserKind {
 }
 
 impl UserKind {
-    /// The word for it.
+    /// Word of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Access => "access",
@@ -72,12 +76,12 @@ impl UserKind {
     }
 }
 
-/// Something that uses an object.
+/// User of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// What kind of use.
+    /// Kind of use.
     pub kind: UserKind,
-    /// Which, for people.
+    /// Name of the user, for people.
     pub description: String,
 }
 
@@ -87,17 +91,17 @@ pub enum ControlError {
     /// No such object.
     #[error("there is no {noun} {name}")]
     NotFound {
-        /// What was looked for.
+        /// Noun of the object.
         noun: Noun,
-        /// Under which name.
+        /// Requested name.
         name: String,
     },
-    /// It was there when the job began.
+    /// The object existed when the job began.
     #[error("{noun} {name} was deleted meanwhile")]
     DeletedMeanwhile {
-        /// What was deleted.
+        /// Noun of the object.
         noun: Noun,
-        /// Its name when the job began.
+        /// Name at the start of the job.
         name: String,
     },
     /// A snapshot's name without its volume, and several volumes have one of that name.
@@ -111,21 +115,21 @@ pub enum ControlError {
     /// The name belongs to another object, or to one with other parameters.
     #[error("{noun} {name} exists already{difference}")]
     Exists {
-        /// What was to be made.
+        /// Noun of the new object.
         noun: Noun,
         /// The name.
         name: String,
-        /// How it differs, starting with a space; empty when it need not be said.
+        /// Difference, starting with a space; empty if it is not reported.
         difference: String,
     },
-    /// The object cannot go because something uses it.
+    /// The object cannot be deleted while it is used.
     #[error("{noun} {name} is in use")]
     InUse {
-        /// What.
+        /// Noun of the object.
         noun: Noun,
-        /// Which.
+        /// Name of the object.
         name: String,
-        /// Who uses it.
+        /// Users of the object.
         users: Vec<User>,
     },
     /// Sessions see the volume that is to be rolled back.
@@ -183,11 +187,11 @@ pub enum ControlError {
     /// Not a name.
     #[error("{name:?} cannot be the name of a {noun}: {reason}")]
     InvalidName {
-        /// What was to be named.
+        /// Noun of the object to be named.
         noun: Noun,
-        /// The text.
+        /// Rejected text.
         name: String,
-        /// What is wrong with it.
+        /// Violated rule.
         reason: &'static str,
     },
     /// Not an initiator name.
@@ -341,7 +345,7 @@ pub enum ControlError {
     /// State that contradicts itself or cannot be read.
     #[error("the array's state is damaged: {reason}")]
     Damaged {
-        /// What is wrong.
+        /// Description of the damage.
         reason: String,
     },
     /// The array is starting or stopping.
@@ -350,10 +354,10 @@ pub enum ControlError {
     /// Too many requests are waiting.
     #[error("the array has too many requests waiting")]
     Busy,
-    /// No reply in time; the change may still happen.
+    /// No reply in time; the change may still take effect.
     #[error("the array did not answer within {seconds} s; the request may still take effect")]
     TimedOut {
-        /// How long was waited.
+        /// Time waited.
         seconds: u64,
     },
 }

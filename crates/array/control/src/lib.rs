@@ -1,14 +1,19 @@
-//! Administration, by noun. A [`Request`] is a type in the folder of its noun, with its reply, its execution and its
-//! event; [`Control::execute`] runs it.
+//! Administration of the array. A [`Request`] is a type in the folder of its noun, with its reply,
+//! its execution and its event; [`Control::execute`] runs it.
 //!
-//! `control` owns what the engine and the protocols do not know: names of volumes and snapshots, hosts and how they authenticate,
-//! who sees which volume as which logical unit number, and the names that logical units carry towards initiators. All of it lives
-//! as JSON documents in the pool's catalog, written in the same atomic commit as the change of the object they describe, so that
-//! there is nothing to save and nothing that can disagree after a crash.
+//! `control` owns the knowledge that the engine and the protocols lack: names of volumes and
+//! snapshots, hosts and their authentication, access to volumes and their logical unit numbers, and
+//! the designators of logical units. All of it is stored as JSON documents in the pool's catalog,
+//! in the same atomic commit as the change of the object that they describe. There is thus no
+//! separate state to save, and a crash leaves no contradiction.
 //!
-//! What runs is reached through two traits: [`Live`] tells the running target what changed and asks it for sessions and counters;
-//! [`Environment`] supplies time and randomness. Nothing here opens a socket, a file or a thread, and every call comes from the thread
-//! that owns the pool.
+//! Reads ([`Read`]) are answered from [`Facts`]. Their copy is the [`Mirror`], which `control`
+//! keeps up to date for other threads, so that reads take no time of the thread that owns the pool.
+//!
+//! Two traits connect `control` to the running array: [`Live`] publishes changes to the running
+//! target and returns sessions and counters; [`Environment`] supplies time and randomness. This
+//! crate opens no sockets, files or threads, and every call except to the mirror comes from the
+//! thread that owns the pool.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,7 +1,7 @@
-//! What the running array tells `control` and is told by it.
+//! Interface between `control` and the running array.
 //!
-//! The counters here are snapshots: plain numbers copied when asked for. Objects are named by their [`ObjectId`], so that renaming a
-//! volume does not touch the data path.
+//! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
+//! [`ObjectId`], so that renaming a volume does not touch the data path.
 
 use crate::Directory;
 use futures_util::future::LocalBoxFuture;
@@ -12,18 +12,21 @@ use std::net::SocketAddr;
 use unit::{Primitive, ReservationType};
 use uuid::Uuid;
 
-/// The running target. All calls come from the thread that owns the pool, and must not call back into `Control`.
+/// Running target. All calls come from the thread that owns the pool; implementations must not call
+/// back into `Control`.
 pub trait Live {
-    /// Something changed and is durable. `directory` is the state after the change; it is the same for all changes of one commit.
+    /// Publishes a durable change. `directory` is the state after the change; it is the same for
+    /// all changes of one commit.
     fn publish(&self, change: &Change, directory: &Directory);
-    /// Clears what hosts have under way on a volume, whose content is about to become another at once. Ready when none of it has an effect any more.
+    /// Clears the commands of hosts on a volume whose content is about to be replaced. Ready when
+    /// none of them can take effect any more.
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()>;
-    /// Ready when nothing has an effect any more that hosts may not do since the changes which were published: what they had under way on volumes that were
-    /// taken from them, or rolled back.
+    /// Ready when no command can take effect any more that the published changes forbid: commands
+    /// on volumes that were revoked or rolled back.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> Vec<SessionInfo>;
-    /// Drops a session and its connections. False when there is none of that number.
+    /// Drops a session and its connections. Returns false if no session has that number.
     fn drop_session(&self, id: u64) -> bool;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> Vec<Portal>;
@@ -39,19 +42,19 @@ pub trait Live {
     fn reservations(&self, volume: ObjectId) -> Reservations;
     /// SCSI commands received in the sessions that there are: a number that changes while hosts are active. Asked for often.
     fn commands(&self) -> u64;
-    /// Why the pool stopped, if it did.
+    /// Reason why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;
 }
 
-/// A durable change.
+/// Durable change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A volume was made; nobody sees it yet.
+    /// A volume was created; no initiator sees it yet.
     VolumeAdded {
         /// The volume.
         object: ObjectId,
     },
-    /// A volume is gone; nobody saw it.
+    /// A volume was deleted; no initiator saw it.
     VolumeRemoved {
         /// The volume.
         object: ObjectId,
@@ -60,49 +63,52 @@ pub enum Change {
     VolumeResized {
         /// The volume.
         object: ObjectId,
-        /// Its new size.
+        /// New size.
         size_bytes: u64,
     },
-    /// A volume took over the content and size of its snapshot while it may be in use: hosts must forget what they know of it.
+    /// A volume took over the content and size of its snapshot, possibly while in use: hosts must
+    /// discard cached data.
     VolumeRolledBack {
         /// The volume.
         object: ObjectId,
-        /// Its size now.
+        /// New size.
         size_bytes: u64,
     },
-    /// A soft threshold was reached from below. It is told once until the use has fallen below it again.
+    /// A soft threshold was reached from below. It is reported again only after usage has fallen
+    /// below it.
     ThresholdReached {
-        /// The volume whose threshold it is; absent: the pool's, which concerns every volume.
+        /// Volume of the threshold; absent: threshold of the pool, which concerns every volume.
         object: Option<ObjectId>,
-        /// Which threshold.
+        /// Threshold level.
         level: Level,
     },
     /// The write cache was switched: unit attention MODE PARAMETERS CHANGED.
     WriteCacheChanged {
         /// The volume.
         object: ObjectId,
-        /// On or off.
+        /// True if on.
         enabled: bool,
     },
-    /// An administrator set other thresholds, which a mode page shows: unit attention MODE PARAMETERS CHANGED.
+    /// An administrator changed thresholds, which a mode page shows: unit attention MODE PARAMETERS
+    /// CHANGED.
     ThresholdsChanged {
-        /// The volume whose they are; absent: the pool's, which every volume shows.
+        /// Volume of the thresholds; absent: those of the pool, which every volume shows.
         object: Option<ObjectId>,
     },
-    /// A grant: unit attention REPORTED LUNS DATA HAS CHANGED for the sessions concerned.
+    /// A grant was added: unit attention REPORTED LUNS DATA HAS CHANGED for the sessions concerned.
     AccessGranted {
         /// The volume.
         object: ObjectId,
-        /// The host; absent: every initiator.
+        /// Host; absent: every initiator.
         host: Option<Uuid>,
         /// Logical unit number.
         lun: u16,
     },
-    /// A grant was taken back: its logical unit ends for the sessions concerned.
+    /// A grant was revoked: its logical unit ends for the sessions concerned.
     AccessRevoked {
         /// The volume.
         object: ObjectId,
-        /// The host; absent: every initiator.
+        /// Host; absent: every initiator.
         host: Option<Uuid>,
         /// Logical unit number.
         lun: u16,
@@ -112,53 +118,56 @@ pub enum Change {
         /// The group.
         group: Uuid,
     },
-    /// A host was made or its initiator names or credentials changed: what its sessions see may differ. Ask [`Directory::nexus`].
+    /// A host was created, or its initiator names or credentials changed: the access of its
+    /// sessions may differ. [`Directory::nexus`] has the new access.
     HostChanged {
         /// The host.
         host: Uuid,
     },
-    /// Target port groups are about to change their states: their ports answer TRANSITION. What follows is one of the next two.
+    /// Target port groups are about to change their states: their ports answer TRANSITION. One of
+    /// the next two changes follows.
     PortGroupTransitionBegins {
         /// The groups.
         groups: Vec<u16>,
     },
-    /// The states are what they were: unit attention IMPLICIT ASYMMETRIC ACCESS STATE TRANSITION FAILED.
+    /// The states are unchanged: unit attention IMPLICIT ASYMMETRIC ACCESS STATE TRANSITION FAILED.
     PortGroupTransitionFailed,
-    /// States, members or redirections are as the directory says: unit attention ASYMMETRIC ACCESS STATE CHANGED for whom it concerns.
+    /// States, members or redirections changed as in the directory: unit attention ASYMMETRIC
+    /// ACCESS STATE CHANGED for the sessions concerned.
     PortGroupsChanged,
-    /// A host is gone; it had neither grants nor sessions.
+    /// A host was deleted; it had neither grants nor sessions.
     HostRemoved {
         /// The host.
         host: Uuid,
     },
 }
 
-/// Soft thresholds.
+/// Level of a soft threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Time to do something.
+    /// Action is needed soon.
     Warning,
-    /// High time.
+    /// Action is needed now.
     Critical,
 }
 
-/// A session.
+/// Session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
     /// Number, unique since the start.
     pub id: u64,
-    /// The initiator's name.
+    /// Name of the initiator.
     pub initiator: String,
     /// Portal of its leading connection.
     pub portal: SocketAddr,
     /// Relative target port identifier of that portal.
     pub target_port: u16,
-    /// Where that connection comes from.
+    /// Remote address of that connection.
     pub peer_address: SocketAddr,
-    /// When it reached full feature phase.
+    /// Time at which it reached full feature phase.
     pub since: Timestamp,
-    /// When its last SCSI command arrived.
+    /// Arrival time of its last SCSI command.
     pub last_io: Option<Timestamp>,
     /// SCSI commands received.
     pub commands: u64,
@@ -168,26 +177,26 @@ pub struct SessionInfo {
     pub written_bytes: u64,
 }
 
-/// Connections to the portals.
+/// Counters of connections to the portals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounters {
-    /// With a session of a host.
+    /// Connections with a session of a host.
     pub with_session: u64,
-    /// Without: logging in, or there for discovery.
+    /// Connections without one: in login, or for discovery.
     pub without_session: u64,
-    /// Most sessions.
+    /// Largest number of sessions.
     pub max_sessions: u64,
-    /// Most connections without a session.
+    /// Largest number of connections without a session.
     pub max_without_session: u64,
-    /// Closed to make room for others, since the start.
+    /// Connections closed to make room for others, since the start.
     pub displaced: u64,
     /// Logins refused, since the start.
     pub logins_failed: u64,
-    /// Logins refused because there were enough sessions, since the start.
+    /// Logins refused at the session limit, since the start.
     pub sessions_full: u64,
-    /// Closed because the login took too long, since the start.
+    /// Connections closed because the login timed out, since the start.
     pub login_timeouts: u64,
-    /// Closed because the initiator broke the protocol, since the start.
+    /// Connections closed for a protocol error, since the start.
     pub protocol_errors: u64,
 }
 
@@ -196,19 +205,19 @@ pub struct ConnectionCounters {
 pub struct Reservations {
     /// I_T nexuses registered by PERSISTENT RESERVE OUT, logged in or not.
     pub registrations: Vec<Registration>,
-    /// Type of the persistent reservation, when there is one.
+    /// Type of the persistent reservation, if there is one.
     pub reservation_type: Option<ReservationType>,
-    /// APTPL: all this outlives a loss of power.
+    /// APTPL: all this survives a power loss.
     pub persistent: bool,
     /// PRGENERATION.
     pub generation: u32,
-    /// Who has reserved it by RESERVE (6); its `key` is 0.
+    /// Holder of a RESERVE (6) reservation; its `key` is 0.
     pub reserved_by: Option<Registration>,
     /// Commands refused with RESERVATION CONFLICT since the start.
     pub conflicts: u64,
 }
 
-/// A registration of an I_T nexus.
+/// Registration of an I_T nexus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
     /// Initiator name.
@@ -219,73 +228,74 @@ pub struct Registration {
     pub target_port: u16,
     /// Reservation key.
     pub key: u64,
-    /// It holds the reservation.
+    /// True if it holds the reservation.
     pub holder: bool,
 }
 
-/// A network portal.
+/// Network portal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portal {
-    /// Where it listens.
+    /// Listening address.
     pub listen: SocketAddr,
     /// `ADDRESS:PORT` for hosts: never an unspecified address.
     pub advertised: String,
 }
 
-/// One primitive on one volume. `commands = ok + refused + miscompares + errors + those in flight`.
+/// Counters of one primitive on one volume. `commands = ok + refused + miscompares + errors + those
+/// in flight`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadRow {
-    /// The volume that was written to.
+    /// Destination volume.
     pub volume: ObjectId,
     /// The primitive.
     pub primitive: Primitive,
     /// Commands received.
     pub commands: u64,
-    /// Done.
+    /// Successful commands.
     pub ok: u64,
-    /// Refused with a reason.
+    /// Commands refused with a reason.
     pub refused: u64,
-    /// Compared unequal.
+    /// Commands with an unequal comparison.
     pub miscompares: u64,
-    /// Failed inside the array.
+    /// Commands that failed inside the array.
     pub errors: u64,
-    /// Bytes the commands were about.
+    /// Bytes addressed by the commands.
     pub bytes: u64,
-    /// Bytes the host did not have to move.
+    /// Bytes that the host did not have to transfer.
     pub host_bytes_avoided: u64,
-    /// Copied by sharing.
+    /// Bytes copied by sharing.
     pub cloned_bytes: u64,
-    /// Copied by reading and writing.
+    /// Bytes copied by reading and writing.
     pub copied_bytes: u64,
-    /// Unmapped in whole mapping units.
+    /// Bytes unmapped in whole mapping units.
     pub deallocated_bytes: u64,
-    /// Unmapped at the edges: reads as zeros, may stay allocated.
+    /// Bytes unmapped at the edges: they read as zeros and may stay allocated.
     pub unaligned_bytes: u64,
-    /// From arrival to status.
+    /// Time from arrival to status.
     pub latency: Histogram,
-    /// Refusals and errors by reason; their counts add up to `refused` + `errors`.
+    /// Refusals by reason; their counts add up to `refused`.
     pub refusals: Vec<RefusalCount>,
     /// Commands that were done without the benefit, by reason: a copy that had to move data, an UNMAP below the mapping unit.
     pub ineffective: Vec<RefusalCount>,
 }
 
-/// How often a reason was given.
+/// Number of occurrences of a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusalCount {
     /// Stable name.
     pub reason_code: &'static str,
-    /// In words.
+    /// Text of the reason.
     pub reason: &'static str,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// A refused command.
+/// Command that was refused, failed, or succeeded without the benefit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Number of the entry.
     pub sequence: u64,
-    /// When.
+    /// Time.
     pub time: Timestamp,
     /// The volume addressed.
     pub volume: ObjectId,
@@ -295,13 +305,13 @@ pub struct Refusal {
     pub primitive: Primitive,
     /// Stable name of the reason.
     pub reason_code: &'static str,
-    /// The reason in words.
+    /// Text of the reason.
     pub reason: &'static str,
-    /// The values that mattered.
+    /// Relevant values of the command.
     pub detail: String,
 }
 
-/// Reads and writes of one volume.
+/// Counters of reads and writes of one volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeCounters {
     /// The volume.
@@ -322,10 +332,10 @@ pub struct VolumeCounters {
     pub write_latency: Histogram,
 }
 
-/// A latency histogram in microseconds.
+/// Latency histogram in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// By ascending upper bound; what is above the last bound is in `above`.
+    /// Buckets by ascending upper bound. Samples above the last bound are in `above`.
     pub buckets: Vec<Bucket>,
     /// Samples above the last bound.
     pub above: u64,
@@ -333,12 +343,12 @@ pub struct Histogram {
     pub sum_us: u64,
 }
 
-/// One bucket.
+/// Bucket of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Largest sample of this bucket.
     pub upper_us: u64,
-    /// Samples in this bucket alone.
+    /// Number of samples in this bucket alone.
     pub count: u64,
 }
 
@@ -348,12 +358,13 @@ impl Histogram {
         self.buckets.iter().map(|bucket| bucket.count).fold(self.above, u64::saturating_add)
     }
 
-    /// Mean; 0 without samples.
+    /// Mean; 0 if there are no samples.
     pub fn average_us(&self) -> u64 {
         self.sum_us.checked_div(self.count()).unwrap_or(0)
     }
 
-    /// Upper bound of the bucket that holds the sample at `per_mille` thousandths; the last bound for samples above it; 0 without samples.
+    /// Upper bound of the bucket with the sample at `per_mille` thousandths; the last bound for
+    /// samples above it; 0 if there are no samples.
     pub fn quantile_us(&self, per_mille: u64) -> u64 {
         let count = self.count();
         if count == 0 {

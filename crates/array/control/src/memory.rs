@@ -1,5 +1,6 @@
-//! An array in memory, for tests: a catalog over maps, a running target that records what it is told, a clock that stands still and
-//! bytes that are not random. Content of volumes is not modelled; `mapped_bytes` is what the test says it is.
+//! Array in memory for tests: a catalog over maps, a running target that records changes, a
+//! stepping clock and deterministic bytes. Content of volumes is not modelled; the test sets
+//! `mapped_bytes`.
 
 use crate::{
     Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Refusal, Reservations, SessionInfo,
@@ -17,39 +18,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use std::time::Duration;
 
-/// A catalog over maps. Commits are atomic.
+/// Catalog over maps. Commits are atomic.
 #[derive(Debug)]
 pub struct MemoryCatalog {
     state: RefCell<State>,
     next_object: Cell<u64>,
     /// Size of the pool.
     pub size_bytes: Cell<u64>,
-    /// What the next commit fails with.
+    /// Error of the next commit.
     pub fail_next: RefCell<Option<PoolError>>,
-    /// Commits until the power goes: each one after that never returns and has no effect. `None`: the power stays on.
+    /// Commits until a simulated power loss: later ones never return and have no effect. `None`: no
+    /// power loss.
     pub crash_after: Cell<Option<u64>>,
-    /// Counts of unique bytes do not end as long as this is set.
+    /// True if counts of unique bytes do not finish.
     pub counting: Cell<bool>,
-    /// Zeros that a step of reclaim finds: by object and the offset at which the step begins.
+    /// Zeros that a step of a reclaim finds, by object and start offset of the step.
     pub zeros: RefCell<BTreeMap<(u64, u64), u64>>,
-    /// What verifying finds to be bad.
+    /// Bad places that verification finds.
     pub bad: RefCell<Vec<Place>>,
-    /// What the next [`Catalog::take_incidents`] returns.
+    /// Result of the next [`Catalog::take_incidents`].
     pub incidents: RefCell<Vec<Incident>>,
-    /// What the next step of a reclaim fails with when its object is gone; absent: there is no such object.
+    /// Error of the next step of a reclaim after its object was deleted; absent: no such object.
     pub gone: RefCell<Option<PoolError>>,
-    /// Objects whose map cannot be walked.
+    /// Objects whose map cannot be traversed.
     pub damaged: RefCell<BTreeSet<u64>>,
-    /// What is below the pool is full.
+    /// True if the storage below the pool is full.
     pub starved: Cell<bool>,
     checked: Cell<u64>,
 }
 
-/// Bytes that a step of a scan covers.
+/// Bytes covered by one scan step.
 const STEP_BYTES: u64 = 1 << 20;
 /// Steps of a check.
 const CHECK_STEPS: u64 = 4;
-/// Size of every device that is added.
+/// Size of every added device.
 const DEVICE_BYTES: u64 = 8 << 30;
 
 fn step(size_bytes: u64, offset_bytes: u64) -> ScanStep {
@@ -88,14 +90,14 @@ impl Default for MemoryCatalog {
 }
 
 impl MemoryCatalog {
-    /// Says how much of an object is mapped.
+    /// Sets the mapped bytes of an object.
     pub fn set_mapped(&self, object: ObjectId, mapped_bytes: u64) {
         if let Some(info) = self.state.borrow_mut().objects.get_mut(&object.0) {
             info.mapped_bytes = mapped_bytes;
         }
     }
 
-    /// Errors: the object is one of `damaged`.
+    /// Errors: `Damaged` if the object is in `damaged`.
     fn walk(&self, object: ObjectId) -> Result<(), PoolError> {
         if self.damaged.borrow().contains(&object.0) {
             return Err(PoolError::Damaged(format!("block {} is not a map page", 4000 + object.0)));
@@ -103,7 +105,7 @@ impl MemoryCatalog {
         Ok(())
     }
 
-    /// Stores a document behind `control`'s back.
+    /// Stores a document without `control`.
     pub fn put_document(&self, key: &str, value: &str) {
         self.state.borrow_mut().documents.insert(key.to_owned(), Bytes::from(value.to_owned()));
     }
@@ -208,7 +210,8 @@ impl Catalog for MemoryCatalog {
         let mut state = self.state.borrow().clone();
         let before: Vec<u64> = state.objects.keys().copied().collect();
         for change in changes {
-            // As in the pool: what a smaller size takes away cannot be planned on a map that does not exist yet.
+            // Like the pool: freeing the end of a volume cannot be planned on a map that does not
+            // exist yet.
             if let CatalogChange::Resize { id, size_bytes } = &change
                 && state.objects.get(&id.0).is_some_and(|object| object.size_bytes > *size_bytes)
                 && !before.contains(&id.0)
@@ -332,10 +335,10 @@ impl Catalog for MemoryCatalog {
     }
 }
 
-/// A running target that does nothing but remember.
+/// Running target that only records calls and returns preset values.
 #[derive(Debug, Default)]
 pub struct MemoryLive {
-    /// What was published, in order.
+    /// Published changes in order.
     pub published: RefCell<Vec<Change>>,
     /// Sessions to report.
     pub sessions: RefCell<Vec<SessionInfo>>,
@@ -351,7 +354,7 @@ pub struct MemoryLive {
     pub reservations: RefCell<BTreeMap<u64, Reservations>>,
     /// Connections to report.
     pub connections: Cell<ConnectionCounters>,
-    /// Hosts send a command between any two looks at their number.
+    /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
     /// Why the pool stopped.
@@ -417,7 +420,8 @@ impl Live for MemoryLive {
     }
 }
 
-/// A clock that moves one second with every look at it (and one millisecond, for time since a moment), and a counter instead of randomness.
+/// Clock that advances one second at every read (one millisecond for monotonic time), and numbers
+/// of a fixed seed.
 #[derive(Debug)]
 pub struct MemoryEnvironment {
     seconds: Cell<i64>,
@@ -449,7 +453,7 @@ impl Environment for MemoryEnvironment {
         self.elapsed.get()
     }
 
-    /// The time is over at once.
+    /// Completes at once.
     fn sleep(&self, time: Duration) -> LocalBoxFuture<'static, ()> {
         self.slept.set(self.slept.get() + time);
         Box::pin(std::future::ready(()))

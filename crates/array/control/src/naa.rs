@@ -1,7 +1,8 @@
-//! Names of logical units towards initiators: NAA-6 designators (SPC-4 §7.8.6.6.4) and unit serial numbers.
+//! Designators of logical units: NAA-6 (SPC-4 §7.8.6.6.4) and unit serial numbers.
 //!
-//! A designator is built from the identity of the array and the pool's object id. Object ids are never used again and array ids are
-//! random, so a designator never changes, is never used again, and differs between arrays.
+//! A designator is built from the identity of the array and the pool's object id. Object ids are
+//! never reused and array ids are random, so a designator never changes, is never reused, and
+//! differs between arrays.
 
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -11,25 +12,26 @@ use uuid::Uuid;
 /// Locally administered company id (bit 1 of the first octet is set, IEEE 802 §8.2), then `W` and `L`.
 const COMPANY_ID: u128 = 0x02_57_4c;
 
-/// An NAA-6 designator: `6`, 24 bits of company id, 36 bits of vendor specific identifier, 64 bits of extension.
+/// NAA-6 designator: `6`, 24 bits of company id, 36 bits of vendor specific identifier, 64 bits of
+/// extension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Naa([u8; 16]);
 
 impl Naa {
-    /// The designator of an object. The identifier holds the top 36 bits of the array's id; the extension is the object id, masked with
-    /// the low 64 bits of the array's id.
+    /// Designator of an object. The identifier holds the top 36 bits of the array's id; the
+    /// extension is the object id XORed with the low 64 bits of the array's id.
     pub fn of(array: Uuid, object: ObjectId) -> Self {
         let array = array.as_u128();
         let extension = (array ^ u128::from(object.0)) & u128::from(u64::MAX);
         Self(((6 << 124) | (COMPANY_ID << 100) | ((array >> 92) << 64) | extension).to_be_bytes())
     }
 
-    /// The 16 bytes as they go into VPD page 83h.
+    /// The 16 bytes of VPD page 83h.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The unit serial number for VPD page 80h: the 25 hexadecimal digits after the company id.
+    /// Unit serial number of VPD page 80h: the 25 hexadecimal digits after the company id.
     pub fn serial(&self) -> String {
         self.to_string().split_off(7)
     }

@@ -1,4 +1,4 @@
-//! What may be a name, an initiator name, a CHAP name or secret, a logical unit number.
+//! Rules for names, CHAP names and secrets, and logical unit numbers.
 
 use crate::{ControlError, Noun};
 use uuid::Uuid;
@@ -11,10 +11,11 @@ const MAX_INITIATOR_NAME_BYTES: usize = 223;
 const MAX_INITIATOR_NAMES: usize = 64;
 /// Largest logical unit number: 14 bits of flat space addressing, SAM-5 §4.7.7.3. Up to 255 every host understands it.
 pub(crate) const MAX_LUN: u16 = 0x3fff;
-/// CHAP secret length in bytes: 96 bits at least (RFC 7143 §9.2.1), 255 at most.
+/// CHAP secret length in bytes: at least 96 bits (RFC 7143 §9.2.1), at most 255.
 const CHAP_SECRET_BYTES: std::ops::RangeInclusive<usize> = 12..=255;
 
-/// Checks the name of a new object: 1 to 63 letters, digits, `.`, `_` and `-`, the first a letter or digit. Nothing shaped like an id.
+/// Checks the name of a new object: 1 to 63 letters, digits, `.`, `_` and `-`, the first a letter
+/// or digit. Names in the form of an id are refused.
 pub(crate) fn check_name(noun: Noun, name: &str) -> Result<(), ControlError> {
     let refuse = |reason| Err(ControlError::InvalidName { noun, name: name.to_owned(), reason });
     if name.is_empty() {

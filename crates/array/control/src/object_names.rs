@@ -1,19 +1,21 @@
-//! Names for the pool's objects: the pool speaks of `object 19`, administrators know `volume db (object 19)`.
+//! Names of the pool's objects: the pool reports `object 19`, administrators know `volume db
+//! (object 19)`.
 
 use crate::{Directory, SnapshotRecord, VolumeRecord};
 use pool::ObjectId;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Words that stand before the number of an object in the pool's sentences.
+/// Words that precede an object number in the pool's sentences.
 const NOUNS: [&str; 3] = ["object", "volume", "snapshot"];
 
-/// What each object is called, with its kind: `volume db`, `snapshot db@monday`.
+/// Name and kind of each object: `volume db`, `snapshot db@monday`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectNames(BTreeMap<u64, String>);
 
 impl ObjectNames {
-    /// Names out of the documents of a pool, each with its key. What cannot be read has no name.
+    /// Reads names from documents of a pool, given with their keys. Unreadable documents give no
+    /// name.
     pub fn of_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let (mut volumes, mut snapshots) = (Vec::new(), Vec::new());
         for (key, value) in documents {
@@ -26,7 +28,7 @@ impl ObjectNames {
         Self::new(volumes.iter(), snapshots.iter())
     }
 
-    /// Names as they are now.
+    /// Present names.
     pub(crate) fn of(directory: &Directory) -> Self {
         Self::new(directory.volumes.values(), directory.snapshots.values())
     }
@@ -48,12 +50,13 @@ impl ObjectNames {
         Self(names)
     }
 
-    /// `volume db`.
+    /// Name of an object, such as `volume db`.
     pub(crate) fn name(&self, object: ObjectId) -> Option<&str> {
         self.0.get(&object.0).map(String::as_str)
     }
 
-    /// A sentence of the pool with the names of the objects it speaks of: `object 19: …` becomes `volume db (object 19): …`.
+    /// Adds names of objects to a sentence of the pool: `object 19: …` becomes `volume db (object
+    /// 19): …`.
     pub fn explain(&self, sentence: &str) -> String {
         let mut explained = String::with_capacity(sentence.len());
         let mut words = sentence.split(' ').peekable();
@@ -73,7 +76,7 @@ impl ObjectNames {
         explained
     }
 
-    /// `19:` as `volume db (object 19):`.
+    /// Returns `volume db (object 19):` for `19:`.
     fn named(&self, word: &str) -> Option<String> {
         let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
         let digits = word.strip_suffix(rest)?;

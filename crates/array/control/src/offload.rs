@@ -1,25 +1,26 @@
-//! Offload: statistics and the log of refusals, with names for the objects.
+//! Offload statistics, and the log of commands without success or benefit, with names of the
+//! objects.
 
 use crate::{Control, ControlError, OffloadRow, Refusal, Request};
 use pool::ObjectId;
 
-/// What each primitive did, by volume.
+/// Lists the counters of each primitive by volume.
 #[derive(Clone, Debug, Default)]
 pub struct OffloadStatistics {
-    /// Only this volume.
+    /// Only this volume, by name or id; also one deleted recently, by its last name.
     pub volume: Option<String>,
 }
 
-/// Commands that were refused, oldest first.
+/// Lists commands that were refused, failed, or succeeded without the benefit; oldest first.
 #[derive(Clone, Debug)]
 pub struct OffloadLog {
-    /// Only those of this volume.
+    /// Only commands on this volume, as in [`OffloadStatistics`].
     pub volume: Option<String>,
     /// At most this many, the newest.
     pub limit: usize,
 }
 
-/// An offload row.
+/// Offload row with the volume's name.
 #[derive(Clone, Debug)]
 pub struct OffloadView {
     /// The volume's name; absent once deleted.
@@ -28,14 +29,14 @@ pub struct OffloadView {
     pub row: OffloadRow,
 }
 
-/// A refusal.
+/// Log entry with names.
 #[derive(Clone, Debug)]
 pub struct RefusalView {
     /// The volume's name; absent once deleted.
     pub volume: Option<String>,
     /// The initiator's host.
     pub host: Option<String>,
-    /// The entry.
+    /// Log entry.
     pub refusal: Refusal,
 }
 

@@ -1,24 +1,25 @@
-//! The documents in the pool's catalog. One JSON object per key:
+//! Documents in the pool's catalog, one JSON object per key:
 //!
 //! | key | document |
 //! |---|---|
-//! | `array` | [`ArrayRecord`] |
-//! | `volume/ID` | [`VolumeRecord`] |
-//! | `snapshot/ID` | [`SnapshotRecord`] |
-//! | `host/ID` | [`HostRecord`] |
-//! | `host-group/ID` | [`HostGroupRecord`] |
-//! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`] |
-//! | `reservations/VOLUME-ID` | [`ReservationsRecord`] |
-//! | `sanitize/VOLUME-ID` | [`SanitizeRecord`] |
-//! | `portal/IDENTIFIER` | [`PortalRecord`] |
-//! | `port-group/IDENTIFIER` | [`PortGroupRecord`] |
-//! | `pool-settings` | [`PoolRecord`] |
-//! | `scrub`, `check` | [`ScrubRecord`], [`CheckRecord`]: the last result of each |
-//! | `crossing/…` | a threshold that is reached, until it is left |
+//! | `array` | [`ArrayRecord`](crate::ArrayRecord) |
+//! | `volume/ID` | [`VolumeRecord`](crate::VolumeRecord) |
+//! | `snapshot/ID` | [`SnapshotRecord`](crate::SnapshotRecord) |
+//! | `host/ID` | [`HostRecord`](crate::HostRecord) |
+//! | `host-group/ID` | [`HostGroupRecord`](crate::HostGroupRecord) |
+//! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`](crate::AccessRecord) |
+//! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
+//! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |
+//! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |
+//! | `port-group/IDENTIFIER` | [`PortGroupRecord`](crate::PortGroupRecord) |
+//! | `pool-settings` | [`PoolRecord`](crate::PoolRecord) |
+//! | `scrub`, `check` | [`ScrubRecord`](crate::ScrubRecord), [`CheckRecord`](crate::CheckRecord): the last result of each |
+//! | `crossing/…` | a reached threshold, until it is left |
 //! | `events` | the newest events |
-//! | `job/ID` | where a running job stands |
+//! | `job/ID` | the state of a running job |
 //!
-//! Fields that are not known here are refused: the pool was written by a newer version, whose state would be lost by rewriting it.
+//! The documents of a noun stand in `record.rs` in its folder. Unknown fields are refused: a newer
+//! version wrote the pool, and rewriting the document would lose its state.
 
 use crate::catalog::DynCatalog;
 use crate::{ControlError, Naa, SanitizeJob, Secret};
@@ -413,29 +414,29 @@ impl PortGroupRecord {
 
 /// A document that knows its key.
 pub(crate) trait Document: Serialize + DeserializeOwned {
-    /// What every key of this kind starts with.
+    /// Prefix of all keys of this kind.
     const PREFIX: &'static str;
-    /// The key of this document.
+    /// Key of this document.
     fn key(&self) -> String;
 
-    /// The change that stores it.
+    /// Change that stores the document.
     fn put(&self) -> Result<CatalogChange, ControlError> {
         let value = serde_json::to_vec(self).map_err(|error| ControlError::Damaged { reason: error.to_string() })?;
         Ok(CatalogChange::PutDocument { key: self.key(), value: Bytes::from(value) })
     }
 
-    /// The change that removes it.
+    /// Change that deletes the document.
     fn delete(&self) -> CatalogChange {
         CatalogChange::DeleteDocument { key: self.key() }
     }
 }
 
-/// Every document of a kind, by key.
+/// All documents of a kind, by key.
 pub(crate) fn load<D: Document>(catalog: &dyn DynCatalog) -> Result<Vec<D>, ControlError> {
     catalog.documents(D::PREFIX).into_iter().map(|(key, value)| parse(&key, &value)).collect()
 }
 
-/// One document from its bytes.
+/// Parses one document.
 fn parse<D: Document>(key: &str, value: &[u8]) -> Result<D, ControlError> {
     let document: D = serde_json::from_slice(value)
         .map_err(|error| ControlError::Damaged { reason: format!("document {key} cannot be read: {error}") })?;

@@ -1,22 +1,21 @@
-//! What an administrator can ask for. A request is a type in the folder of its noun, with its parameters, its reply, its
-//! execution and the words of its event; nothing else knows all requests.
+//! Requests of administrators. A request is a type in the folder of its noun, with its parameters,
+//! its reply, its execution and its event; there is no central list of requests.
 
 use crate::events::Draft;
 use crate::{Control, ControlError};
 
-/// A request. [`Control::execute`] runs it.
+/// Request that changes state, executed by [`Control::execute`].
 pub trait Request: Send + 'static {
-    /// What is answered.
+    /// Type of the reply.
     type Reply: Send + 'static;
     /// Noun and verb: `volume-create`.
     const NAME: &'static str;
 
-    /// Does what is asked. A change is durable, and published to the running target, on return; after an error nothing
-    /// was changed.
+    /// Executes the request. A change is durable and published to the running target on return;
+    /// after an error nothing has changed.
     fn run(&self, control: &Control) -> impl Future<Output = Result<Self::Reply, ControlError>>;
 
-    /// The event that a change leaves. Absent for a request that only reads, and for one that found everything as it asks
-    /// for.
+    /// Event of the change. Absent if the request changed nothing.
     fn event(&self, _reply: &Self::Reply) -> Option<Draft> {
         None
     }
@@ -25,9 +24,9 @@ pub trait Request: Send + 'static {
 /// The reply to a request that may find its work done already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome<V> {
-    /// The object, as it is now.
+    /// Present view of the object.
     pub view: V,
-    /// This request changed it. False: it was as asked for.
+    /// True if this request changed it; false if it was already as requested.
     pub changed: bool,
 }
 

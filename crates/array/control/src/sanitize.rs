@@ -9,8 +9,9 @@ use pool::{CatalogChange, ObjectId};
 use uuid::Uuid;
 
 impl Control {
-    /// What is kept, for the running target at its start: each record with its volume's object. What is to be done anew is a job from now on. Errors:
-    /// `Damaged`, when a document cannot be read or its volume is not there.
+    /// Stored operations for the running target at its start, each with its volume's object.
+    /// Operations in progress become jobs. Errors: `Damaged` if a document cannot be read or its
+    /// volume does not exist.
     pub fn resume_sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {
         let operations = self.sanitize_operations()?;
         for (object, record) in operations.iter().filter(|(_, record)| !record.failed) {
@@ -23,7 +24,8 @@ impl Control {
         Ok(operations)
     }
 
-    /// What is kept: each record with its volume's object. Errors: `Damaged`, when a document cannot be read or its volume is not there.
+    /// Stored operations, each with its volume's object. Errors: `Damaged` if a document cannot be
+    /// read or its volume does not exist.
     fn sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {
         let directory = self.directory();
         let records: Vec<SanitizeRecord> = load(&*self.catalog)?;
@@ -37,10 +39,11 @@ impl Control {
         records.into_iter().map(with_object).collect()
     }
 
-    /// Keeps what `record` makes of the volume's identity in place of what was kept for the volume in `object`; `None` keeps nothing. Durable on
-    /// return.
+    /// Replaces the stored operation of the volume in `object` by the result of `record`, called
+    /// with the volume's id; `None` deletes it. Durable on return.
     ///
-    /// Errors: `NotFound` when there is no such volume (any more); `NoSpace` when the pool is full; the pool's errors. Nothing was changed then.
+    /// Errors: `NotFound` if the volume does not exist; `NoSpace` if the pool is full; the pool's
+    /// errors. Nothing has changed then.
     pub async fn store_sanitize_operation(
         &self,
         object: ObjectId,
@@ -85,9 +88,9 @@ impl Control {
         Ok(())
     }
 
-    /// Volumes that answer no reads or writes because a sanitize operation has failed.
+    /// Alerts of volumes that answer no reads or writes because a sanitize operation has failed.
     pub(crate) fn sanitize_alerts(&self) -> Vec<AlertView> {
-        // Documents that cannot be read have kept the array from starting.
+        // Unreadable documents would have prevented the start of the array.
         let operations = self.sanitize_operations().unwrap_or_default();
         let alert = |(object, record): (ObjectId, SanitizeRecord)| {
             let subject = self.directory().volume_of(object).map(|volume| volume.name.clone())?;
@@ -103,14 +106,14 @@ impl Control {
         operations.into_iter().filter(|(_, record)| record.failed).filter_map(alert).collect()
     }
 
-    /// What deletes the sanitize operation of a volume, if there is any.
+    /// Change that deletes the sanitize operation of a volume, if there is one.
     pub(crate) fn without_sanitize_operation(&self, volume: Uuid) -> Option<CatalogChange> {
         let record = SanitizeRecord::of(volume);
         self.catalog.document(&record.key()).map(|_| record.delete())
     }
 }
 
-/// What an operation that has failed is told as.
+/// Error that describes a failed operation.
 fn failure(volume: &str, record: &SanitizeRecord) -> ControlError {
     let reason = record.reason.clone().unwrap_or_else(|| "its reason was not kept".to_owned());
     ControlError::SanitizeFailed { volume: volume.to_owned(), reason }

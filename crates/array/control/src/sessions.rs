@@ -3,23 +3,23 @@
 use crate::events::Draft;
 use crate::{Control, ControlError, Noun, Request, SessionInfo, User, UserKind};
 
-/// Every session.
+/// Lists all sessions.
 #[derive(Clone, Debug)]
 pub struct SessionList;
 
-/// Drops a session; the initiator may come back.
+/// Drops a session; the initiator may log in again.
 #[derive(Clone, Debug)]
 pub struct SessionDrop {
-    /// Its number.
+    /// Number of the session.
     pub id: u64,
 }
 
-/// A session.
+/// Session with names.
 #[derive(Clone, Debug)]
 pub struct SessionView {
-    /// The initiator's host.
+    /// Host of the initiator.
     pub host: Option<String>,
-    /// The session.
+    /// State of the session.
     pub session: SessionInfo,
 }
 
@@ -53,7 +53,7 @@ impl Request for SessionDrop {
 }
 
 impl Control {
-    /// A session as a user of something.
+    /// Session as a user of an object.
     pub(crate) fn session_user(&self, session: &SessionInfo) -> User {
         let now = self.environment.now();
         let last = session.last_io.map_or("no I/O yet".to_owned(), |time| {

@@ -1,4 +1,4 @@
-//! The array as a whole, and the counters of a scrape.
+//! Status of the whole array, and counters of a scrape.
 
 use crate::pools::count;
 use crate::{
@@ -18,7 +18,7 @@ const SCRAPE_PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug)]
 pub struct Ping;
 
-/// The array on one screen.
+/// Shows the status of the array.
 #[derive(Clone, Debug)]
 pub struct StatusShow;
 
@@ -26,16 +26,16 @@ pub struct StatusShow;
 #[derive(Clone, Debug)]
 pub struct MetricsShow;
 
-/// The array.
+/// Status of the array.
 #[derive(Clone, Debug)]
 pub struct StatusView {
-    /// Whether it serves.
+    /// Health of the array.
     pub health: Health,
-    /// Its identity.
+    /// Id of the array.
     pub array_id: Uuid,
     /// Name of the iSCSI target.
     pub target: String,
-    /// When `control` was opened.
+    /// Time at which `control` was opened.
     pub started: Timestamp,
     /// Seconds since then.
     pub uptime_seconds: u64,
@@ -49,24 +49,24 @@ pub struct StatusView {
     pub sessions: u64,
     /// Offload rows of all volumes.
     pub offload: Vec<OffloadRow>,
-    /// What needs attention.
+    /// Active alerts.
     pub alerts: Vec<AlertView>,
-    /// Jobs that run.
+    /// Running jobs.
     pub jobs: Vec<JobView>,
 }
 
-/// Whether the array serves.
+/// Health of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     /// Everything serves.
     Healthy,
-    /// Something is critical: the pool is full or nearly so, or content was lost.
+    /// A critical condition holds: the pool is full or nearly full, or content was lost.
     Degraded,
     /// The pool has stopped.
     Failed,
 }
 
-/// Everything a scrape needs.
+/// Data of a scrape.
 #[derive(Clone, Debug)]
 pub struct MetricsView {
     /// The pool.
@@ -81,28 +81,28 @@ pub struct MetricsView {
     pub connections: ConnectionCounters,
     /// Number of running jobs of each kind.
     pub jobs: Vec<(JobKind, u64)>,
-    /// What needs attention.
+    /// Active alerts.
     pub alerts: Vec<AlertView>,
 }
 
-/// A volume in a scrape.
+/// Volume in a scrape.
 #[derive(Clone, Debug)]
 pub struct VolumeMetrics {
-    /// Its document.
+    /// Document.
     pub record: VolumeRecord,
-    /// Its object.
+    /// Object.
     pub object: ObjectInfo,
-    /// Its counters, once it was read or written.
+    /// Counters; absent until it is read or written.
     pub counters: Option<VolumeCounters>,
     /// Registrations and reservation.
     pub reservations: Reservations,
-    /// What deleting it would free, as last counted.
+    /// Bytes that deleting it would free, as last counted.
     pub unique_bytes: Option<u64>,
-    /// What deleting its snapshots would free, as last counted.
+    /// Bytes that deleting its snapshots would free, as last counted.
     pub snapshot_bytes: Option<u64>,
 }
 
-/// A host in a scrape.
+/// Host in a scrape.
 #[derive(Clone, Debug)]
 pub struct HostMetrics {
     /// Name.

@@ -12,33 +12,33 @@ use crate::{AccessRecord, Change, Control, ControlError, Directory, Noun, Outcom
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Grants, by volume and host.
+/// Lists grants, by volume and host.
 #[derive(Clone, Debug, Default)]
 pub struct AccessList {
-    /// Only those of this volume.
+    /// Only grants of this volume.
     pub volume: Option<String>,
-    /// Only those of this grantee.
+    /// Only grants to this grantee.
     pub grantee: Option<Grantee>,
 }
 
-/// Lets a host see a volume.
+/// Grants a volume to a host.
 #[derive(Clone, Debug)]
 pub struct AccessGrant {
     /// Name or id.
     pub volume: String,
-    /// Who.
+    /// Grantee.
     pub grantee: Grantee,
-    /// Logical unit number 0 to 16383; the lowest free one when absent. Above 255, hosts have to understand flat space
-    /// addressing.
+    /// Logical unit number 0 to 16383; the lowest free one if absent. For numbers above 255, hosts
+    /// must support flat space addressing.
     pub lun: Option<u16>,
 }
 
-/// Takes grants back. The reply is the volume's name.
+/// Revokes grants. The reply is the volume's name.
 #[derive(Clone, Debug)]
 pub struct AccessRevoke {
     /// Name or id.
     pub volume: String,
-    /// From whom.
+    /// Grants to revoke.
     pub from: Revoke,
 }
 
@@ -56,20 +56,20 @@ pub enum Grantee {
 /// Which grants to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revoke {
-    /// This one.
+    /// Grant to this grantee.
     From(Grantee),
-    /// All of the volume's.
+    /// All grants of the volume.
     All,
 }
 
-/// A grant.
+/// Grant with its names.
 #[derive(Clone, Debug)]
 pub struct AccessView {
-    /// Its document.
+    /// Document of the grant.
     pub record: AccessRecord,
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// Whom it is to, by name.
+    /// Grantee, by name.
     pub grantee: Grantee,
     /// URL at the first portal.
     pub iscsi_url: String,
@@ -192,7 +192,7 @@ impl std::fmt::Display for Grantee {
 }
 
 impl Grantee {
-    /// One word: `any`, the host's name, or `group:NAME`. No name has a colon.
+    /// One word: `any`, the host's name, or `group:NAME`. Names contain no colon.
     pub fn word(&self) -> String {
         match self {
             Self::Any => "any".to_owned(),
@@ -223,7 +223,7 @@ fn find_grantee(directory: &Directory, grantee: &Grantee) -> Result<To, ControlE
     }
 }
 
-/// The number asked for when it is free, or the lowest free one.
+/// Returns the requested number if it is free, or the lowest free one.
 fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Option<u16>) -> Result<u16, ControlError> {
     let excluding = directory.access_of(volume.id).find(|access| directory.overlap(access.to(), to));
     if let Some(access) = excluding {
@@ -243,7 +243,7 @@ fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Opti
     }
 }
 
-/// Checks that the grants of a group do not clash with those that the joining host already has.
+/// Checks that the grants of a group do not conflict with the grants of a joining host.
 pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Result<(), ControlError> {
     let gained = directory.access.values().filter(|access| access.to() == To::Group(group));
     let present = |access: &&AccessRecord| directory.reaches(access.to(), host) && access.to() != To::Group(group);
@@ -264,7 +264,7 @@ pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Re
     Ok(())
 }
 
-/// The error that names a grant with the same number.
+/// Error that names the grant with the same number.
 fn lun_taken(directory: &Directory, access: &AccessRecord) -> ControlError {
     ControlError::LunTaken {
         lun: access.lun,
@@ -273,7 +273,7 @@ fn lun_taken(directory: &Directory, access: &AccessRecord) -> ControlError {
     }
 }
 
-/// The error that names a grant in the way.
+/// Error that names the conflicting grant.
 fn already_granted(directory: &Directory, volume: &VolumeRecord, access: &AccessRecord) -> ControlError {
     ControlError::AlreadyGranted {
         volume: volume.name.clone(),

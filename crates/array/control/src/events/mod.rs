@@ -1,7 +1,10 @@
-//! What happened: every administrative change, threshold, loss of content, result of a job, start and stop.
+//! Events: every administrative change, threshold, loss of content, result of a job, start and
+//! stop.
 //!
-//! Events are numbered. Ten thousand stay in memory; the newest are kept as one document, written before the reply to an administrator's change, now
-//! and then, and at the end: what happens by itself costs no commit of its own. After a crash the numbers go on with a gap: no number is given twice.
+//! Events are numbered. Ten thousand stay in memory; the newest are stored in one document. It is
+//! written before the reply to an administrator's change, periodically, and at the end, so that
+//! spontaneous events cost no commit of their own. After a crash the numbers continue with a gap,
+//! so that none is used twice.
 
 use crate::catalog::DynCatalog;
 mod requests;
@@ -22,20 +25,20 @@ use std::time::Duration;
 const MAX_EVENTS: usize = 10_000;
 /// Events in the document.
 const KEPT_EVENTS: usize = 200;
-/// Room for them there: a document has at most 64 KiB.
+/// Largest size of the events in the document; a document has at most 64 KiB.
 const KEPT_BYTES: usize = 60 << 10;
 /// Longest message in bytes.
 const MAX_MESSAGE_BYTES: usize = 512;
-/// Numbers that are skipped after a crash: more than are given between two writes of the document.
+/// Numbers skipped after a crash: more than are used between two writes of the document.
 const GAP: u64 = 10_000;
 /// Time between two writes of the document.
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How bad something is.
+/// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Info,
     /// Needs attention soon.
     Warning,
@@ -44,7 +47,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word for it.
+    /// Word of the severity.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -54,25 +57,25 @@ impl Severity {
     }
 }
 
-/// Something that happened.
+/// Numbered event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     /// Number; later ones are larger.
     pub id: u64,
-    /// When.
+    /// Time.
     pub time: Timestamp,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
     /// Stable name of the kind of event.
     pub code: String,
-    /// What it is about, by name.
+    /// Name of the object concerned.
     pub subject: String,
-    /// In words.
+    /// Text of the event.
     pub message: String,
 }
 
-/// An event that has neither number nor time yet.
+/// Event without a number and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub(crate) severity: Severity,
@@ -96,13 +99,13 @@ impl Draft {
     }
 }
 
-/// The newest events, as they are kept.
+/// Stored form of the newest events.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventsRecord {
     /// Number of the next event.
     next: u64,
-    /// Written when the array stopped: no number after `next` was given.
+    /// True if written when the array stopped: no number from `next` on was used.
     closed: bool,
     events: Vec<Event>,
 }
@@ -118,7 +121,7 @@ impl Document for EventsRecord {
 pub(crate) struct Events {
     ring: RefCell<VecDeque<Event>>,
     next: Cell<u64>,
-    /// Number of the next event when the document was last written.
+    /// Number of the next event at the last write of the document.
     saved: Cell<u64>,
     saved_at: Cell<Duration>,
 }
@@ -137,7 +140,7 @@ impl Events {
         })
     }
 
-    /// Adds one.
+    /// Adds an event.
     pub fn add(&self, environment: &dyn Environment, draft: Draft) {
         let id = self.next.get();
         self.next.set(id.saturating_add(1));
@@ -168,12 +171,12 @@ impl Events {
         }
     }
 
-    /// True when the document should be written.
+    /// True if the document should be written.
     pub fn is_due(&self, environment: &dyn Environment) -> bool {
         self.is_dirty() && environment.monotonic().saturating_sub(self.saved_at.get()) >= SAVE_INTERVAL
     }
 
-    /// True when there are events that are not in the document.
+    /// True if the document lacks events.
     pub fn is_dirty(&self) -> bool {
         self.saved.get() != self.next.get()
     }
@@ -196,7 +199,7 @@ impl Events {
         EventsRecord { next: self.next.get(), closed, events }.put()
     }
 
-    /// The document has every event before `next`.
+    /// Records that the document has every event before `next`.
     pub fn saved(&self, environment: &dyn Environment, next: u64) {
         self.saved.set(next);
         self.saved_at.set(environment.monotonic());

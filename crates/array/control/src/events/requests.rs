@@ -1,13 +1,13 @@
-//! Requests about what happened and what needs attention.
+//! Requests for events and alerts.
 
 use super::{Event, Severity};
 use crate::{Control, ControlError, Request};
 use jiff::Timestamp;
 
-/// Events, oldest first.
+/// Lists events, oldest first.
 #[derive(Clone, Debug)]
 pub struct EventList {
-    /// Only what came after the event of this number.
+    /// Only events after the one of this number.
     pub since: Option<u64>,
     /// At most this many: the oldest after `since`, or the newest of all.
     pub limit: usize,
@@ -17,20 +17,20 @@ pub struct EventList {
 #[derive(Clone, Debug)]
 pub struct AlertList;
 
-/// Something that needs attention.
+/// Active alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlertView {
     /// Stable name of the condition.
     pub code: &'static str,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
     /// Pool or volume, by name.
     pub subject: String,
-    /// Since when.
+    /// Time since which the condition holds.
     pub since: Timestamp,
-    /// In words.
+    /// Text of the alert.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the administrator.
     pub help: &'static str,
 }
 
@@ -53,7 +53,7 @@ impl Request for AlertList {
 }
 
 impl Control {
-    /// Alerts that hold now, most severe first.
+    /// Active alerts, most severe first.
     pub(crate) fn alerts(&self) -> Vec<AlertView> {
         let mut alerts = self.space_alerts();
         alerts.extend(self.integrity.alerts(&self.pool_name));

@@ -1,15 +1,15 @@
-//! What is looked at every second, and what is told: events and alerts.
+//! Watch task: checks the array every second and raises events.
 
 use crate::Control;
 use crate::events::{Draft, Severity};
 use crate::jobs::yield_now;
 use std::time::Duration;
 
-/// Time between two looks.
+/// Time between two checks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 impl Control {
-    /// Looks at thresholds, incidents and the pool, every second.
+    /// Checks thresholds, incidents and the pool every second.
     pub(crate) async fn watch(&self) {
         loop {
             self.look().await;
@@ -18,7 +18,7 @@ impl Control {
         }
     }
 
-    /// One look.
+    /// Performs one check.
     pub(crate) async fn look(&self) {
         if let Some(reason) = self.live.pool_stopped()
             && !self.stop_told.replace(true)
@@ -34,7 +34,8 @@ impl Control {
         }
     }
 
-    /// Tells when the file system or device below the pool becomes full, and when it has room again.
+    /// Raises an event when the file system or device below the pool becomes full, and when it has
+    /// space again.
     fn look_below(&self) {
         let starved = self.catalog.space().starved;
         let (severity, code, message) = match (starved, self.starved_since.get()) {
@@ -56,7 +57,8 @@ impl Control {
         self.events.add(&*self.environment, draft);
     }
 
-    /// Writes the document of events. When that fails they stay in memory, and the next look tries again.
+    /// Writes the document of events. On failure the events stay in memory, and the next check
+    /// retries.
     pub(crate) async fn save_events(&self, closed: bool) {
         let next = self.events.next();
         let Ok(put) = self.events.put(closed) else { return };
@@ -69,7 +71,7 @@ impl Control {
         }
     }
 
-    /// Before the array stops: keeps where jobs stand and what happened. Nothing may be asked of this any more.
+    /// Stores the state of jobs and the events before the array stops. No request may follow.
     pub async fn close(&self) {
         if self.live.pool_stopped().is_none() {
             self.raise(Draft::new(Severity::Info, "array-stopped", "array", "the array stopped"));

@@ -12,21 +12,21 @@ use crate::{
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Most hosts of a group.
+/// Largest number of hosts in a group.
 const MAX_MEMBERS: usize = 1024;
 
-/// Every host group, by name.
+/// Lists all host groups by name.
 #[derive(Clone, Debug)]
 pub struct HostGroupList;
 
-/// One host group.
+/// Shows one host group.
 #[derive(Clone, Debug)]
 pub struct HostGroupShow {
     /// Name or id.
     pub group: String,
 }
 
-/// A new host group.
+/// Creates a host group.
 #[derive(Clone, Debug, Default)]
 pub struct HostGroupCreate {
     /// Unique name.
@@ -35,30 +35,30 @@ pub struct HostGroupCreate {
     pub hosts: Vec<String>,
 }
 
-/// A change of a host group; absent fields stay.
+/// Changes a host group; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct HostGroupSet {
     /// Name or id.
     pub group: String,
     /// New name.
     pub name: Option<String>,
-    /// Hosts that join; those that are members already stay.
+    /// Hosts that join; present members stay.
     pub add: Vec<String>,
     /// Hosts that leave.
     pub remove: Vec<String>,
 }
 
-/// Deletes a host group that nothing is granted to. The reply is its name.
+/// Deletes a host group without grants. The reply is its name.
 #[derive(Clone, Debug)]
 pub struct HostGroupDelete {
     /// Name or id.
     pub group: String,
 }
 
-/// A host group.
+/// Host group with its names.
 #[derive(Clone, Debug)]
 pub struct HostGroupView {
-    /// Its document.
+    /// Document of the group.
     pub record: HostGroupRecord,
     /// Names of its hosts, in order.
     pub hosts: Vec<String>,
@@ -122,7 +122,8 @@ impl Request for HostGroupSet {
     type Reply = HostGroupView;
     const NAME: &'static str = "host-group-set";
 
-    /// Errors: `LunTaken` or `AlreadyGranted` when a host that joins sees one of the group's numbers or volumes already.
+    /// Errors: `LunTaken` or `AlreadyGranted` if a joining host already sees one of the group's
+    /// numbers or volumes.
     async fn run(&self, control: &Control) -> Result<HostGroupView, ControlError> {
         let _changes = control.lock_changes().await;
         let before = control.directory().host_group(&self.group)?.clone();
@@ -192,7 +193,7 @@ impl Request for HostGroupDelete {
 }
 
 impl Control {
-    /// Stores a new or changed group. What its members see changes before this returns.
+    /// Stores a new or changed group. Its members' access changes before this returns.
     async fn store_host_group(&self, record: &HostGroupRecord) -> Result<(), ControlError> {
         let stored = record.clone();
         let apply = |directory: &mut Directory| drop(directory.host_groups.insert(stored.id, stored));
@@ -217,7 +218,7 @@ impl Control {
     }
 }
 
-/// Hosts by name or id.
+/// Finds hosts by name or id.
 fn find_hosts(directory: &Directory, names: &[String]) -> Result<BTreeSet<Uuid>, ControlError> {
     names.iter().map(|name| directory.host(name).map(|host| host.id)).collect()
 }

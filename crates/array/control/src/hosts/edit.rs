@@ -8,47 +8,47 @@ use crate::record::Document;
 use crate::{Change, Chap, Control, ControlError, Directory, HostRecord, MutualChap, Noun, Outcome, Request, Secret};
 use uuid::Uuid;
 
-/// A new host.
+/// Creates a host.
 #[derive(Clone, Debug, Default)]
 pub struct HostCreate {
     /// Unique name.
     pub name: String,
     /// Initiator names.
     pub iqns: Vec<String>,
-    /// Demand CHAP.
+    /// Required CHAP credentials; absent: no CHAP.
     pub chap: Option<ChapSet>,
 }
 
-/// A change of a host; absent fields stay.
+/// Changes a host; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct HostSet {
     /// Name or id.
     pub host: String,
     /// New name.
     pub name: Option<String>,
-    /// All initiator names.
+    /// New initiator names, which replace the present ones.
     pub iqns: Option<Vec<String>>,
-    /// `Some(None)`: no longer demand CHAP.
+    /// `Some(None)` ends the demand for CHAP.
     pub chap: Option<Option<ChapSet>>,
 }
 
-/// CHAP credentials asked for.
+/// Requested CHAP credentials.
 #[derive(Clone, Debug)]
 pub struct ChapSet {
-    /// Name the host presents.
+    /// Name that the host presents.
     pub user: String,
-    /// Absent: make one.
+    /// Absent: generate one.
     pub secret: Option<Secret>,
-    /// The array authenticates too.
+    /// Credentials of the array, if it authenticates too.
     pub mutual: Option<MutualChapSet>,
 }
 
-/// CHAP credentials of the array asked for.
+/// Requested CHAP credentials of the array.
 #[derive(Clone, Debug)]
 pub struct MutualChapSet {
-    /// Name the array presents.
+    /// Name that the array presents.
     pub user: String,
-    /// Absent: make one.
+    /// Absent: generate one.
     pub secret: Option<Secret>,
 }
 
@@ -136,7 +136,7 @@ impl Control {
         self.commit(vec![record.put()?], apply, &[Change::HostChanged { host: record.id }]).await
     }
 
-    /// Credentials with the missing secrets made.
+    /// Generates missing secrets and returns the credentials.
     fn make_chap(&self, chap: ChapSet) -> Result<(Chap, GeneratedSecrets), ControlError> {
         let mut generated = GeneratedSecrets::default();
         let make = |given: Option<Secret>, made: &mut Option<Secret>| {
@@ -157,7 +157,7 @@ impl Control {
 const SAME_SECRET: ControlError =
     ControlError::InvalidChap { reason: "the array's CHAP secret must differ from the host's" };
 
-/// The credentials asked for are usable.
+/// Checks that the requested credentials are usable.
 fn check_chap(chap: &ChapSet) -> Result<(), ControlError> {
     check_chap_user(&chap.user)?;
     chap.secret.as_ref().map(|secret| check_chap_secret(secret.expose())).transpose()?;

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Asks for states of groups; everything else is as it is.
+/// Change of the states of groups; others stay.
 #[derive(Clone, Debug)]
 struct StateChange {
     groups: Vec<PortGroupRecord>,
@@ -15,38 +15,38 @@ struct StateChange {
     force: bool,
 }
 
-/// Target port groups.
+/// Lists target port groups.
 #[derive(Clone, Debug)]
 pub struct PortGroupList;
 
-/// One target port group.
+/// Shows one target port group.
 #[derive(Clone, Debug)]
 pub struct PortGroupShow {
-    /// Its number.
+    /// Number of the group.
     pub group: u16,
 }
 
-/// A change of a target port group; absent fields stay.
+/// Changes a target port group; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct PortGroupSet {
-    /// Its number.
+    /// Number of the group.
     pub group: u16,
     /// New state.
     pub state: Option<AccessState>,
-    /// Hosts should use it before others in the same state.
+    /// True if hosts should prefer it to others in the same state.
     pub preferred: Option<bool>,
-    /// Also when hosts lose their last active path.
+    /// True to proceed even if hosts lose their last active path.
     pub force: bool,
 }
 
-/// A target port group.
+/// Target port group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortGroupView {
-    /// What is kept of it.
+    /// Document of the group.
     pub record: PortGroupRecord,
-    /// Addresses that its portals listen on.
+    /// Listening addresses of its portals.
     pub portals: Vec<String>,
-    /// Sessions through them.
+    /// Number of sessions through them.
     pub sessions: u64,
 }
 
@@ -72,8 +72,8 @@ impl Request for PortGroupSet {
     type Reply = PortGroupView;
     const NAME: &'static str = "port-group-set";
 
-    /// Errors: `NotFound` for a group without portals; `LastPath` when hosts would have no active path left, unless
-    /// forced; the pool's errors, after which everything is as before.
+    /// Errors: `NotFound` for a group without portals; `LastPath` if hosts would have no active
+    /// path left, unless forced; the pool's errors, after which the states are unchanged.
     async fn run(&self, control: &Control) -> Result<PortGroupView, ControlError> {
         let _changes = control.lock_changes().await;
         let not_found = || ControlError::NotFound { noun: Noun::PortGroup, name: self.group.to_string() };
@@ -119,7 +119,7 @@ impl Control {
 
     /// Changes states because an initiator asks for it (SET TARGET PORT GROUPS). Durable and published on return.
     ///
-    /// Errors: as those of `PortGroupSet`, which see; nothing was changed then.
+    /// Errors: those of `PortGroupSet`; the states are then unchanged.
     pub async fn set_port_group_states(&self, states: Vec<(u16, AccessState)>) -> Result<(), ControlError> {
         let _changes = self.lock_changes().await;
         let groups =

@@ -1,12 +1,15 @@
-//! Portals and target port groups: which group a portal belongs to, how well hosts reach the array through each group (asymmetric access,
-//! SPC-4 §5.15.2), and where logins are sent elsewhere.
+//! Portals and target port groups: assignment of portals to groups, the access state of each group
+//! (asymmetric access, SPC-4 §5.15.2), and redirection of logins.
 //!
-//! Each portal of the configuration is a target port. It gets a relative target port identifier when it is first seen and keeps it, in a
-//! document of its own, for as long as the pool lives: persistent reservations and hosts name ports by it, and one that is gone never
-//! lends its identifier to another.
+//! Each configured portal is a target port. It gets a relative target port identifier when it is
+//! first seen and keeps it, in its own document, for the life of the pool: persistent reservations
+//! and hosts identify ports by it, and the identifier of a removed port is never reused. If a full
+//! pool has no space for the document of a new portal, the portal takes no logins until it has: its
+//! identifier could be assigned to another portal at the next start.
 //!
-//! A change of states is a transition: ports of the groups concerned answer TRANSITION until the change is durable, and then everybody
-//! hears of it, or of its failure. No change leaves a host that is logged in without an active path, unless it is forced.
+//! A change of states is a transition: ports of the groups concerned answer TRANSITION until the
+//! change is durable; then all hosts concerned are notified of it, or of its failure. No change
+//! leaves a logged-in host without an active path, unless it is forced.
 
 mod groups;
 mod portals;
@@ -20,19 +23,19 @@ use pool::CatalogChange;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// The group of portals of which nothing is said.
+/// Group of portals without a configured group.
 pub(crate) const DEFAULT_GROUP: u16 = 1;
 
-/// A portal of the configuration.
+/// Configured portal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortalOptions {
-    /// Where it is told to listen; port 0 is any.
+    /// Configured listening address; port 0 is any.
     pub listen: SocketAddr,
-    /// Its target port group, as long as no other is set by command.
+    /// Target port group, unless a command has set another one.
     pub group: Option<u16>,
 }
 
-/// A target port, for the running target.
+/// Target port for the running target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
     /// Relative target port identifier.
@@ -41,8 +44,9 @@ pub struct Port {
     pub group: u16,
 }
 
-/// Finds the record of each configured portal and makes those that are missing. The same address several times (port 0) is told apart by its
-/// place.
+/// Finds the record of each configured portal and creates missing ones. Returns the identifiers in
+/// the order of the configuration, and the new records. Portals with the same address (port 0) are
+/// distinguished by their place.
 pub(crate) fn assign(
     records: &mut BTreeMap<u16, PortalRecord>,
     portals: &[PortalOptions],
@@ -70,7 +74,8 @@ pub(crate) fn assign(
     Ok((identifiers, changes))
 }
 
-/// Compares addresses without the zone of a link-local one, whose number the operating system may change.
+/// Compares addresses without the zone of a link-local one, whose number the operating system may
+/// change.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     (one.ip(), one.port()) == (other.ip(), other.port())
 }

@@ -1,4 +1,4 @@
-//! Portals: list, show, and where their logins go.
+//! Portals: list, show, and redirection of their logins.
 
 use super::groups::check_group;
 use crate::events::Draft;
@@ -6,47 +6,47 @@ use crate::record::Document;
 use crate::{AccessState, Change, Control, ControlError, Directory, Noun, Portal, RedirectRecord, Request};
 use std::net::SocketAddr;
 
-/// Longest address that logins are sent to: a domain name (RFC 1035 §2.3.4), a colon and a port.
+/// Longest redirection address: a domain name (RFC 1035 §2.3.4), a colon and a port.
 const MAX_ADDRESS_BYTES: usize = 253 + 6;
 
-/// Network portals.
+/// Lists network portals.
 #[derive(Clone, Debug)]
 pub struct PortalList;
 
-/// One portal.
+/// Shows one portal.
 #[derive(Clone, Debug)]
 pub struct PortalShow {
-    /// Its number (relative target port identifier), or the address it listens on.
+    /// Relative target port identifier or listening address.
     pub portal: String,
 }
 
-/// A change of a portal; absent fields stay.
+/// Changes a portal; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
 pub struct PortalSet {
     /// As in `PortalShow`.
     pub portal: String,
     /// Target port group, from 1.
     pub group: Option<u16>,
-    /// `Some(None)`: logins are taken again.
+    /// `Some(None)`: logins are accepted again.
     pub redirect: Option<Option<RedirectRecord>>,
-    /// Also when hosts lose their last active path.
+    /// True to proceed even if hosts lose their last active path.
     pub force: bool,
 }
 
-/// A portal.
+/// Portal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalView {
     /// Relative target port identifier.
     pub identifier: u16,
-    /// Where it listens.
+    /// Listening and advertised address.
     pub portal: Portal,
     /// Target port group.
     pub group: u16,
-    /// State of that.
+    /// State of the group.
     pub state: AccessState,
-    /// Where logins are sent.
+    /// Redirection of logins.
     pub redirect: Option<RedirectRecord>,
-    /// Name of the target behind it.
+    /// Name of the target.
     pub target: String,
 }
 
@@ -72,8 +72,8 @@ impl Request for PortalSet {
     type Reply = PortalView;
     const NAME: &'static str = "portal-set";
 
-    /// Errors: `LastPath` when its new group is not active and hosts have no other path; `InvalidSetting` for an address
-    /// that is none or its own.
+    /// Errors: `LastPath` if its new group is not active and hosts have no other path;
+    /// `InvalidSetting` if the address is invalid or the portal's own.
     async fn run(&self, control: &Control) -> Result<PortalView, ControlError> {
         let _changes = control.lock_changes().await;
         let view = control.portal(&self.portal)?;
@@ -143,7 +143,8 @@ impl Control {
         views.collect()
     }
 
-    /// A portal by its relative target port identifier, or by the address it listens on or is advertised as.
+    /// Finds a portal by its relative target port identifier, or by its listening or advertised
+    /// address.
     fn portal(&self, name: &str) -> Result<PortalView, ControlError> {
         let number = name.parse::<u16>().ok();
         let named = |view: &PortalView| {
@@ -153,11 +154,11 @@ impl Control {
         self.portal_list().into_iter().find(named).ok_or_else(not_found)
     }
 
-    /// Whether logins at an address end up at a portal, by the redirections as they are.
+    /// True if present redirections lead logins at an address to a portal.
     fn leads_to(&self, address: &str, portal: u16) -> bool {
         let portals = self.portal_list();
         let mut address = address.to_owned();
-        // Longer chains are circles of others.
+        // Longer chains are cycles without this portal.
         for _ in 0..=portals.len() {
             let is_there =
                 |view: &&PortalView| view.portal.advertised == address || view.portal.listen.to_string() == address;
@@ -174,7 +175,8 @@ impl Control {
     }
 }
 
-/// Checks `HOST:PORT`: an IPv4 address, an IPv6 address in brackets without a zone, or a domain name (RFC 7143 §13.8).
+/// Checks `HOST:PORT`: an IPv4 address, an IPv6 address in brackets without a zone, or a domain
+/// name (RFC 7143 §13.8).
 fn check_address(address: &str) -> Result<(), ControlError> {
     let wrong = || {
         Err(ControlError::InvalidSetting(format!(
@@ -196,7 +198,7 @@ fn check_address(address: &str) -> Result<(), ControlError> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    // What looks like an IPv4 address is one or nothing.
+    // Names of digits and dots are valid only as IPv4 addresses.
     let numeric = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if numeric || !name.split('.').all(label) || !port.parse::<u16>().is_ok_and(|port| port > 0) {
         return wrong();

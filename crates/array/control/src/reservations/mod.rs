@@ -1,4 +1,5 @@
-//! Registrations and reservations of volumes, with names for the objects. What survives a loss of power is in `store.rs`.
+//! Registrations and reservations of volumes, with names of the objects. `store.rs` stores those
+//! that survive a power loss.
 
 mod store;
 
@@ -7,38 +8,38 @@ use crate::{Control, ControlError, Directory, Registration, Request, Reservation
 /// Registrations and reservations of all volumes that have any, by name.
 #[derive(Clone, Debug, Default)]
 pub struct ReservationList {
-    /// Only this volume, also when it has none; name or id.
+    /// Only this volume, even if it has none; name or id.
     pub volume: Option<String>,
 }
 
-/// Registrations and reservation of one volume.
+/// Shows the registrations and reservation of one volume.
 #[derive(Clone, Debug)]
 pub struct ReservationShow {
     /// Name or id.
     pub volume: String,
 }
 
-/// Registrations and reservation of a volume.
+/// Registrations and reservation of a volume, with names.
 #[derive(Clone, Debug)]
 pub struct ReservationsView {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// As the running target has them.
+    /// State in the running target.
     pub reservations: Reservations,
-    /// Its registrations, with names.
+    /// Its registrations with names.
     pub registrations: Vec<RegistrationView>,
-    /// The initiator that has reserved it by RESERVE (6).
+    /// Initiator with a RESERVE (6) reservation.
     pub reserved_by: Option<RegistrationView>,
 }
 
-/// A registration.
+/// Registration with names.
 #[derive(Clone, Debug)]
 pub struct RegistrationView {
-    /// As the running target has it.
+    /// State in the running target.
     pub registration: Registration,
-    /// The host; absent for an unknown initiator.
+    /// Host; absent for an unknown initiator.
     pub host: Option<String>,
-    /// The target port's group; absent when the port is not configured any more.
+    /// Group of the target port; absent if the port is no longer configured.
     pub group: Option<u16>,
 }
 
@@ -71,7 +72,7 @@ impl Request for ReservationShow {
     }
 }
 
-/// What the running target has of a volume, with names.
+/// View of a volume's reservations with names.
 fn view(record: &VolumeRecord, directory: &Directory, reservations: Reservations) -> ReservationsView {
     let named = |registration: &Registration| RegistrationView {
         host: directory.host_of(&registration.initiator).map(|host| host.name.clone()),

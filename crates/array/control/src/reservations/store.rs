@@ -1,16 +1,16 @@
-//! Persistent reservations that outlive a loss of power (APTPL, SPC-4 §5.9): one document for each volume that has any. They go with the
-//! volume; neither a clone nor a snapshot has them.
+//! Persistent reservations that survive a power loss (APTPL, SPC-4 §5.9): one document for each
+//! volume that has any. They are deleted with the volume; clones and snapshots do not inherit them.
 
 use crate::record::{Document, load};
 use crate::{Control, ControlError, Noun, ReservationsRecord};
 use pool::{CatalogChange, ObjectId};
 
-/// The largest document that the pool takes.
+/// Largest document that the pool accepts.
 const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 
 impl Control {
-    /// What is kept, for the running target at its start: each record with its volume's object. Errors: `Damaged`, when a document cannot be
-    /// read or its volume is not there.
+    /// Stored records for the running target at its start, each with its volume's object. Errors:
+    /// `Damaged` if a document cannot be read or its volume does not exist.
     pub fn reservations(&self) -> Result<Vec<(ObjectId, ReservationsRecord)>, ControlError> {
         let directory = self.directory();
         let records: Vec<ReservationsRecord> = load(&*self.catalog)?;
@@ -24,10 +24,11 @@ impl Control {
         records.into_iter().map(with_object).collect()
     }
 
-    /// Keeps this in place of what was kept for the volume in `object`; without registrations, nothing. Durable on return.
+    /// Replaces the stored reservations of the volume in `object`; without registrations, deletes
+    /// them. Durable on return.
     ///
-    /// Errors: `NoSpace` when the pool is full or there are more registrations than fit a document; `NotFound` when there is no such
-    /// volume (any more); the pool's errors. Nothing was changed then.
+    /// Errors: `NoSpace` if the pool is full or the registrations do not fit in a document;
+    /// `NotFound` if the volume does not exist; the pool's errors. Nothing has changed then.
     pub async fn store_reservations(
         &self,
         object: ObjectId,
@@ -48,7 +49,7 @@ impl Control {
         self.commit(vec![change], |_| {}, &[]).await
     }
 
-    /// What deletes the reservations of a volume, if there are any.
+    /// Change that deletes the reservations of a volume, if there are any.
     pub(crate) fn without_reservations(&self, volume: uuid::Uuid) -> Option<CatalogChange> {
         let record = ReservationsRecord { volume, registrations: Vec::new(), reservation_type: None };
         self.catalog.document(&record.key()).map(|_| record.delete())
