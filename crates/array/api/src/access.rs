@@ -1,4 +1,4 @@
-//! Access: which volume a host sees, and as which logical unit number.
+//! Access: the volumes that each host sees, and their logical unit numbers.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use uuid::Uuid;
 /// One grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Access {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// The volume's identity.
+    /// Identity of the volume.
     pub volume_id: Uuid,
-    /// The host's name, `any`, or `group:NAME`.
+    /// Name of the host, `any`, or `group:NAME`.
     pub host: String,
-    /// The host's identity; absent for `any` and for a group.
+    /// Identity of the host; absent for `any` and for a group.
     pub host_id: Option<Uuid>,
-    /// The host group's identity; absent for anything else.
+    /// Identity of the host group; absent for other grants.
     pub group_id: Option<Uuid>,
     /// Logical unit number.
     pub lun: u16,
     /// `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.
     pub iscsi_url: String,
-    /// When it was granted.
+    /// Time of the grant.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
 }
@@ -33,29 +33,29 @@ pub struct Access {
 pub struct AccessGrant {
     /// Volume, by name or id.
     pub volume: String,
-    /// Host, by name or id. Exactly one of this, `group` and `any`.
+    /// Host, by name or id. Exactly one of `host`, `group` and `any` is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Host group, by name or id: every member sees the volume as the same number.
+    /// Host group, by name or id: every member sees the volume at the same logical unit number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Every host, known or not, without authentication of those that are not known.
+    /// Every host, known or not; unknown hosts do not authenticate.
     #[serde(default)]
     pub any: bool,
-    /// 0 to 16383; the lowest free number when left out.
+    /// Logical unit number, 0 to 16383; default: the lowest free number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun: Option<u16>,
 }
 
-/// Which grants to list.
+/// Filter of the list of grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AccessList {
-    /// Only those of this volume.
+    /// Only grants of this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// Only those of this host, `any`, or `group:NAME`.
+    /// Only grants to this host, `any`, or `group:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }

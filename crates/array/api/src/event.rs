@@ -1,32 +1,32 @@
-//! Events: what happened. Alerts: what needs attention now.
+//! Events: past changes. Alerts: conditions that need attention now.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Something that happened. Ten thousand are kept, the newest two hundred over a restart.
+/// An event. The array keeps the newest ten thousand; the newest two hundred survive a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Number; later events have larger ones, with gaps.
+    /// Number of the event; later events have larger numbers, with gaps.
     pub id: u64,
-    /// When.
+    /// Time of the event.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// How bad.
+    /// Severity of the event.
     pub severity: Severity,
     /// Stable name of the kind of event, such as `volume-created`.
     pub code: String,
-    /// What it is about, by name.
+    /// Name of the affected object.
     pub subject: String,
-    /// In words.
+    /// Text for people.
     pub message: String,
 }
 
-/// How bad something is.
+/// Severity of an event or alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Info,
     /// Needs attention soon.
     Warning,
@@ -34,30 +34,31 @@ pub enum Severity {
     Critical,
 }
 
-/// Something that needs attention. It goes by itself when its cause is gone.
+/// A condition that needs attention. The array removes the alert when the condition ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Alert {
     /// Stable name of the condition, such as `pool-threshold`.
     pub code: String,
-    /// How bad.
+    /// Severity of the condition.
     pub severity: Severity,
-    /// Pool or volume, by name.
+    /// Name of the affected pool or volume.
     pub subject: String,
-    /// Since when.
+    /// Start of the condition.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// In words.
+    /// Text for people.
     pub message: String,
-    /// What to do about it.
+    /// Recommended action in terms of the resources.
     pub help: String,
 }
 
-/// Which events.
+/// Filter of the list of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EventQuery {
-    /// Only what came after the event of this number: the oldest of them. Without it, the newest of all.
+    /// Number of an event: the list then has the oldest events after it. Without it, the list has
+    /// the newest events.
     pub since: Option<u64>,
     /// At most this many, up to 10 000; 100 when left out.
     pub limit: Option<u32>,

@@ -1,7 +1,7 @@
-//! Hosts: machines with initiator names, and how they prove who they are.
+//! Hosts: machines, their initiator names and their authentication.
 //!
-//! Secrets travel towards the array only. The one exception is a secret that the array made up: the response to that very request
-//! carries it, and no later one does.
+//! Clients send secrets to the array, which does not return them. The one exception is a secret
+//! that the array generated: only the response to that request carries it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,18 +15,18 @@ pub struct Host {
     pub id: Uuid,
     /// Unique name.
     pub name: String,
-    /// Its iSCSI initiator names, in lower case.
+    /// iSCSI initiator names of the host, in lower case.
     pub iqns: Vec<String>,
-    /// How it authenticates; absent when it need not.
+    /// CHAP names; absent when the host need not authenticate.
     pub chap: Option<Chap>,
-    /// iSCSI sessions it has now.
+    /// Number of its present iSCSI sessions.
     pub sessions: u64,
-    /// Volumes granted to this very host; those granted to any host are not listed.
+    /// Volumes granted to this host by name; grants to any host are not listed.
     pub luns: Vec<HostLun>,
-    /// When it was made.
+    /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
-    /// Secrets the array made for this request, shown this once.
+    /// Secrets that the array generated for this request; returned only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<GeneratedSecrets>,
 }
@@ -34,19 +34,19 @@ pub struct Host {
 /// CHAP names of a host; the secrets are never returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Chap {
-    /// Name the host presents.
+    /// Name that the host presents.
     pub user: String,
-    /// Name the array presents to the host, when authentication is mutual.
+    /// Name that the array presents to the host; present with mutual authentication.
     pub mutual_user: Option<String>,
 }
 
-/// Secrets made by the array.
+/// Secrets that the array generated.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GeneratedSecrets {
-    /// The host's secret.
+    /// Secret of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap_secret: Option<String>,
-    /// The array's secret.
+    /// Secret of the array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutual_chap_secret: Option<String>,
 }
@@ -54,7 +54,7 @@ pub struct GeneratedSecrets {
 /// A volume as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HostLun {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
     /// Logical unit number.
     pub lun: u16,
@@ -62,7 +62,7 @@ pub struct HostLun {
     pub iscsi_url: String,
 }
 
-/// Makes a host.
+/// Request to create a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostCreate {
@@ -70,55 +70,55 @@ pub struct HostCreate {
     pub name: String,
     /// Initiator names (`iqn.`, `eui.` or `naa.`); at least one.
     pub iqns: Vec<String>,
-    /// Demand CHAP.
+    /// Require CHAP with these credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap: Option<ChapSet>,
 }
 
-/// CHAP for a host. A secret that is left out is made by the array and returned once.
+/// CHAP credentials of a host. The array generates an omitted secret and returns it once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChapSet {
-    /// Name the host presents.
+    /// Name that the host presents.
     pub user: String,
-    /// 12 to 255 printable ASCII characters.
+    /// Secret: 12 to 255 printable ASCII characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// The array authenticates to the host too.
+    /// Credentials with which the array authenticates to the host as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutual: Option<MutualChapSet>,
 }
 
-/// How the array authenticates to a host.
+/// Credentials with which the array authenticates to a host.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MutualChapSet {
-    /// Name the array presents.
+    /// Name that the array presents.
     pub user: String,
-    /// 12 to 255 printable ASCII characters, different from the host's secret.
+    /// Secret: 12 to 255 printable ASCII characters, different from the secret of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 
-/// Changes a host. What is left out stays as it is.
+/// Request to change a host. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSet {
     /// New name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// All initiator names; replaces those it had.
+    /// Initiator names; replace all present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iqns: Option<Vec<String>>,
-    /// Demand CHAP with these credentials from the next login on.
+    /// Require CHAP with these credentials from the next login on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap: Option<ChapSet>,
-    /// No longer demand CHAP. Excludes `chap`.
+    /// Stop requiring CHAP. Excludes `chap`.
     #[serde(default)]
     pub remove_chap: bool,
 }
 
-/// Debug output names what is there and never a secret.
+/// Implements `Debug` so that it shows whether a secret is present, and never the secret.
 macro_rules! redacted_debug {
     ($type:ident { $($plain:ident),* } hides { $($secret:ident),* }) => {
         impl std::fmt::Debug for $type {

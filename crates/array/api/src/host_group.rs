@@ -1,4 +1,4 @@
-//! Host groups: several hosts that see the same volumes as the same logical unit numbers.
+//! Host groups: several hosts that see the same volumes at the same logical unit numbers.
 
 use crate::HostLun;
 use jiff::Timestamp;
@@ -13,16 +13,16 @@ pub struct HostGroup {
     pub id: Uuid,
     /// Unique name.
     pub name: String,
-    /// Names of its hosts, in order.
+    /// Names of the member hosts, in order.
     pub hosts: Vec<String>,
-    /// Volumes granted to it, by logical unit number.
+    /// Volumes granted to the group, by logical unit number.
     pub luns: Vec<HostLun>,
-    /// When it was created.
+    /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
 }
 
-/// A new host group.
+/// Request to create a host group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroupCreate {
@@ -33,7 +33,7 @@ pub struct HostGroupCreate {
     pub hosts: Vec<String>,
 }
 
-/// A change of a host group; absent fields stay.
+/// Request to change a host group. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroupSet {

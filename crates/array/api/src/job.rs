@@ -1,4 +1,4 @@
-//! Jobs: what takes longer than a second and goes on in the background.
+//! Jobs: long operations that run in the background.
 
 use crate::{CheckReport, ScrubReport};
 use jiff::Timestamp;
@@ -6,95 +6,97 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A job. Jobs that ended are kept until the array restarts, the last hundred.
+/// A job. The array keeps the last hundred jobs that ended, until it restarts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     /// Identity.
     pub id: Uuid,
     /// `reclaim`, `scrub`, `check` or `sanitize`.
     pub kind: String,
-    /// Volume or pool, by name.
+    /// Name of the volume or pool.
     pub subject: String,
-    /// Where it is in its life.
+    /// State of the job.
     pub state: JobState,
-    /// What was done, of `total`.
+    /// Amount of work done so far, out of `total`.
     pub done: u64,
-    /// What there is to do, as far as it is known.
+    /// Amount of work in total, as far as it is known.
     pub total: u64,
-    /// What both are counted in: `bytes` or `steps`.
+    /// Unit of `done` and `total`: `bytes` or `steps`.
     pub unit: String,
-    /// Units per second at present; `null` until that is known, and once it has ended.
+    /// Present rate in units per second; `null` until it is known, and after the end of the job.
     pub rate_per_second: Option<u64>,
-    /// Seconds to the end at that rate.
+    /// Estimated seconds until the end at that rate.
     pub eta_seconds: Option<u64>,
-    /// Share of time in percent that it takes while hosts are active; otherwise it takes all. 100 for `sanitize`, which has a pace of its own.
+    /// Share of time in percent that the job may use while hosts are active; without activity it
+    /// uses all of it. 100 for `sanitize`, which controls its own pace.
     pub share_percent: u8,
-    /// When it began.
+    /// Time of the start.
     #[schema(value_type = String, format = DateTime)]
     pub started: Timestamp,
-    /// When it ended.
+    /// Time of the end.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub finished: Option<Timestamp>,
-    /// Why it failed.
+    /// Cause of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What a reclaim did, so far while it runs.
+    /// Results of a reclaim, up to now while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim: Option<ReclaimReport>,
-    /// What a scrub found, so far while it runs.
+    /// Results of a scrub, up to now while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
-    /// What a check found, once it is done.
+    /// Results of a check, after its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
-    /// What a sanitize operation does. A host began it; it goes on until it is done, and cannot be cancelled.
+    /// Parameters of a sanitize operation. A host started it; it runs to its end and cannot be
+    /// cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sanitize: Option<SanitizeReport>,
 }
 
-/// What a sanitize operation does.
+/// Parameters of a sanitize operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SanitizeReport {
-    /// How content is made unreadable.
+    /// Method of the operation.
     pub method: SanitizeMethod,
-    /// Write passes of an overwrite; `null` for a block erase.
+    /// Number of write passes of an overwrite; `null` for a block erase.
     pub passes: Option<u8>,
 }
 
-/// How content is made unreadable (SBC-4 §4.11).
+/// Method of a sanitize operation (SBC-4 §4.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SanitizeMethod {
-    /// Everything is deallocated.
+    /// Deallocates all blocks.
     BlockErase,
-    /// A pattern is written over it.
+    /// Overwrites all blocks with a pattern.
     Overwrite,
 }
 
-/// Where a job is in its life.
+/// State of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// It works.
+    /// The job is running.
     Running,
-    /// It came to its end.
+    /// The job reached its end.
     Done,
-    /// It ended before.
+    /// The job ended early because of an error.
     Failed,
-    /// An administrator ended it.
+    /// An administrator cancelled the job.
     Cancelled,
 }
 
-/// Starts a job.
+/// Request to start a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobStart {
-    /// Share of time in percent while hosts are active, 1 to 100; as configured when left out.
+    /// Share of time in percent while hosts are active, 1 to 100; default: the configured share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_percent: Option<u8>,
 }
 
-/// Changes a running job.
+/// Request to change a running job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSet {
@@ -102,13 +104,13 @@ pub struct JobSet {
     pub share_percent: u8,
 }
 
-/// What a reclaim did.
+/// Results of a reclaim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReclaimReport {
-    /// Volumes looked at to their end.
+    /// Number of volumes scanned completely.
     pub volumes: u64,
-    /// Stored bytes that were looked at.
+    /// Stored bytes scanned.
     pub scanned_bytes: u64,
-    /// Bytes of zeros that are not stored any more; free, unless a snapshot keeps them.
+    /// Bytes of zeros that are no longer stored; they are free unless a snapshot keeps them.
     pub deallocated_bytes: u64,
 }

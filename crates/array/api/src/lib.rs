@@ -1,8 +1,10 @@
-//! What travels over the administrative REST interface, `/api/v1`: requests, responses and problem documents.
+//! Types of the administrative REST interface, `/api/v1`: requests, responses and problem
+//! documents.
 //!
-//! The types are plain data; the OpenAPI document is generated from them. Requests refuse unknown fields, so that a misspelt option
-//! is an error and not a silent default; responses may grow fields, and clients ignore those they do not know. Sizes are whole bytes
-//! and end in `_bytes`, times are RFC 3339 in UTC. Within `v1` there are only additions.
+//! The types are plain data; the OpenAPI document is generated from them. Requests reject unknown
+//! fields, so that a misspelt option is an error and not a silent default. Responses may gain
+//! fields, and clients ignore unknown ones. Sizes are whole bytes and end in `_bytes`; times are
+//! RFC 3339 in UTC. Changes within `v1` only add.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -44,5 +46,5 @@ pub use volume::{
     VolumeRollback, VolumeSet, VolumeSpace,
 };
 
-/// The word that stands for "every host" where a host's name is expected. No host can have it as its name.
+/// Word for "every host" where the name of a host is expected. No host can have this name.
 pub const ANY_HOST: &str = "any";

@@ -1,9 +1,9 @@
-//! The envelope of every list, so that paging can be added without breaking a client.
+//! Envelope of every list, and the parameters to read a list in parts.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A list of resources, in the order of their names unless the operation says otherwise.
+/// A list of resources, sorted by name unless the operation says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct List<T> {
     /// The resources.

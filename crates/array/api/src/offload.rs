@@ -1,50 +1,52 @@
-//! Offload: what each primitive did for each volume, and each command that was refused.
+//! Offload: statistics of each primitive for each volume, and the log of refused commands.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// One primitive on one volume, since the array started.
+/// Statistics of one primitive on one volume since the array started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadStatistics {
-    /// The volume's name; `(deleted)` when it is gone.
+    /// Name of the volume; for a deleted volume, its last name.
     pub volume: String,
     /// `ats`, `xcopy`, `zero` or `unmap`.
     pub primitive: String,
     /// Commands received.
     pub commands: u64,
-    /// Commands that did what they were asked.
+    /// Commands that succeeded.
     pub ok: u64,
-    /// Commands refused; each has a reason in the log.
+    /// Commands that were refused; the log has the reason of each.
     pub refused: u64,
-    /// COMPARE AND WRITE commands that found other content: the normal sign of contention.
+    /// COMPARE AND WRITE commands that found other content, which is normal under contention.
     pub miscompares: u64,
     /// Commands that failed inside the array.
     pub errors: u64,
-    /// Bytes the commands were about.
+    /// Bytes that the commands addressed.
     pub bytes: u64,
-    /// Bytes that the host did not have to move.
+    /// Bytes that hosts did not have to transfer.
     pub host_bytes_avoided: u64,
-    /// Bytes copied by sharing, without moving data.
+    /// Bytes copied by sharing blocks, without moving data.
     pub cloned_bytes: u64,
-    /// Bytes that had to be read and written inside the array.
+    /// Bytes that the array had to read and write.
     pub copied_bytes: u64,
-    /// UNMAP: bytes in whole mapping units (4 KiB), which the pool gets back unless a snapshot or clone holds them.
+    /// UNMAP: bytes in whole mapping units (4 KiB); they become free unless a snapshot or clone
+    /// keeps them.
     #[serde(default)]
     pub deallocated_bytes: u64,
     /// UNMAP: bytes at the edges, which read as zeros but may stay allocated.
     #[serde(default)]
     pub unaligned_bytes: u64,
-    /// Time from the command's arrival to its status.
+    /// Time from the arrival of the command to its status.
     pub latency: Latency,
-    /// Refusals and errors by reason, the most frequent first; their counts add up to `refused` + `errors`.
+    /// Refusals by reason, the most frequent first; their counts add up to `refused`.
     pub refusals: Vec<OffloadRefusalCount>,
     /// Commands among `ok` that brought no benefit, by reason: an UNMAP below the mapping unit, a copy that had to move its data.
     #[serde(default)]
     pub ineffective: Vec<OffloadRefusalCount>,
 }
 
-/// Latency in microseconds; percentiles come from the histogram and name the upper end of their bucket.
+/// Latency in microseconds. Percentiles come from the histogram and are the upper bound of their
+/// bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Latency {
     /// Mean.
@@ -53,71 +55,71 @@ pub struct Latency {
     pub p50_us: u64,
     /// 99 of 100 commands took at most this long.
     pub p99_us: u64,
-    /// Buckets with commands in them, by ascending bound.
+    /// Nonempty buckets, by ascending bound.
     #[serde(default)]
     pub histogram: Vec<LatencyBucket>,
 }
 
-/// Commands whose latency lies below one bound and not below the next smaller one.
+/// Number of commands with a latency below this bound and not below the next smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LatencyBucket {
-    /// The bound, a power of two; `null` for everything above the largest.
+    /// Bound, a power of two; `null` for the bucket above the largest bound.
     pub upper_us: Option<u64>,
     /// Commands in this bucket alone.
     pub count: u64,
 }
 
-/// How often one reason was given.
+/// Number of commands with one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadRefusalCount {
     /// Stable name of the reason.
     pub reason_code: String,
-    /// The reason in words.
+    /// Text of the reason.
     pub reason: String,
-    /// Commands refused for it.
+    /// Commands with this reason.
     pub count: u64,
 }
 
 /// One refused command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadRefusal {
-    /// Number of the entry; gaps tell that older ones were dropped.
+    /// Number of the entry; a gap means that older entries were dropped.
     pub sequence: u64,
-    /// When.
+    /// Time of the entry.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// The volume's name; `(deleted)` when it is gone.
+    /// Name of the volume; for a deleted volume, its name at the time of the command.
     pub volume: String,
     /// The initiator's name.
     pub initiator: String,
-    /// The initiator's host, when it has one.
+    /// Host of the initiator, if it belongs to one.
     pub host: Option<String>,
     /// `ats`, `xcopy`, `zero` or `unmap`.
     pub primitive: String,
     /// Stable name of the reason.
     pub reason_code: String,
-    /// The reason in words.
+    /// Text of the reason.
     pub reason: String,
-    /// The values that mattered.
+    /// Values that caused the outcome.
     pub detail: String,
 }
 
-/// Which rows to return.
+/// Filter of the statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct OffloadQuery {
-    /// Only those of this volume.
+    /// Only rows of this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
 }
 
-/// Which refusals to return.
+/// Filter of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RefusalQuery {
-    /// Only those of this volume.
+    /// Only commands to this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// At most this many, the newest; 100 when left out, 10 000 at most.

@@ -1,96 +1,101 @@
-//! The pool and its space.
+//! Pools and their space.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A pool. `size = used + free`; once counted, `used = metadata + unique + snapshots + shared`.
+/// A pool. `size = used + free`; once counted, `used = metadata + unique + snapshots + tokens +
+/// shared`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pool {
     /// Name.
     pub name: String,
     /// Whether it serves I/O.
     pub state: PoolState,
-    /// Why it stopped; absent unless `state` is `stopped`.
+    /// Reason for the stop; absent unless `state` is `stopped`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_reason: Option<String>,
-    /// The whole pool.
+    /// Size of the pool.
     pub size_bytes: u64,
-    /// Everything that cannot take new data.
+    /// Bytes that cannot take new data.
     pub used_bytes: u64,
-    /// What new data can use.
+    /// Bytes that can take new data.
     pub free_bytes: u64,
     /// Log, superblocks, space map and tree pages; part of `used_bytes`.
     pub metadata_bytes: u64,
-    /// Sum of the volumes' sizes.
+    /// Sum of the sizes of all volumes.
     pub provisioned_bytes: u64,
-    /// Sum of what the volumes have mapped; shared blocks count for each volume that maps them.
+    /// Sum of the mapped bytes of all volumes; shared blocks count for each volume that maps them.
     pub mapped_bytes: u64,
     /// Number of volumes.
     pub volumes: u64,
     /// Number of snapshots.
     pub snapshots: u64,
-    /// Kept free for thick volumes; part of `free_bytes`.
+    /// Bytes kept free for thick volumes; part of `free_bytes`.
     #[serde(default)]
     pub promised_bytes: u64,
-    /// Free and promised to nobody.
+    /// Free bytes that are not kept for thick volumes.
     #[serde(default)]
     pub available_bytes: u64,
-    /// On its way to become free, at most; part of `used_bytes`.
+    /// Upper bound of the bytes about to become free; part of `used_bytes`.
     #[serde(default)]
     pub reclaimable_bytes: u64,
-    /// Sum of what deleting each volume alone would free; `null` until all are counted, and where the pool is shown as part of the array.
+    /// Sum, over all volumes, of the bytes that deleting that volume alone would free; `null` until
+    /// all are counted, and in the status of the array.
     #[serde(default)]
     pub unique_bytes: Option<u64>,
-    /// Sum over the volumes of what deleting all snapshots of each would free; `null` as above.
+    /// Sum, over all volumes, of the bytes that deleting all snapshots of that volume would free;
+    /// `null` as for `unique_bytes`.
     #[serde(default)]
     pub snapshot_bytes: Option<u64>,
-    /// What only copy tokens of hosts keep, for as long as they last; `null` as above.
+    /// Bytes kept only by copy tokens of hosts, until the tokens expire; `null` as for
+    /// `unique_bytes`.
     #[serde(default)]
     pub token_bytes: Option<u64>,
-    /// The rest of the data: stored once for several, or about to become free; `null` as above.
+    /// Remaining data: stored once for several owners, or about to become free; `null` as for
+    /// `unique_bytes`.
     #[serde(default)]
     pub shared_bytes: Option<u64>,
-    /// `provisioned_bytes` as a share of `size_bytes`: above 100 the pool is over-committed.
+    /// `provisioned_bytes` in percent of `size_bytes`; above 100 the pool is over-committed.
     #[serde(default)]
     pub commitment_percent: u64,
-    /// Limit of that; absent: none.
+    /// Limit of `commitment_percent`; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment_limit_percent: Option<u32>,
-    /// Share used or promised from which on the pool warns.
+    /// Threshold for a warning: percentage of the pool that is used or promised.
     #[serde(default)]
     pub warn_percent: u8,
-    /// Share used or promised from which on it is critical.
+    /// Threshold for a critical alert: percentage of the pool that is used or promised.
     #[serde(default)]
     pub critical_percent: u8,
-    /// The last scrub that came to its end.
+    /// Results of the last completed scrub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
-    /// The last check while in use that came to its end.
+    /// Results of the last completed check of the pool in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
 }
 
-/// Changes the settings of a pool. What is left out stays as it is.
+/// Request to change the settings of a pool. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolSet {
-    /// Share used or promised, 1 to 100, from which on the pool warns.
+    /// Threshold for a warning, 1 to 100: percentage of the pool that is used or promised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
-    /// The same for critical; not below `warn_percent`.
+    /// Threshold for a critical alert, 1 to 100, not below `warn_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_percent: Option<u8>,
-    /// What the volumes may have together, as a share of the pool's size; 0: as much as they like.
+    /// Limit of the sizes of all volumes together, in percent of the pool's size; 0: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment_limit_percent: Option<u32>,
 }
 
-/// Makes a pool larger: one of the two.
+/// Request to enlarge a pool. Exactly one field is required.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolGrow {
-    /// Size that its last file or device has from now on.
+    /// New size of the pool's last file or device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Absolute path, on the array's machine, of a further device or file; it must be blank.
@@ -98,70 +103,71 @@ pub struct PoolGrow {
     pub device: Option<String>,
 }
 
-/// What a scrub found.
+/// Results of a scrub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScrubReport {
-    /// When it began.
+    /// Time of the start.
     #[schema(value_type = String, format = DateTime)]
     pub started: Timestamp,
-    /// When it ended; for one that runs, now.
+    /// Time of the end; for a running scrub, the present time.
     #[schema(value_type = String, format = DateTime)]
     pub finished: Timestamp,
     /// Bytes read and verified.
     pub verified_bytes: u64,
-    /// Blocks of 4 KiB that are bad.
+    /// Number of bad blocks of 4 KiB.
     pub bad_blocks: u64,
-    /// Where they are, the first 64 stretches.
+    /// The first 64 bad ranges.
     pub bad: Vec<BadRange>,
-    /// Metadata that cannot be read, a sentence each, the first twenty.
+    /// Unreadable metadata: the first twenty descriptions, a sentence each.
     pub damaged: Vec<String>,
 }
 
-/// A stretch of a volume whose content is lost until it is overwritten as a whole.
+/// A range of a volume whose content is lost until the whole range is overwritten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BadRange {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// The volume itself has it; otherwise only the snapshots.
+    /// True if the volume itself has the range; otherwise only snapshots have it.
     pub in_volume: bool,
-    /// Names of the volume's snapshots that have it too, at most eight.
+    /// Names of the volume's snapshots that have the range too, at most eight.
     pub snapshots: Vec<String>,
-    /// First block of 512 bytes.
+    /// First bad logical block (512 bytes).
     pub lba: u64,
-    /// Number of blocks of 512 bytes.
+    /// Number of logical blocks (512 bytes).
     pub blocks: u64,
 }
 
-/// What a check of a pool in use found.
+/// Results of a check of a pool in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckReport {
-    /// When it began.
+    /// Time of the start.
     #[schema(value_type = String, format = DateTime)]
     pub started: Timestamp,
-    /// When it ended.
+    /// Time of the end.
     #[schema(value_type = String, format = DateTime)]
     pub finished: Timestamp,
-    /// Volumes and snapshots walked.
+    /// Number of volumes and snapshots checked.
     pub objects: u64,
-    /// Map pages verified.
+    /// Number of map pages verified.
     pub pages: u64,
-    /// Data blocks counted.
+    /// Number of data blocks counted.
     pub blocks: u64,
     /// Number of findings.
     pub count: u64,
-    /// What is wrong, a sentence each, the first twenty.
+    /// The first twenty findings, a sentence each.
     pub findings: Vec<String>,
 }
 
-/// Whether a pool serves I/O.
+/// Whether a pool serves I/O and has space; if several states hold, the most severe one, which
+/// comes last in this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolState {
-    /// Serving.
+    /// The pool serves I/O.
     Healthy,
     /// Serving, but content or metadata is lost: see the alerts.
     Damaged,
-    /// Serving, but writes that need new space fail, except those to thick volumes.
+    /// The pool serves I/O, but writes that need new space fail, except those to thick volumes.
     Full,
     /// Stopped after an error of its medium; nothing more is acknowledged.
     Stopped,

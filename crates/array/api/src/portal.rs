@@ -1,4 +1,4 @@
-//! Network portals, and the target port groups that they form.
+//! Network portals, and the target port groups that they belong to.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,43 +6,43 @@ use utoipa::ToSchema;
 /// A network portal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Portal {
-    /// Relative target port identifier: the portal's number, which no other one ever gets.
+    /// Relative target port identifier: the number of the portal, which is never reused.
     pub id: u16,
-    /// `iscsi`.
+    /// Protocol: `iscsi`.
     pub protocol: String,
-    /// Address and port it listens on.
+    /// Address and port that the portal listens on.
     pub listen: String,
-    /// Address and port that hosts are told.
+    /// Address and port that the array announces to hosts.
     pub advertised: String,
-    /// Name of the target behind it.
+    /// Name of the target that the portal serves.
     pub target: String,
-    /// Target port group that it belongs to.
+    /// Number of the portal's target port group.
     pub group: u16,
-    /// State of that group.
+    /// Access state of that group.
     pub state: AccessState,
-    /// Address and port that logins are sent to, if they are.
+    /// Address and port that logins are redirected to; `null` without a redirect.
     pub redirect: Option<String>,
-    /// They are told to go there for good.
+    /// True if the redirect is permanent.
     pub redirect_permanently: bool,
 }
 
-/// A change of a portal; absent fields stay.
+/// Request to change a portal. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PortalSet {
-    /// Target port group, 1 to 65535.
+    /// Number of the target port group, 1 to 65535.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u16>,
-    /// Send logins to this address and port.
+    /// Redirect logins to this address and port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
-    /// With `redirect`: initiators may remember it.
+    /// Make `redirect` permanent: initiators may remember it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redirect_permanently: bool,
-    /// Take logins again.
+    /// Stop redirecting, and accept logins again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub remove_redirect: bool,
-    /// Also when hosts lose their last active path.
+    /// Apply the change even if hosts lose their last active path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
@@ -51,58 +51,58 @@ pub struct PortalSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessState {
-    /// Every command works, and this is the way.
+    /// Every command works, on a preferred path.
     ActiveOptimized,
-    /// Every command works; other ways are better.
+    /// Every command works; other paths are better.
     ActiveNonOptimized,
-    /// What accesses the medium is refused.
+    /// Commands that access the medium are refused.
     Standby,
-    /// As standby, with fewer commands.
+    /// Like standby, with fewer commands.
     Unavailable,
-    /// Between two states: hosts try again.
+    /// The state is changing; hosts retry.
     Transitioning,
 }
 
-/// What made the state of a target port group what it is.
+/// Origin of the state of a target port group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateOrigin {
-    /// It was always so.
+    /// The initial state, never changed.
     None,
-    /// A host (SET TARGET PORT GROUPS).
+    /// A host changed it (SET TARGET PORT GROUPS).
     Explicit,
-    /// The array or its administrator.
+    /// The array or its administrator changed it.
     Implicit,
 }
 
-/// A target port group: portals that have the same state.
+/// A target port group: portals that share one access state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PortGroup {
-    /// Its number.
+    /// Number of the group.
     pub id: u16,
-    /// Its state.
+    /// Access state of the group.
     pub state: AccessState,
-    /// Hosts should use it before others in the same state.
+    /// True if hosts should prefer this group to others in the same state.
     pub preferred: bool,
-    /// What made the state what it is.
+    /// Origin of the state.
     pub origin: StateOrigin,
-    /// Addresses that its portals listen on.
+    /// Addresses that the portals of the group listen on.
     pub portals: Vec<String>,
-    /// Sessions through them.
+    /// Number of sessions through these portals.
     pub sessions: u64,
 }
 
-/// A change of a target port group; absent fields stay.
+/// Request to change a target port group. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PortGroupSet {
     /// New state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<AccessState>,
-    /// Hosts should use it before others in the same state.
+    /// Make hosts prefer this group to others in the same state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preferred: Option<bool>,
-    /// Also when hosts lose their last active path.
+    /// Apply the change even if hosts lose their last active path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }

@@ -1,9 +1,10 @@
-//! Reservations: which initiators have registered with a volume, and who has reserved it.
+//! Reservations: the initiators that are registered with a volume, and the holder of its
+//! reservation.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Which volumes to list.
+/// Filter of the list of registrations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -12,47 +13,48 @@ pub struct ReservationQuery {
     pub volume: Option<String>,
 }
 
-/// An I_T nexus that is registered with a volume (PERSISTENT RESERVE OUT, SPC-4 §5.9), or has reserved it (RESERVE, SPC-2 §7.21).
+/// An I_T nexus that is registered with a volume (PERSISTENT RESERVE OUT, SPC-4 §5.9), or has
+/// reserved it (RESERVE, SPC-2 §7.21).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Registration {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// The initiator's name.
+    /// Name of the initiator.
     pub initiator: String,
     /// ISID of the initiator port, 12 hexadecimal digits.
     pub isid: String,
-    /// The host it belongs to, when it is known.
+    /// Host of the initiator, if it is known.
     pub host: Option<String>,
-    /// The portal: number (relative target port identifier), as in the list of portals.
+    /// Number of the portal (relative target port identifier), as in the list of portals.
     pub portal_id: u16,
-    /// The portal's target port group; `null` when the portal is not there any more.
+    /// Target port group of the portal; `null` if the portal no longer exists.
     pub group: Option<u16>,
     /// Reservation key, `0x` and 16 hexadecimal digits; `null` for RESERVE, which has none.
     pub key: Option<String>,
-    /// It holds the reservation.
+    /// True if this nexus holds the reservation.
     pub holder: bool,
-    /// Type of the reservation that it holds.
+    /// Type of the reservation that this nexus holds.
     pub reservation_type: Option<ReservationType>,
 }
 
 /// Registrations and reservation of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reservations {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// Type of the reservation; `null` when the volume is not reserved.
+    /// Type of the reservation; `null` if the volume is not reserved.
     pub reservation_type: Option<ReservationType>,
-    /// PRGENERATION: changes of the registrations since the start.
+    /// PRGENERATION: number of changes to the registrations since the start of the array.
     pub generation: u32,
-    /// APTPL: registrations and reservation outlive a restart.
+    /// APTPL: registrations and reservation survive a restart.
     pub persistent: bool,
-    /// Commands refused with RESERVATION CONFLICT since the start.
+    /// Commands refused with RESERVATION CONFLICT since the start of the array.
     pub conflicts: u64,
-    /// Who is registered; with type `reserve`, who has reserved it.
+    /// Registered nexuses; with type `reserve`, the nexus that holds the reservation.
     pub registrations: Vec<Registration>,
 }
 
-/// Whom a reservation keeps from what.
+/// Type of a reservation: which nexuses may access the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservationType {
@@ -62,18 +64,18 @@ pub enum ReservationType {
     WriteExclusive,
     /// Only the holder reads or writes.
     ExclusiveAccess,
-    /// Only who is registered writes.
+    /// Only registered nexuses write.
     WriteExclusiveRegistrantsOnly,
-    /// Only who is registered reads or writes.
+    /// Only registered nexuses read or write.
     ExclusiveAccessRegistrantsOnly,
-    /// Only who is registered writes, and all of them are holders.
+    /// Only registered nexuses write, and all of them are holders.
     WriteExclusiveAllRegistrants,
-    /// Only who is registered reads or writes, and all of them are holders.
+    /// Only registered nexuses read or write, and all of them are holders.
     ExclusiveAccessAllRegistrants,
 }
 
 impl ReservationType {
-    /// The word for it on every surface.
+    /// Name of the type in the REST interface, the command line and the metrics.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Reserve => "reserve",

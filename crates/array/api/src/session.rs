@@ -9,24 +9,24 @@ use utoipa::ToSchema;
 pub struct Session {
     /// Number of the session, unique since the array started.
     pub id: u64,
-    /// The initiator's name.
+    /// Name of the initiator.
     pub initiator: String,
-    /// The host it belongs to, when it is known.
+    /// Host of the initiator, if it is known.
     pub host: Option<String>,
-    /// Network portal of the array.
+    /// Address and port of the array's network portal.
     pub portal: String,
     /// Address and port of the initiator.
     pub peer_address: String,
-    /// When it logged in.
+    /// Time of the login.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// When its last command arrived.
+    /// Time of arrival of the last command.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_io: Option<Timestamp>,
-    /// Commands received.
+    /// Number of commands received.
     pub commands: u64,
     /// Bytes sent to the initiator.
     pub read_bytes: u64,
-    /// Bytes received from it.
+    /// Bytes received from the initiator.
     pub written_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Snapshots: read-only points in time of a volume.
+//! Snapshots: read-only copies of a volume at one instant.
 
 use crate::SourceKind;
 use jiff::Timestamp;
@@ -13,64 +13,65 @@ pub struct Snapshot {
     pub id: Uuid,
     /// Name, unique among the snapshots of its volume.
     pub name: String,
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// The volume's identity.
+    /// Identity of the volume.
     pub volume_id: Uuid,
-    /// Size of the volume at that time.
+    /// Size of the volume at the instant of the snapshot.
     pub size_bytes: u64,
     /// Bytes with stored content.
     pub mapped_bytes: u64,
-    /// What deleting the snapshot would free; counted as for volumes.
+    /// Bytes that deleting the snapshot would free; counted as for volumes.
     pub unique_bytes: Option<u64>,
-    /// When it was taken.
+    /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
-    /// Volumes that were cloned from it and still exist. They do not depend on it.
+    /// Existing volumes that were cloned from the snapshot. They do not depend on it.
     pub dependents: Vec<String>,
-    /// The same for all snapshots that were taken at one instant.
+    /// Identity that all snapshots of one snapshot group share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<Uuid>,
 }
 
-/// Takes snapshots of several volumes at one instant.
+/// Request to create snapshots of several volumes at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotGroupCreate {
-    /// The volumes, by name or id; at most 256.
+    /// Volumes, by name or id; at most 256.
     pub volumes: Vec<String>,
-    /// Name that each of the snapshots has.
+    /// Name of each of the snapshots.
     pub name: String,
 }
 
-/// A volume or snapshot in a tree. The list has each after what it comes from.
+/// A volume or snapshot in a tree. The list has each node after its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TreeNode {
-    /// Steps from the volume that was asked for.
+    /// Number of steps from the requested volume.
     pub depth: u64,
-    /// Volume or snapshot.
+    /// Kind of the node.
     pub kind: SourceKind,
     /// Identity.
     pub id: Uuid,
-    /// What it comes from: a snapshot's volume, a clone's source. Absent for the volume that was asked for.
+    /// Identity of the parent: a snapshot's volume, or a clone's source. Absent for the requested
+    /// volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Uuid>,
-    /// Name; `volume@name` for a snapshot.
+    /// Name of the volume; `volume@name` for a snapshot.
     pub name: String,
-    /// Its size.
+    /// Size of the volume or snapshot.
     pub size_bytes: u64,
     /// Bytes with stored content.
     pub mapped_bytes: u64,
-    /// What deleting it alone would free; `null` until it is counted.
+    /// Bytes that deleting this node alone would free; `null` until counted.
     pub unique_bytes: Option<u64>,
-    /// How many volumes and snapshots come directly from it.
+    /// Number of volumes and snapshots whose parent this node is.
     pub dependents: u64,
-    /// When it was made.
+    /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
 }
 
-/// Takes a snapshot.
+/// Request to create a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotCreate {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// One screen about the array.
+/// Summary of the array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
-    /// Whether it serves.
+    /// Health of the array.
     pub health: Health,
     /// Version of the program.
     pub version: String,
@@ -17,10 +17,10 @@ pub struct Status {
     pub array_id: Uuid,
     /// Name of the iSCSI target.
     pub target: String,
-    /// When it started.
+    /// Time of the start.
     #[schema(value_type = String, format = DateTime)]
     pub started: Timestamp,
-    /// Seconds since then.
+    /// Seconds since the start.
     pub uptime_seconds: u64,
     /// Network portals.
     pub portals: Vec<Portal>,
@@ -34,29 +34,29 @@ pub struct Status {
     pub hosts: u64,
     /// Number of iSCSI sessions.
     pub sessions: u64,
-    /// Offload, summed over all volumes.
+    /// Offload statistics, summed over all volumes.
     pub offload: Vec<OffloadTotal>,
-    /// What needs attention, the worst first.
+    /// Active alerts, the most severe first.
     #[serde(default)]
     pub alerts: Vec<Alert>,
-    /// Jobs that run.
+    /// Running jobs.
     #[serde(default)]
     pub jobs: Vec<Job>,
 }
 
-/// Whether the array serves.
+/// Health of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// Everything serves.
+    /// All parts serve I/O.
     Healthy,
-    /// Something is critical: see the alerts.
+    /// A critical condition holds: see the alerts.
     Degraded,
     /// The pool has stopped.
     Failed,
 }
 
-/// One primitive over all volumes.
+/// Statistics of one primitive over all volumes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadTotal {
     /// `ats`, `xcopy`, `zero` or `unmap`.

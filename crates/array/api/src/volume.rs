@@ -1,4 +1,4 @@
-//! Volumes: block devices with a name, a size and a name that never changes on the SCSI side.
+//! Volumes: block devices with a name, a size and a permanent SCSI identifier.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,87 +16,91 @@ pub struct Volume {
     pub naa: String,
     /// Unit serial number (VPD page 80h).
     pub serial: String,
-    /// What the host sees.
+    /// Capacity that hosts see.
     pub size_bytes: u64,
-    /// Written by the host and not unmapped.
+    /// Bytes that hosts have written and not unmapped.
     pub mapped_bytes: u64,
-    /// What deleting the volume would free: blocks that no snapshot, clone or copied range refers to. For a volume with very much of
-    /// its own the count takes time: then this is the last count, seconds to a few minutes old, and `null` until the first is finished.
+    /// Bytes that deleting the volume would free: blocks that no snapshot, clone or copied range
+    /// refers to. For a volume with many blocks of its own the count takes time: the value is then
+    /// the last count, seconds to a few minutes old, and `null` until the first one is finished.
     pub unique_bytes: Option<u64>,
-    /// Mapped, and also referred to by a snapshot, a clone or a copied range: `mapped = unique + shared`. `null` as long as `unique_bytes` is.
+    /// Mapped bytes that a snapshot, a clone or a copied range also refers to: `mapped = unique +
+    /// shared`. `null` if `unique_bytes` is.
     #[serde(default)]
     pub shared_bytes: Option<u64>,
-    /// What deleting all snapshots of this volume together would free; counted like `unique_bytes`.
+    /// Bytes that deleting all snapshots of this volume together would free; counted like
+    /// `unique_bytes`.
     #[serde(default)]
     pub snapshot_bytes: Option<u64>,
-    /// Snapshots of this volume.
+    /// Number of snapshots of this volume.
     pub snapshots: u64,
-    /// `thick`: writes never fail for want of space. `thin`: they take what there is.
+    /// `thick`: writes never fail for lack of space. `thin`: writes fail if the pool is full.
     #[serde(default)]
     pub reserve: Reserve,
-    /// Of what snapshots and clones share with a thick volume, the share in percent for which space is kept free, so that it can be
-    /// overwritten.
+    /// Percentage of the blocks that a thick volume shares with snapshots and clones for which
+    /// space is kept free, so that they can be overwritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite_reserve_percent: Option<u8>,
     /// Bytes of the pool kept free for this volume.
     #[serde(default)]
     pub promised_bytes: u64,
-    /// Blocks of zeros in written data are not stored.
+    /// True if blocks of zeros in written data are not stored.
     #[serde(default)]
     pub zero_detection: bool,
-    /// An event is raised when this share of the size is mapped.
+    /// Threshold in percent: the array raises an event when this share of the size is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
-    /// An event of severity critical is raised when this share of the size is mapped.
+    /// Threshold in percent: the array raises an event of severity critical when this share of the
+    /// size is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_percent: Option<u8>,
-    /// True when writes are acknowledged before they are durable (WCE=1).
+    /// True if writes are acknowledged before they are durable (WCE=1).
     pub write_cache: bool,
-    /// What the volume was cloned from.
+    /// Source that the volume was cloned from.
     pub source: Option<Source>,
-    /// When it was made.
+    /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
-    /// Where hosts find it.
+    /// Grants of the volume: where hosts find it.
     pub luns: Vec<VolumeLun>,
 }
 
-/// Whether space is kept free for a volume.
+/// Whether the pool keeps space free for a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reserve {
-    /// Its writes never fail for want of space.
+    /// Writes never fail for lack of space.
     Thick,
-    /// It takes what is there.
+    /// Writes fail if the pool is full.
     #[default]
     Thin,
 }
 
-/// What a volume was cloned from.
+/// Source that a volume was cloned from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Source {
-    /// Volume or snapshot.
+    /// Kind of the source.
     pub kind: SourceKind,
     /// Identity of the source.
     pub id: Uuid,
-    /// Its name now (`volume@snapshot` for a snapshot); absent once it is deleted.
+    /// Present name of the source (`volume@snapshot` for a snapshot); absent after its deletion.
     pub name: Option<String>,
 }
 
-/// The kinds of source.
+/// Kinds of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A volume, as it was at that instant.
+    /// A volume, as it was at the instant of the clone.
     Volume,
     /// A snapshot.
     Snapshot,
 }
 
-/// A place where a host finds a volume.
+/// Logical unit as which a host sees a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VolumeLun {
-    /// The host's name, or `any`.
+    /// Name of the host, or `any`.
     pub host: String,
     /// Logical unit number.
     pub lun: u16,
@@ -104,13 +108,14 @@ pub struct VolumeLun {
     pub iscsi_url: String,
 }
 
-/// Makes a volume: an empty one, or a clone when `source` is given.
+/// Request to create a volume: an empty one, or a clone if `source` is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeCreate {
     /// Unique name.
     pub name: String,
-    /// A multiple of 512 up to 16 TiB. May be left out of a clone, which then has its source's size, and not be smaller than it.
+    /// Size, a multiple of 512 up to 16 TiB. Default for a clone: the size of its source, which is
+    /// also the minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Volume (`name` or id) or snapshot (`volume@name` or id) to clone.
@@ -119,18 +124,18 @@ pub struct VolumeCreate {
     /// Acknowledge writes before they are durable. Off unless asked for.
     #[serde(default)]
     pub write_cache: bool,
-    /// Thin unless asked for.
+    /// Thick or thin. Default: thin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Reserve>,
-    /// For a thick volume, 0 to 100; 100 unless said.
+    /// Overwrite reserve of a thick volume in percent, 0 to 100. Default: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite_reserve_percent: Option<u8>,
-    /// On unless said.
+    /// Do not store blocks of zeros. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_detection: Option<bool>,
 }
 
-/// Changes a volume. What is left out stays as it is.
+/// Request to change a volume. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeSet {
@@ -140,93 +145,97 @@ pub struct VolumeSet {
     /// New size; not smaller than the present one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Write cache on or off; off makes everything acknowledged durable first.
+    /// Switch the write cache on or off; switching it off first makes all acknowledged writes
+    /// durable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<bool>,
-    /// Thick or thin. A thick volume needs the space that it may still have to take to be free and promised to nobody.
+    /// Thick or thin. A volume becomes thick only if the space that it may still need is free and
+    /// not promised to other volumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Reserve>,
-    /// For a thick volume, 0 to 100.
+    /// Overwrite reserve of a thick volume in percent, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite_reserve_percent: Option<u8>,
-    /// Detection of zeros on or off.
+    /// Switch zero detection on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_detection: Option<bool>,
-    /// Raise an event when this share of the size is mapped, 1 to 100; 0: never.
+    /// Threshold in percent for an event: share of the size that is mapped, 1 to 100; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<u8>,
-    /// Raise an event of severity critical when this share of the size is mapped, 1 to 100 and above `warn_percent`; 0: never.
+    /// Threshold in percent for an event of severity critical: share of the size that is mapped, 1
+    /// to 100 and above `warn_percent`; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_percent: Option<u8>,
 }
 
-/// Gives a volume the content and size of one of its snapshots.
+/// Request to return a volume to the content and size of one of its snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeRollback {
-    /// Name of one of the volume's snapshots, or its id.
+    /// Name or id of one of the volume's snapshots.
     pub snapshot: String,
-    /// Also while sessions see the volume. They are told that its capacity may have changed; what they have cached is wrong.
+    /// Roll back even while sessions see the volume. Hosts are notified that its capacity may have
+    /// changed; their cached data is wrong.
     #[serde(default)]
     pub force: bool,
-    /// Keep what the volume has now as a snapshot of this name.
+    /// First create a snapshot with this name of the present content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
 }
 
-/// Where the space of a volume is.
+/// Space used by a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VolumeSpace {
-    /// The volume's name.
+    /// Name of the volume.
     pub volume: String,
-    /// What the host sees.
+    /// Capacity that hosts see.
     pub provisioned_bytes: u64,
-    /// Written by the host and not unmapped: `unique + shared`.
+    /// Bytes that hosts have written and not unmapped: `unique + shared`.
     pub mapped_bytes: u64,
-    /// What deleting the volume would free.
+    /// Bytes that deleting the volume would free.
     pub unique_bytes: Option<u64>,
-    /// Also referred to by a snapshot, a clone or a copied range.
+    /// Mapped bytes that a snapshot, a clone or a copied range also refers to.
     pub shared_bytes: Option<u64>,
-    /// What deleting all its snapshots together would free.
+    /// Bytes that deleting all snapshots of the volume together would free.
     pub snapshot_bytes: Option<u64>,
-    /// Kept free for it.
+    /// Bytes of the pool kept free for the volume.
     pub promised_bytes: u64,
-    /// Where what hosts unmapped went since the array started.
+    /// Statistics of UNMAP commands since the array started.
     pub unmapped: Unmapped,
 }
 
-/// Where unmapped bytes went.
+/// Statistics of UNMAP commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Unmapped {
-    /// UNMAP commands done.
+    /// Number of completed UNMAP commands.
     pub commands: u64,
-    /// Bytes they were about.
+    /// Bytes that the commands requested to unmap.
     pub requested_bytes: u64,
-    /// Deallocated: free, unless a snapshot keeps it.
+    /// Deallocated bytes; they are free unless a snapshot keeps them.
     pub deallocated_bytes: u64,
-    /// At the edges of what was unmapped: reads as zeros and stays allocated.
+    /// Bytes at the edges of unmapped ranges; they read as zeros and stay allocated.
     pub unaligned_bytes: u64,
-    /// Commands whose range lay below the unit of allocation.
+    /// Number of commands whose range was smaller than the allocation unit.
     pub below_grain_commands: u64,
-    /// What each snapshot alone keeps, the largest first.
+    /// Bytes that each snapshot alone keeps, the largest first.
     pub kept: Vec<KeptBySnapshot>,
 }
 
-/// What a snapshot alone keeps.
+/// Bytes that one snapshot alone keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeptBySnapshot {
-    /// `volume@name`.
+    /// Name of the snapshot: `volume@name`.
     pub snapshot: String,
-    /// What deleting it would free; `null` until it is counted.
+    /// Bytes that deleting the snapshot would free; `null` until counted.
     pub unique_bytes: Option<u64>,
 }
 
-/// How to delete a volume.
+/// Options for deleting a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct VolumeDelete {
-    /// Delete its snapshots too. Without it a volume that has snapshots stays.
+    /// Delete its snapshots too. Without this option, a volume that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
 }
