@@ -1,4 +1,5 @@
-//! The queue between the management plane and the reactor.
+//! Access of the management plane to the array: changes go to the reactor through a bounded queue;
+//! reads are answered from the mirror on the management plane's own thread.
 
 use control::{Control, ControlError, Request};
 use futures_util::future::{FutureExt, LocalBoxFuture};
@@ -7,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Requests that may wait; more are refused as `busy`.
+/// Largest number of waiting requests; further ones are refused as `busy`.
 pub(crate) const QUEUE_LENGTH: usize = 64;
-/// Requests that the reactor works on at once.
+/// Number of requests that the reactor processes concurrently.
 const CONCURRENT_REQUESTS: usize = 16;
-/// How long a caller waits for a place in the queue.
+/// Longest wait of a caller for a place in the queue.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a caller waits for the reply.
+/// Longest wait of a caller for the reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One request for the reactor, with where its reply goes: what the reactor's thread does for it.
@@ -38,10 +39,10 @@ impl ArrayHandle {
         (Self { requests }, receiver)
     }
 
-    /// Has a request executed.
+    /// Executes a change on the reactor. Reads after the reply include it.
     ///
-    /// Besides what the request itself returns: `Busy` when the queue stays full for 5 s, `TimedOut` when there is no reply
-    /// within 60 s, `NotRunning` when the reactor has stopped.
+    /// Errors besides those of the request: `Busy` if the queue stays full for 5 s, `TimedOut` if
+    /// there is no reply within 60 s, `NotRunning` if the reactor has stopped.
     pub async fn call<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
         let place = match tokio::time::timeout(QUEUE_TIMEOUT, self.requests.reserve()).await {
             Ok(Ok(place)) => place,

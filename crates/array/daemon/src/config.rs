@@ -1,7 +1,9 @@
-//! What the machine decides: built-in values, then the file, then `WINDLASS_*` variables, then options.
+//! Configuration of this machine: built-in values, then the file, then `WINDLASS_*` variables, then
+//! options.
 //!
-//! The file is TOML and never written by the array. Keys that are not known are refused with their line, so that a misspelt key is an
-//! error and not a default. Everything else an administrator decides lives in the pool.
+//! The file is TOML; the array never writes it. Unknown keys are refused with their line, so that a
+//! misspelt key is an error and not a default. All other decisions of an administrator are stored
+//! in the pool.
 
 mod file;
 mod options;
@@ -16,67 +18,70 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// Size of a new pool when nothing else is said.
+/// Default size of a new pool.
 const DEFAULT_POOL_BYTES: u64 = 64 << 30;
-/// Smallest new pool: below this, log and metadata leave nothing to use.
+/// Smallest size of a new pool: below this, log and metadata leave no usable space.
 pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
 /// Largest pool: 256 entries of the space index in the root, 2 TiB each.
 pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
-/// Memory for caches and data in flight when nothing else is configured.
+/// Default memory for caches and data in flight.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
-/// Share of background work when nothing else is said.
+/// Default share of background work.
 const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
-/// Least memory the array works with.
+/// Smallest memory setting.
 const MIN_MEMORY_BYTES: u64 = 64 << 20;
-/// iSCSI's port, RFC 7143 §14.
+/// Default port of iSCSI, RFC 7143 §14.
 const ISCSI_PORT: u16 = 3260;
 
-/// The merged configuration.
+/// Merged configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// Where the pool, the socket, certificate and token are.
+    /// Directory of the pool, the socket, certificate and token.
     pub state_dir: PathBuf,
-    /// The administrative Unix socket.
+    /// Path of the administrative Unix socket.
     pub socket: PathBuf,
-    /// Where REST is served over TLS, if anywhere.
+    /// Address of REST over TLS, if it is served.
     pub http: Option<SocketAddr>,
-    /// Certificate for that.
+    /// Certificate for REST.
     pub tls: TlsMode,
-    /// iSCSI portals. `0.0.0.0` is every IPv4 address, `[::]` every address of both kinds.
+    /// Listen addresses of the iSCSI portals. `0.0.0.0` is every IPv4 address, `[::]` every address
+    /// of both kinds.
     pub iscsi: Vec<SocketAddr>,
-    /// `ADDRESS:PORT` that hosts are told; empty, or one for each portal.
+    /// `ADDRESS:PORT` announced to hosts; empty, or one for each portal.
     pub advertise: Vec<String>,
-    /// Target port group of each portal, as long as no command says another; empty, or one for each portal.
+    /// Target port group of each portal, unless a command has set another; empty, or one for each
+    /// portal.
     pub port_groups: Vec<u16>,
-    /// Hosts may change the states of target port groups (SET TARGET PORT GROUPS).
+    /// True: hosts may change the states of target port groups (SET TARGET PORT GROUPS).
     pub explicit_asymmetric_access: bool,
-    /// What ABORT TASK answers for a task that is not there any more.
+    /// Answer of ABORT TASK for a task that no longer exists.
     pub abort_of_finished_task: AbortOfFinishedTask,
     /// iSNS servers to register with.
     pub isns: Vec<SocketAddr>,
     /// First part of the target's name.
     pub iqn_base: String,
-    /// Second part; made from the array's id when absent.
+    /// Second part; derived from the array's id if absent.
     pub target_name: Option<String>,
-    /// Where `/metrics` is served without TLS and token, if anywhere.
+    /// Address of `/metrics` without TLS and token, if it is served.
     pub metrics: Option<SocketAddr>,
-    /// The pool.
+    /// Configuration of the pool.
     pub pool: PoolConfiguration,
-    /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
+    /// Bytes of memory for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
-    /// Share of time in percent that background work takes while hosts are active.
+    /// Share of time in percent that background work uses while hosts are active.
     pub background_share_percent: u8,
-    /// Log filter, as `tracing` understands it: `info`, `debug`, `info,control=debug`.
+    /// Log filter in the syntax of `tracing`: `info`, `debug`, `info,control=debug`.
     pub log: String,
     /// Log format.
     pub log_format: LogFormat,
 }
 
-/// What ABORT TASK answers for a task that is not there any more.
+/// Answer of ABORT TASK for a task that no longer exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AbortOfFinishedTask {
-    /// VMware's initiators are told "function complete", which they insist on, all others "task does not exist".
+    /// "Function complete" for VMware's initiators, which require it; "task does not exist" for all
+    /// others.
     #[default]
     ByInitiatorName,
     /// "Task does not exist", RFC 7143 §11.6.1.
@@ -85,20 +90,20 @@ pub enum AbortOfFinishedTask {
     FunctionComplete,
 }
 
-/// Where the pool is.
+/// Configuration of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfiguration {
-    /// Name on every surface.
+    /// Name of the pool in every interface.
     pub name: String,
     /// File or block device.
     pub path: PathBuf,
     /// Size of a new pool.
     pub size_bytes: u64,
-    /// The size was said and is not the built-in one.
+    /// True if the size is configured, not the built-in one.
     pub size_is_given: bool,
-    /// Give long runs of freed blocks back to the file system or device below.
+    /// Discard long runs of freed blocks in the file system or device below.
     pub discard: bool,
-    /// Thresholds and limit, as long as nothing else is set by command.
+    /// Thresholds and limit, unless a command has set others.
     pub limits: Limits,
 }
 
@@ -107,7 +112,7 @@ pub struct PoolConfiguration {
 pub enum TlsMode {
     /// Generated at the first start and kept in the state directory.
     SelfSigned {
-        /// DNS names and addresses of the array beside those that it finds by itself.
+        /// DNS names and addresses of the array, in addition to those that it finds itself.
         names: Vec<String>,
     },
     /// PEM files.
@@ -119,7 +124,7 @@ pub enum TlsMode {
     },
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -130,7 +135,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Reads and checks the configuration, and returns the merged result as a configuration file.
+/// Reads and verifies the configuration, and returns the merged result as a configuration file.
 pub fn check_config(options: &ServeOptions) -> Result<String, ServeError> {
     let configuration = Configuration::load(options)?;
     toml::to_string(&configuration.to_file()).map_err(|error| ServeError::Configuration(error.to_string()))
@@ -204,7 +209,7 @@ impl Configuration {
         Ok(configuration)
     }
 
-    /// What can be told without trying.
+    /// Verifies everything that can be verified without opening resources.
     fn check(&self) -> Result<(), ServeError> {
         if self.iscsi.is_empty() {
             return Err(wrong("[iscsi] listen is empty: an array needs a portal".to_owned()));
@@ -269,7 +274,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// The same as a configuration file in which nothing is left out.
+    /// Returns the configuration as a complete configuration file.
     fn to_file(&self) -> File {
         let (mode, cert, key) = match &self.tls {
             TlsMode::SelfSigned { .. } => ("self-signed", None, None),
@@ -320,7 +325,7 @@ impl Configuration {
     }
 }
 
-/// The limits section over the built-in values.
+/// Merges the limits section over the built-in values.
 fn limits(section: &file::Limits) -> Limits {
     let built_in = Limits::default();
     Limits {
@@ -334,7 +339,7 @@ fn limits(section: &file::Limits) -> Limits {
     }
 }
 
-/// The TLS section as a choice, with the names of `--http-name` instead of the file's.
+/// Converts the TLS section; names from `--http-name` replace the file's names.
 fn tls_mode(tls: Tls, names: &[String]) -> Result<TlsMode, ServeError> {
     let names = if names.is_empty() { tls.names.unwrap_or_default() } else { names.to_vec() };
     if let Some(name) = names.iter().find(|name| !crate::tls::is_name(name)) {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The operating system's clock and random number generator.
+/// Clock and random number generator of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEnvironment;
 
@@ -24,7 +24,8 @@ impl Environment for SystemEnvironment {
         Box::pin(tokio::time::sleep(time))
     }
 
-    /// Panics when the operating system has no randomness: names and secrets must not be guessable.
+    /// Panics if the operating system provides no randomness: names and secrets must not be
+    /// guessable.
     fn fill_random(&self, bytes: &mut [u8]) {
         if let Err(error) = getrandom::fill(bytes) {
             panic!("the operating system gives no random bytes: {error}");

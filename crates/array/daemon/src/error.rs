@@ -1,70 +1,71 @@
-//! Why the array did not start or did not keep running, as a sentence, with the exit status for it.
+//! Reasons why the array did not start or stopped, as sentences, with their exit statuses.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why `serve` ended.
+/// Reason why `serve` ended.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The configuration file, an option or a variable is wrong.
+    /// Invalid configuration file, option or variable.
     #[error("{0}")]
     Configuration(String),
-    /// Another daemon has the state directory.
+    /// Another daemon uses the state directory.
     #[error("another array is running on {} (process {owner})", state_dir.display())]
     Locked {
-        /// The directory.
+        /// State directory.
         state_dir: PathBuf,
-        /// Its process id, as the lock file tells it.
+        /// Process id of the other daemon, from the lock file.
         owner: String,
     },
-    /// Another process answers at the socket.
+    /// Another process listens on the socket.
     #[error("another process answers at {}", path.display())]
     SocketInUse {
-        /// The socket.
+        /// Path of the socket.
         path: PathBuf,
     },
-    /// A port is taken.
+    /// Another program uses a port.
     #[error("{address} is in use by another program")]
     AddressInUse {
-        /// The address.
+        /// Address with the port.
         address: SocketAddr,
     },
-    /// Another process has the pool's file or device.
+    /// Another process uses the pool's file or device.
     #[error("{reason}")]
     PoolInUse {
-        /// The path and what it is used by.
+        /// Path, and the process that uses it.
         reason: String,
     },
-    /// The file or device holds no pool that can be served: something else, another version, or a damaged one. It was not changed.
+    /// The file or device holds no pool that can be served: other data, another version, or a
+    /// damaged pool. It was not changed.
     #[error("cannot open the pool {}: {reason}", path.display())]
     PoolRefused {
-        /// File or device.
+        /// Path of the file or device.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: String,
     },
     /// The file system has no room for a new pool's log.
     #[error("cannot make the pool {}: its log needs {}, and the file system has {} free", path.display(), api::size::format(*needed_bytes), api::size::format(*free_bytes))]
     NoRoom {
-        /// The pool's file.
+        /// Path of the pool's file.
         path: PathBuf,
-        /// What is written at once.
+        /// Bytes that are written at creation.
         needed_bytes: u64,
-        /// What there is.
+        /// Bytes available in the file system.
         free_bytes: u64,
     },
     /// A second signal came before the array had stopped.
     #[error("stopped at once, without waiting for the array; nothing acknowledged is lost")]
     Forced,
-    /// Anything else.
+    /// Any other error.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
 }
 
 impl ServeError {
-    /// The exit status: 1 failed, 2 usage, 4 in use, 5 denied, 6 no space.
+    /// Exit status: 1 failed, 2 usage, 4 in use, 5 denied, 6 no space.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Configuration(_) => 2,
@@ -79,7 +80,7 @@ impl ServeError {
         }
     }
 
-    /// What to do about it.
+    /// Recommended action.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Configuration(_) => None,
@@ -118,7 +119,7 @@ impl ServeError {
         }
     }
 
-    /// The error for a socket that could not be bound.
+    /// Error for a socket that could not be bound.
     pub fn bind(address: SocketAddr, error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::AddrInUse => Self::AddressInUse { address },
@@ -127,7 +128,7 @@ impl ServeError {
     }
 }
 
-/// What the operating system said, when that is the cause.
+/// Kind of the operating system's error, if that is the cause.
 fn system_error(error: &anyhow::Error) -> Option<ErrorKind> {
     error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind)
 }

@@ -1,7 +1,8 @@
-//! The management plane: REST under `/api/v1`, `/health`, `/metrics`.
+//! Management plane: REST under `/api/v1`, `/health`, `/metrics`.
 //!
-//! A handler turns a request into one of `control`, sends it to the reactor and turns its reply into a type of `api`. What
-//! goes wrong becomes a problem document in [`problem`], and nowhere else.
+//! A handler converts an HTTP request to one of `control`, and its reply to a type of `api`; most
+//! have one of the forms in [`answer`]. Changes go to the reactor; reads are answered from the
+//! mirror. Only [`problem`] converts errors to problem documents.
 
 mod access;
 pub(crate) mod connections;
@@ -39,7 +40,7 @@ use utoipa_axum::routes;
 /// Largest request body in bytes.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
-/// Every resource, with its description.
+/// Returns every resource, with its description.
 fn resources() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::with_openapi(openapi::frame())
         .routes(routes!(system::show))
@@ -84,19 +85,20 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(events::alerts))
 }
 
-/// The whole of the management plane.
+/// Returns the whole management plane.
 pub(crate) fn router(array: ArrayHandle) -> Router {
     let (router, _description) = resources().split_for_parts();
     finish(router.route("/api/v1/openapi.json", axum::routing::get(openapi::show)), array)
 }
 
-/// `/metrics` and `/health` alone, for a listener without TLS.
+/// Returns `/metrics` and `/health` alone, for a listener without TLS.
 pub(crate) fn metrics_router(array: ArrayHandle) -> Router {
     let router = OpenApiRouter::new().routes(routes!(system::health)).routes(routes!(system::metrics));
     finish(router.into(), array)
 }
 
-/// What every router has: problem documents instead of empty errors, limits, a line in the log.
+/// Adds the common parts of every router: problem documents instead of empty errors, limits, a line
+/// in the log.
 fn finish(router: Router<ArrayHandle>, array: ArrayHandle) -> Router {
     router
         .fallback(async || Fault::NoSuchResource)

@@ -1,10 +1,12 @@
-//! The running array around its reactor: configuration, logs, the management plane over HTTP, metrics, and the life cycle of the process.
+//! The running array around its reactor: configuration, logs, the management plane over HTTP,
+//! metrics, and the life cycle of the process.
 //!
-//! Two threads matter. The *reactor* owns the pool, the targets and `control`; it runs in a thread of its own and is given to this
-//! crate as a [`ReactorStarter`]. The *management plane* runs on the main thread and reaches the reactor only through a bounded
-//! queue of [`Work`], so that a slow HTTP client can never hold up a host's I/O.
+//! Two threads do the work. The *reactor* owns the pool, the targets and `control`; it runs in its
+//! own thread and is passed to this crate as a [`ReactorStarter`]. The *management plane* runs on
+//! the main thread. Changes reach the reactor through a bounded queue of [`Requests`]; reads are
+//! answered from a mirror, so that no number of HTTP clients can delay a host's I/O.
 //!
-//! [`serve`] runs an array until it is told to stop.
+//! [`serve`] runs an array until a signal stops it.
 #![forbid(unsafe_code)]
 
 mod array;

@@ -1,4 +1,5 @@
-//! From the command line to the exit status: start the reactor, open the listeners, say `ready`, wait for a signal, stop cleanly.
+//! Life cycle of the process: start the reactor, open the listeners, print `ready`, wait for a
+//! signal, stop cleanly.
 
 use crate::http::{Listener, Listeners};
 use crate::state_dir::{StateDir, clear_socket};
@@ -18,13 +19,14 @@ use tokio::sync::oneshot;
 
 /// Runs an array until SIGTERM, SIGINT or SIGHUP. A second signal stops it at once.
 ///
-/// Standard output gets one line, once the portals accept connections and the administrative socket listens:
+/// Prints one line to standard output once the portals and the administrative socket accept
+/// connections:
 /// `ready iscsi=ADDRESS:PORT[,…] target=IQN api=unix:PATH [http=https://ADDRESS:PORT]`.
 pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
     let configuration = Configuration::load(&options)?;
     crate::logging::start(&configuration.log, configuration.log_format)?;
     abort_on_panic();
-    // Everything made from here on is the owner's alone: the pool, the socket, the token.
+    // Everything created from here on belongs to the owner alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let state_dir = StateDir::open(&configuration.state_dir)?;
     clear_socket(&configuration.socket)?;
@@ -37,7 +39,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     result
 }
 
-/// The `ready` line.
+/// Formats the `ready` line.
 fn ready_line(ready: &Ready, socket: &Path, http: Option<SocketAddr>) -> String {
     let portals: Vec<String> = ready.portals.iter().map(|portal| portal.listen.to_string()).collect();
     let http = http.map(|address| format!(" http=https://{address}")).unwrap_or_default();
@@ -50,7 +52,8 @@ async fn supervise(
     starter: impl ReactorStarter,
 ) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
-    // Bound before the reactor starts, so that a port in use is told at once; clients wait in the backlog until it serves.
+    // Listeners are bound before the reactor starts, so that a port in use is reported at once;
+    // clients wait in the backlog until it serves.
     let _socket = SocketFile(&configuration.socket);
     let listeners = bind(configuration, state_dir).await?;
     let http = listeners.http_address();
@@ -91,11 +94,11 @@ async fn supervise(
     let _reactor_gone = shutdown.send(());
     drop(array);
     let stopped = stop(&mut reactor, &mut signals).await;
-    // When both failed, the reactor's error is the cause.
+    // If both failed, the reactor's error is the cause.
     stopped.and(outcome)
 }
 
-/// The administrative socket's file, which goes when the array stops, however it stops.
+/// File of the administrative socket, removed whenever the array stops.
 struct SocketFile<'a>(&'a Path);
 
 impl Drop for SocketFile<'_> {
@@ -124,14 +127,14 @@ async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Lis
     Ok(listeners)
 }
 
-/// The portals, with their target port groups where they are configured.
+/// Returns the portals, with their target port groups if configured.
 fn portal_options(configuration: &Configuration) -> Vec<PortalOptions> {
     let group = |at: usize| configuration.port_groups.get(at).copied();
     let portals = configuration.iscsi.iter().enumerate();
     portals.map(|(at, listen)| PortalOptions { listen: *listen, group: group(at) }).collect()
 }
 
-/// Waits for the reactor, unless a signal says not to.
+/// Waits for the reactor, unless a signal ends the wait.
 async fn stop(reactor: &mut Reactor, signals: &mut Signals) -> Result<(), ServeError> {
     tokio::select! {
         ended = reactor.ended() => ended,
@@ -139,7 +142,7 @@ async fn stop(reactor: &mut Reactor, signals: &mut Signals) -> Result<(), ServeE
     }
 }
 
-/// The reactor's thread.
+/// Thread of the reactor.
 struct Reactor {
     ended: oneshot::Receiver<Result<(), ServeError>>,
     told: bool,
@@ -184,7 +187,7 @@ impl Reactor {
         Ok(Self { ended, told: false })
     }
 
-    /// Completes when the thread has ended. Its result is told once; after that it is success.
+    /// Completes when the thread has ended. Its result is returned once; afterwards success.
     async fn ended(&mut self) -> Result<(), ServeError> {
         if self.told {
             return Ok(());
@@ -195,7 +198,7 @@ impl Reactor {
     }
 }
 
-/// The signals that stop the array.
+/// Signals that stop the array.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -229,8 +232,9 @@ fn say(line: &str) {
     }
 }
 
-/// Ends the process with the first panic, once it is told. A task that unwinds leaves half of what it did: a nexus that nobody takes down, tasks that others
-/// wait for. A process that ends leaves what a power cut leaves, which the next start knows how to mend, and hosts know how to wait for it.
+/// Ends the process with the first panic, after it is logged. A task that unwinds leaves partial
+/// state: a nexus that is never taken down, tasks that others wait for. A process that ends leaves
+/// the state of a power cut, which the next start can repair and which hosts can wait for.
 fn abort_on_panic() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -4,7 +4,7 @@ use crate::{LogFormat, ServeError};
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging for the process. A second call (in tests) changes nothing.
+/// Starts logging for the process. A second call (in tests) has no effect.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), ServeError> {
     let filter = EnvFilter::try_new(filter)
         .map_err(|error| ServeError::Configuration(format!("log = {filter:?} is not a log filter: {error}")))?;

@@ -1,4 +1,5 @@
-//! A reactor over an array in memory, for tests: everything above the reactor is real. Never part of the shipped binary.
+//! Reactor over an array in memory, for tests: everything above the reactor is real. Never part of
+//! the shipped binary.
 
 use crate::{AbortOfFinishedTask, ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer};
 use anyhow::Context;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A reactor starter over memory; `prepare` sees the array before it serves.
+/// Returns a reactor starter over memory; `prepare` gets the array before it serves.
 pub fn starter(
     prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static,
 ) -> impl FnOnce(ReactorConfiguration, ReactorChannels) -> Result<(), ServeError> + Send + 'static {
@@ -42,7 +43,7 @@ pub fn starter(
     }
 }
 
-/// A directory that goes away with this.
+/// Directory that is removed with its last clone.
 #[derive(Clone, Debug)]
 pub struct TemporaryDirectory {
     path: PathBuf,
@@ -59,7 +60,7 @@ impl Drop for Removal {
 }
 
 impl TemporaryDirectory {
-    /// A new directory under the system's temporary directory.
+    /// Creates a directory under the system's temporary directory.
     #[expect(clippy::new_without_default, reason = "it is not a plain value")]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -71,13 +72,14 @@ impl TemporaryDirectory {
         Self { path: path.clone(), _owner: Arc::new(Removal(path)) }
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// An array in memory on a thread of its own, without sockets; it ends when the handle is dropped.
+/// Starts an array in memory on its own thread, without sockets; it ends when the handle is
+/// dropped.
 pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static) -> crate::ArrayHandle {
     let (array, requests) = crate::ArrayHandle::channel();
     let (ready, _) = tokio::sync::oneshot::channel();

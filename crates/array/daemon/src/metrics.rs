@@ -1,7 +1,8 @@
-//! Prometheus metrics in the OpenMetrics text format, made from the array's counters at each scrape.
+//! Prometheus metrics in the OpenMetrics text format, built from the array's counters at each
+//! scrape.
 //!
-//! One prefix, base units in the names, counters end in `_total`, states are one series per state with 0 or 1. Labels are volumes,
-//! hosts, portals, primitives and reasons, never commands.
+//! One prefix, base units in the names, counters end in `_total`, states are one series per state
+//! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
 use crate::VERSION;
 use control::{Histogram, MetricsView, PoolState, Reservations};
@@ -13,12 +14,13 @@ use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Smallest bound of an exported latency bucket, in microseconds; what is faster is in the bucket below it.
+/// Smallest bound of an exported latency bucket, in microseconds; faster commands are in that
+/// bucket too.
 const MIN_BOUND_US: u64 = 16;
-/// Largest bound, about 8 s. Both keep the number of series per volume small.
+/// Largest bound, about 8 s. Both limit the number of series per volume.
 const MAX_BOUND_US: u64 = 1 << 23;
 
-/// The metrics as text.
+/// Returns the metrics as text.
 pub(crate) fn encode(view: MetricsView) -> String {
     let mut registry = Registry::with_prefix("windlass");
     registry.register_collector(Box::new(Scrape(view)));
@@ -272,7 +274,7 @@ fn label(volume: &control::VolumeMetrics) -> Labels<'_> {
     vec![("volume", volume.record.name.as_str())]
 }
 
-/// A family of gauges.
+/// Encodes a family of gauges.
 fn gauge<V: LabelValue>(
     encoder: &mut DescriptorEncoder,
     name: &str,
@@ -282,7 +284,7 @@ fn gauge<V: LabelValue>(
     family(encoder, name, help, MetricType::Gauge, rows, |mut row, value| row.encode_gauge(&value))
 }
 
-/// A family of counters; the encoder adds `_total`.
+/// Encodes a family of counters; the encoder adds `_total`.
 fn counter<V: LabelValue>(
     encoder: &mut DescriptorEncoder,
     name: &str,
@@ -294,7 +296,7 @@ fn counter<V: LabelValue>(
     })
 }
 
-/// A family of latency histograms in seconds.
+/// Encodes a family of latency histograms in seconds.
 fn histogram<V: LabelValue>(
     encoder: &mut DescriptorEncoder,
     name: &str,
@@ -317,7 +319,7 @@ fn histogram<V: LabelValue>(
     })
 }
 
-/// A family without rows is left out.
+/// Encodes a family; omits one without rows.
 fn family<V: LabelValue, T>(
     encoder: &mut DescriptorEncoder,
     name: &str,
@@ -336,7 +338,7 @@ fn family<V: LabelValue, T>(
     Ok(())
 }
 
-/// Text that can be a label's value.
+/// Text of a label's value.
 trait LabelValue: prometheus_client::encoding::EncodeLabelValue {}
 impl LabelValue for &str {}
 impl LabelValue for String {}

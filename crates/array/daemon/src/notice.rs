@@ -1,12 +1,12 @@
-//! What anybody can cause any number of times: counted always, and told once in a while.
+//! Conditions that any peer can cause repeatedly: always counted, and logged at most once per interval.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Time between two lines of the log about the same thing.
+/// Shortest time between two log lines about one condition.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Something that happens.
+/// Counter of a condition.
 #[derive(Debug, Default)]
 pub(crate) struct Notice {
     total: Cell<u64>,
@@ -15,7 +15,8 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// It has happened once more. When it is to be told: how often it happened since it was told last, this time included.
+    /// Counts one occurrence. If it is to be logged, returns the number of occurrences since the
+    /// last log line, including this one.
     pub fn count(&self, now: Instant) -> Option<u64> {
         self.total.set(self.total.get().saturating_add(1));
         if self.told_at.get().is_some_and(|at| now.saturating_duration_since(at) < INTERVAL) {
@@ -25,7 +26,7 @@ impl Notice {
         Some(self.total.get() - self.told.replace(self.total.get()))
     }
 
-    /// How often it has happened.
+    /// Total number of occurrences.
     pub fn total(&self) -> u64 {
         self.total.get()
     }

@@ -1,20 +1,20 @@
-//! Telling systemd how it goes (sd_notify(3)). Without systemd nothing happens.
+//! Notifications to systemd (sd_notify(3)); without systemd they have no effect.
 
 use crate::ArrayHandle;
 use sd_notify::NotifyState;
 use std::time::Duration;
 
-/// The array serves.
+/// Notifies that the array serves.
 pub(crate) fn ready(status: &str) {
     send(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// The array is stopping.
+/// Notifies that the array is stopping.
 pub(crate) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Tells the watchdog that all is well, as long as the reactor answers. Returns at once when there is no watchdog.
+/// Feeds the watchdog as long as the reactor answers. Returns at once without a watchdog.
 pub(crate) async fn feed_watchdog(array: ArrayHandle) {
     let Some(deadline) = sd_notify::watchdog_enabled() else { return };
     let mut ticks = tokio::time::interval((deadline / 3).max(Duration::from_millis(100)));

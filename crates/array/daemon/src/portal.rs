@@ -1,13 +1,13 @@
-//! The address of a portal as hosts see it.
+//! Address of a portal as hosts see it.
 
 use control::Portal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// `ADDRESS:PORT` for hosts: the address listened on, or for an unspecified one the address of the interface with the default route;
-/// without such a route, the loopback address.
+/// `ADDRESS:PORT` for hosts: the listen address, or for an unspecified one the address of the
+/// interface with the default route; without such a route, the loopback address.
 pub fn advertised(listen: SocketAddr) -> String {
     if !listen.ip().is_unspecified() {
-        // The zone of a link-local address is this machine's business.
+        // The zone of a link-local address is local to this machine.
         return SocketAddr::new(listen.ip(), listen.port()).to_string();
     }
     let address = match listen.ip() {
@@ -17,18 +17,20 @@ pub fn advertised(listen: SocketAddr) -> String {
     SocketAddr::new(address, listen.port()).to_string()
 }
 
-/// `ADDRESS:PORT` of a portal for a host whose connection came to `local`; `None` when the host cannot reach the
-/// portal there. An address from the configuration (`configured`) is told as it is.
+/// `ADDRESS:PORT` of a portal for a host whose connection came to `local`; `None` if the host
+/// cannot reach the portal there. A configured address is returned unchanged.
 pub(crate) fn reached_at(portal: &Portal, configured: bool, local: Option<SocketAddr>) -> Option<String> {
     let Some(local) = local.filter(|_| !configured) else { return Some(portal.advertised.clone()) };
     let address = local.ip().to_canonical();
     let listen = portal.listen;
     if listen.ip().is_unspecified() {
-        // Such a portal is reached at the connection's own address, unless that is IPv6 and the portal IPv4 only.
+        // Such a portal is reached at the connection's own address, unless that is IPv6 and the
+        // portal IPv4 only.
         let listens_there = listen.is_ipv6() || address.is_ipv4();
         return listens_there.then(|| SocketAddr::new(address, listen.port()).to_string());
     }
-    // A link-local address is valid on its own link only, a loopback address on its own machine.
+    // A link-local address is valid only on its own link, a loopback address only on its own
+    // machine.
     let other_link = zone(listen).is_some() && zone(listen) != zone(local);
     let other_machine = listen.ip().is_loopback() && !address.is_loopback();
     (!other_link && !other_machine).then(|| portal.advertised.clone())
@@ -42,14 +44,15 @@ fn zone(address: SocketAddr) -> Option<u32> {
     }
 }
 
-/// The address packets to the documentation network (RFC 5737) would leave from. Connecting a UDP socket sends nothing.
+/// Source address of packets to the documentation network (RFC 5737). Connecting a UDP socket sends
+/// nothing.
 fn outgoing_v4() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_unspecified())
 }
 
-/// The same for IPv6 (RFC 3849).
+/// Source address of packets to the IPv6 documentation network (RFC 3849).
 fn outgoing_v6() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9)).ok()?;
@@ -78,8 +81,9 @@ mod tests {
         }
     }
 
-    /// A discovery over IPv6 named a portal bound to 0.0.0.0 with the connection's IPv6 address, where nothing listens:
-    /// hosts logged in to it in vain, and multipath showed a failed path.
+    /// Regression: a discovery over IPv6 named a portal bound to 0.0.0.0 with the connection's IPv6
+    /// address, where nothing listens. Hosts logged in to it in vain, and multipath showed a failed
+    /// path.
     #[test]
     fn a_portal_is_named_only_where_it_listens() {
         for (listen, local, told) in [
@@ -101,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Behind address translation only the configuration knows what hosts reach; a portal on every address was named
-    /// with the connection's address all the same.
+    /// Behind address translation only the configuration has the address that hosts reach.
+    /// Regression: a portal on every address was still named with the connection's address.
     #[test]
     fn a_configured_address_is_told_as_it_is() {
         let listen = "0.0.0.0:3260".parse().expect("an address");

@@ -1,4 +1,4 @@
-//! The seam between this crate's life cycle and the reactor.
+//! Interface between this crate's life cycle and the reactor.
 
 use crate::{AbortOfFinishedTask, ServeError, Work};
 use control::{ArrayOptions, Portal};
@@ -6,60 +6,62 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
 
-/// What the reactor needs to know.
+/// Configuration of the reactor.
 #[derive(Clone, Debug)]
 pub struct ReactorConfiguration {
-    /// The state directory; exists, is locked by this process, and belongs to its user alone.
+    /// State directory. It exists, is locked by this process, and belongs to its user alone.
     pub state_dir: PathBuf,
-    /// File or block device of the pool; made as a sparse file when it does not exist.
+    /// File or block device of the pool; created as a sparse file if it does not exist.
     pub pool_path: PathBuf,
     /// Size of a new pool. An existing one keeps its size.
     pub pool_size_bytes: u64,
-    /// That size was asked for; otherwise it is the built-in one.
+    /// True if the size was configured; false if it is the built-in one.
     pub pool_size_is_given: bool,
-    /// Give freed space back to what is below the pool.
+    /// True if freed space is returned to the storage below the pool.
     pub pool_discard: bool,
     /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
-    /// Where to accept iSCSI connections.
+    /// Addresses of the iSCSI portals.
     pub portals: Vec<SocketAddr>,
-    /// `ADDRESS:PORT` that hosts are told instead of the portals' own addresses; empty, or as many as there are portals.
+    /// `ADDRESS:PORT` that hosts get instead of the portals' own addresses; empty, or one for each
+    /// portal.
     pub advertise: Vec<String>,
-    /// Hosts may change the states of target port groups.
+    /// True if hosts may change the states of target port groups.
     pub explicit_asymmetric_access: bool,
-    /// What ABORT TASK answers for a task that is not there any more.
+    /// Response of ABORT TASK for a task that no longer exists.
     pub abort_of_finished_task: AbortOfFinishedTask,
     /// iSNS servers to register with.
     pub isns: Vec<SocketAddr>,
-    /// For [`control::Control::open`].
+    /// Options for [`control::Control::open`].
     pub array: ArrayOptions,
 }
 
-/// How the reactor and the management plane talk.
+/// Channels between the reactor and the management plane.
 #[derive(Debug)]
 pub struct ReactorChannels {
     /// Work for the array; see [`answer`](crate::answer). Closed only after the shutdown signal.
     pub requests: mpsc::Receiver<Work>,
     /// To be sent once every portal accepts connections.
     pub ready: oneshot::Sender<Ready>,
-    /// Completes when the array shall stop: say goodbye to initiators, make everything durable, return.
+    /// Completes when the array is to stop: log initiators out, make all changes durable, return.
     pub shutdown: oneshot::Receiver<()>,
 }
 
-/// What the reactor tells when it serves.
+/// Report of a reactor that has started to serve.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Portals with their real ports.
+    /// Portals with their actual ports.
     pub portals: Vec<Portal>,
     /// Name of the iSCSI target.
     pub target: String,
 }
 
-/// Runs a reactor on the thread it is called on, and returns when it has stopped.
+/// Runs a reactor on the calling thread and returns when it has stopped.
 ///
-/// An error before `ready` was sent is why the array does not start. Bind errors are best made with [`ServeError::bind`].
+/// An error before `ready` is sent is the reason why the array does not start. [`ServeError::bind`]
+/// builds errors of listening sockets.
 pub trait ReactorStarter: Send + 'static {
-    /// Runs until `channels.shutdown` completes or something fails.
+    /// Runs until `channels.shutdown` completes or an error occurs.
     fn run(self, configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError>;
 }
 

@@ -1,4 +1,4 @@
-//! The state directory: one array at a time, one user.
+//! State directory of one array, for one user.
 
 use crate::ServeError;
 use anyhow::Context;
@@ -15,16 +15,17 @@ const LOCK_NAME: &str = "windlass.lock";
 /// Longest path of a Unix socket in bytes (`sun_path`, unix(7)).
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// A state directory that belongs to this process as long as this lives.
+/// State directory that this process owns while the value lives.
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
-    /// Locked with flock(2): the kernel lets go when the process ends, however it ends.
+    /// Locked with flock(2): the kernel releases the lock when the process ends, even after a
+    /// crash.
     _lock: File,
 }
 
 impl StateDir {
-    /// Makes the directory if needed (for its owner only) and locks it.
+    /// Creates the directory if needed (accessible to its owner only) and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, ServeError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.with_context(|| format!("cannot make the state directory {}", path.display()))?;
@@ -51,13 +52,14 @@ impl StateDir {
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Clears the way for a Unix socket: removes one that nobody answers at, refuses when somebody does or when something else is there.
+/// Prepares the path of a Unix socket: removes a socket without a listener; refuses a socket with a
+/// listener and any other file.
 pub(crate) fn clear_socket(path: &Path) -> Result<(), ServeError> {
     let length = path.as_os_str().len();
     if length > MAX_SOCKET_PATH_BYTES {
@@ -81,7 +83,7 @@ pub(crate) fn clear_socket(path: &Path) -> Result<(), ServeError> {
     }
 }
 
-/// Writes a file that only its owner can read, replacing what was there as a whole.
+/// Writes a file that only its owner can read, and replaces an existing one as a whole.
 pub(crate) fn write_private(path: &Path, content: &str) -> anyhow::Result<()> {
     let partial = path.with_extension("partial");
     let write = || -> std::io::Result<()> {

@@ -1,8 +1,8 @@
-//! TLS for the management plane: a generated certificate, or the administrator's.
+//! TLS for the management plane, with a generated certificate or the administrator's.
 //!
-//! The generated certificate is self-signed and kept in `STATE_DIR/tls`. It names the addresses on which HTTPS is
-//! served. A start that has more names than the certificate renews it with the same key and the same subject, so that
-//! `windlass --ca` with an older copy of the file accepts the new one.
+//! The generated certificate is self-signed and stored in `STATE_DIR/tls`. It names the addresses
+//! on which HTTPS is served. If names have been added, the next start renews it with the same key
+//! and subject, so that `windlass --ca` with an older copy of the file accepts the new one.
 
 use crate::TlsMode;
 use crate::state_dir::write_private;
@@ -20,16 +20,17 @@ use std::sync::Arc;
 
 /// Common name of a generated certificate.
 const COMMON_NAME: &str = "windlass";
-/// The distinguished name of a generated certificate in DER: one relative name, one attribute, 2.5.4.3, UTF8String.
+/// Distinguished name of a generated certificate in DER: one relative name, one attribute, 2.5.4.3,
+/// UTF8String.
 const DISTINGUISHED_NAME: &[u8] = b"\x30\x13\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x0c\x08windlass";
 
-/// Names and addresses that a generated certificate is for.
+/// Names and addresses that a generated certificate covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names(Vec<String>);
 
 impl Names {
-    /// The machine's name, its loopback addresses, the address that is listened on or, when that is unspecified, every
-    /// address of the machine of that kind, and the configured names.
+    /// Collects the machine's name, its loopback addresses, the listening address or, if that is
+    /// unspecified, every address of the machine of its family, and the configured names.
     pub(crate) fn of(listen: IpAddr, configured: &[String]) -> Self {
         Self::with_addresses(listen, configured, &machine_addresses())
     }
@@ -55,7 +56,7 @@ impl Names {
         Self(names)
     }
 
-    /// The first name that a certificate is not for.
+    /// Returns the first name that the certificate does not cover.
     fn missing_in(&self, certificate: &CertificateDer<'_>) -> Option<&str> {
         let parsed = ParsedCertificate::try_from(certificate);
         let covers = |name: &String| {
@@ -87,7 +88,7 @@ fn machine_addresses() -> Vec<IpAddr> {
     addresses
 }
 
-/// The server's TLS settings. With [`TlsMode::SelfSigned`] the certificate is generated at the first use.
+/// TLS settings of the server. [`TlsMode::SelfSigned`] generates the certificate at its first use.
 pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> anyhow::Result<Arc<ServerConfig>> {
     let (certificate, key) = match mode {
         TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
@@ -124,7 +125,7 @@ fn read_chain(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
         .map_err(|error| anyhow!("cannot read the certificate {}: {error}", path.display()))
 }
 
-/// Renews a generated certificate that lacks a name. A certificate that was not generated here is left alone.
+/// Renews a generated certificate that lacks a name. Other certificates are left alone.
 fn renew(certificate: &Path, key: &Path, names: &Names) -> anyhow::Result<()> {
     let chain = read_chain(certificate)?;
     let Some(missing) = chain.first().and_then(|first| names.missing_in(first)) else { return Ok(()) };
@@ -140,21 +141,22 @@ fn renew(certificate: &Path, key: &Path, names: &Names) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// True when issuer and subject are what [`generate`] writes.
+/// True if issuer and subject are those that [`generate`] writes.
 fn is_generated(certificate: &CertificateDer<'_>) -> bool {
     certificate.windows(DISTINGUISHED_NAME.len()).filter(|part| *part == DISTINGUISHED_NAME).count() == 2
 }
 
-/// A self-signed certificate for the names, as PEM.
+/// Generates a self-signed certificate for the names, as PEM.
 fn generate(key: &KeyPair, names: &Names) -> anyhow::Result<String> {
     let mut parameters = CertificateParams::new(names.0.clone())?;
     parameters.distinguished_name.push(DnType::CommonName, COMMON_NAME);
-    // Two certificates of one issuer never have one serial number (RFC 5280 §4.1.2.2); it is positive.
+    // Two certificates of one issuer must not share a serial number (RFC 5280 §4.1.2.2), which must
+    // be positive.
     let mut serial = [0; 16];
     getrandom::fill(&mut serial).context("no random numbers from the operating system")?;
     serial[0] = serial[0] & 0x7f | 0x40;
     parameters.serial_number = Some(SerialNumber::from_slice(&serial));
-    // Clients trust this very file or its key; there is no authority to ask for another one.
+    // Clients trust this file or its key; no authority can issue another certificate.
     parameters.not_before = date_time_ymd(2025, 1, 1);
     parameters.not_after = date_time_ymd(2125, 1, 1);
     Ok(parameters.self_signed(key)?.pem())
@@ -181,7 +183,7 @@ mod tests {
         read_chain(&state_dir.join("tls/cert.pem")).unwrap().remove(0)
     }
 
-    /// What a client concludes that trusts one certificate and is shown another.
+    /// True if a client that trusts one certificate accepts another one for the name.
     fn accepts(trusted: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str) -> bool {
         let mut roots = RootCertStore::empty();
         roots.add(trusted.clone()).unwrap();
@@ -191,8 +193,8 @@ mod tests {
         verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
     }
 
-    /// With `--http 0.0.0.0:8443` the certificate named the loopback addresses only: nobody could verify it from
-    /// another machine, and the token went to whoever answered.
+    /// Regression: with `--http 0.0.0.0:8443` the certificate named the loopback addresses only, so
+    /// other machines could not verify it, and any server that answered received the token.
     #[test]
     fn the_certificate_is_for_the_addresses_it_is_served_on() {
         let names = |listen: &str| Names::with_addresses(listen.parse().unwrap(), &[], &machine()).0;
@@ -210,7 +212,7 @@ mod tests {
         assert!(!accepts(&certificate, &certificate, "192.0.2.3"));
     }
 
-    /// An address added to the machine later was not named until somebody deleted the files.
+    /// Regression: an address added to the machine later was missing until the files were deleted.
     #[test]
     fn the_certificate_is_renewed_for_a_new_name_and_only_then() {
         let directory = TemporaryDirectory::new();

@@ -1,7 +1,8 @@
-//! The bearer token of the TCP listener, and what happens to those who guess.
+//! Bearer token of the TCP listener, and delays for wrong guesses.
 //!
-//! A token is 256 random bits; the array keeps its SHA-256 only. At the first use of `--http` one is made and left in
-//! `STATE_DIR/admin.token` for its owner to take. Deleting `STATE_DIR/admin.token.sha256` has a new one made at the next start.
+//! A token is 256 random bits; the array stores only its SHA-256. The first use of `--http`
+//! generates one and stores it in `STATE_DIR/admin.token` for its owner. If
+//! `STATE_DIR/admin.token.sha256` is deleted, the next start generates a new one.
 
 use crate::http::connections::network;
 use crate::state_dir::write_private;
@@ -15,30 +16,30 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
-/// What every token starts with, so that one that leaked is found by searching.
+/// Prefix of every token, so that searches find a leaked one.
 const PREFIX: &str = "windlass_";
 /// Wrong tokens from one address before it has to wait.
 const FREE_FAILURES: u32 = 5;
 /// Longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// After this long without a failure an address is forgotten.
+/// Time without a failure after which an address is dropped.
 const FORGET_AFTER: Duration = Duration::from_secs(600);
-/// Addresses remembered; the one that failed longest ago makes room.
+/// Largest number of stored addresses; the one whose last failure is oldest is evicted.
 const MAX_ADDRESSES: usize = 1024;
 
-/// Why a request was not let in.
+/// Reason why a request was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// No token, or not the right one.
+    /// No token, or a wrong one.
     Unauthorized,
-    /// Too many wrong ones from this address.
+    /// Too many wrong tokens from this address.
     Wait {
         /// Time until the next try.
         seconds: u64,
     },
 }
 
-/// Lets those in who have the token.
+/// Admits requests with the right token.
 pub(crate) struct TokenGate {
     digest: [u8; 32],
     failures: Mutex<HashMap<IpAddr, Failures>>,
@@ -51,7 +52,7 @@ struct Failures {
 }
 
 impl TokenGate {
-    /// Reads the digest, or makes a token.
+    /// Reads the stored digest, or generates a token.
     pub(crate) fn open(state_dir: &Path) -> anyhow::Result<Self> {
         let digest_path = state_dir.join("admin.token.sha256");
         let digest = if digest_path.exists() {
@@ -72,13 +73,13 @@ impl TokenGate {
         Ok(Self { digest, failures: Mutex::default() })
     }
 
-    /// Checks the value of an `Authorization` header from an address.
+    /// Checks the value of an `Authorization` header of a request from an address.
     pub(crate) fn check(&self, authorization: Option<&str>, from: IpAddr, now: Instant) -> Result<(), Denied> {
         let from = network(from);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let token = authorization.and_then(bearer);
-        // The right token is let in during a wait too: 256 random bits are not guessed, and an
-        // administrator who shares an address with an attacker must not be shut out.
+        // The right token is accepted during a wait, too: 256 random bits cannot be guessed, and an
+        // administrator who shares an address with an attacker must not be locked out.
         if let Some(token) = token {
             let presented: [u8; 32] = Sha256::digest(token.as_bytes()).into();
             if bool::from(presented.ct_eq(&self.digest)) {
@@ -112,7 +113,7 @@ impl TokenGate {
     }
 }
 
-/// The token in an `Authorization` header, RFC 6750 §2.1.
+/// Token of an `Authorization` header (RFC 6750 §2.1).
 fn bearer(authorization: &str) -> Option<&str> {
     let (scheme, token) = authorization.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

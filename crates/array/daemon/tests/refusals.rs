@@ -1,4 +1,5 @@
-//! What the array says instead of starting, over the real reactor: a sentence, what to do, the exit status; and nothing is changed.
+//! Refusals to start, with the real reactor: a message, advice and the exit status, without any
+//! change.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use daemon::memory::TemporaryDirectory;
@@ -7,7 +8,7 @@ use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-/// Size of the log of the pools made here.
+/// Log size of the test pools.
 const LOG_BYTES: usize = 4 << 20;
 
 fn options(state_dir: &Path) -> ServeOptions {
@@ -27,7 +28,7 @@ fn refused(options: ServeOptions, status: u8, words: &str) -> ServeError {
     error
 }
 
-/// A state directory with this as its pool.
+/// Creates a state directory with this content as its pool.
 fn with_pool(directory: &TemporaryDirectory, content: &[u8]) -> (PathBuf, PathBuf) {
     let state_dir = directory.path().join("state");
     std::fs::create_dir_all(&state_dir).unwrap();
@@ -36,7 +37,7 @@ fn with_pool(directory: &TemporaryDirectory, content: &[u8]) -> (PathBuf, PathBu
     (state_dir, pool)
 }
 
-/// The pool was made, and stayed, when the port turned out to be in use.
+/// Regression: the pool was created and left behind if the port was in use.
 #[test]
 fn a_port_in_use_leaves_no_pool_behind() {
     let directory = TemporaryDirectory::new();
@@ -47,7 +48,7 @@ fn a_port_in_use_leaves_no_pool_behind() {
     assert!(!directory.path().join("p0.pool").exists());
 }
 
-/// A size of zero made an empty file, and the message spoke of blocks of a log.
+/// Regression: a size of zero created an empty file, and the message was about log blocks.
 #[test]
 fn a_pool_of_an_impossible_size_is_not_begun() {
     let directory = TemporaryDirectory::new();
@@ -55,7 +56,7 @@ fn a_pool_of_an_impossible_size_is_not_begun() {
         let options = ServeOptions { pool_size: Some(size), ..options(directory.path()) };
         refused(options, 2, "a pool cannot have");
     }
-    // More than the file system takes.
+    // More than the file system supports.
     let error =
         serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, run_reactor).unwrap_err();
     assert_ne!(error.exit_status(), 0);
@@ -75,7 +76,7 @@ fn a_file_that_is_no_pool_is_left_alone() {
     }
 }
 
-/// Makes an empty pool of 64 MiB and returns it open.
+/// Creates an empty pool of 64 MiB and returns it open.
 fn make_pool(path: &Path) -> LocalMedia<FileDisk> {
     let options = OpenOptions { create_bytes: Some(64 << 20), ..OpenOptions::default() };
     let root = pool::initial_root([7; 16]);
@@ -83,7 +84,7 @@ fn make_pool(path: &Path) -> LocalMedia<FileDisk> {
     LocalMedia::format(FileDisk::open(path, &options).unwrap(), format).unwrap()
 }
 
-/// Changes every superblock copy; `seal` makes its checksum right again. Returns the pool as it is then.
+/// Changes every superblock copy; `seal` recomputes its checksum. Returns the changed pool.
 fn patch_superblocks(path: &Path, at: usize, value: u8, seal: bool) -> Vec<u8> {
     let mut content = std::fs::read(path).unwrap();
     for copy in [0, 4096, (1 << 20) + LOG_BYTES, content.len() - 4096] {
@@ -104,7 +105,7 @@ fn a_pool_in_use_damaged_or_of_another_version_is_refused_as_it_is() {
     let held = make_pool(&path);
     refused(options(&state_dir), 4, "is in use by another process");
     drop(held);
-    // Byte 8 is the format version, byte 16 incompatible features, byte 600 is in the root.
+    // Byte 8 is the format version, byte 16 the incompatible features; byte 600 is in the root.
     for (at, value, seal, words) in [
         (8, 2, true, "format version 2"),
         (16, 4, true, "features this release does not know"),

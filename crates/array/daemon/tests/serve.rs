@@ -1,6 +1,7 @@
-//! The life cycle of a daemon over an array in memory: it listens, refuses a second one, stops cleanly at a signal, ends at a panic.
+//! Life cycle of a daemon over an array in memory: it listens, refuses a second one, stops cleanly
+//! at a signal, ends at a panic.
 //!
-//! One test with signals, because they are for the whole process.
+//! One test covers all signals, because they concern the whole process.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use daemon::memory::{TemporaryDirectory, starter};
@@ -66,10 +67,11 @@ fn serves_until_told_to_stop() {
     assert!(!socket.exists());
 }
 
-/// Set for the process that is to panic, with its state directory.
+/// Environment variable of the process that is to panic; its value is the state directory.
 const PANICS: &str = "WINDLASS_TEST_PANICS_IN";
 
-/// A process of its own, since it ends: what has panicked answers nobody, neither hosts nor the administrator.
+/// Runs in its own process, since that ends: after a panic, it serves neither hosts nor the
+/// administrator.
 #[test]
 fn a_panic_ends_the_process() {
     if let Some(state_dir) = std::env::var_os(PANICS) {

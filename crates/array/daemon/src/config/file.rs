@@ -1,4 +1,4 @@
-//! The configuration file as it is written.
+//! Format of the configuration file.
 
 use super::{AbortOfFinishedTask, portal_address};
 use crate::LogFormat;
@@ -97,7 +97,7 @@ pub(super) struct Limits {
     pub(super) commitment: Option<u32>,
 }
 
-/// Where a portal listens.
+/// Listen address of a portal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PortalAddress(pub(super) SocketAddr);
 

@@ -1,10 +1,10 @@
-//! Options of `serve`, and the variables that stand for them.
+//! Options of `serve`, and their environment variables.
 
 use crate::LogFormat;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Options of `windlass serve`. An option wins over its variable, that over the file, that over the built-in value.
+/// Options of `windlass serve`. Precedence: option, variable, file, built-in value.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ServeOptions {
     /// Directory of the pool, the administrative socket, certificate and token [default: /var/lib/windlass]
@@ -14,13 +14,13 @@ pub struct ServeOptions {
     #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
     pub iscsi: Vec<SocketAddr>,
-    /// Serve REST over TLS at this address too; creates DIR/admin.token at the first use
+    /// Also serve REST over TLS at this address; creates DIR/admin.token at the first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
     pub http: Option<SocketAddr>,
-    /// Name or address of the array that its generated certificate is for as well; may be given several times
+    /// Additional name or address for the generated certificate; may be given several times
     #[arg(long, value_name = "NAME", env = "WINDLASS_HTTP_NAME", hide_env_values = true, value_delimiter = ',')]
     pub http_name: Vec<String>,
-    /// The administrative Unix socket [default: DIR/windlass.sock]
+    /// Path of the administrative Unix socket [default: DIR/windlass.sock]
     #[arg(long, value_name = "PATH", env = "WINDLASS_SOCKET", hide_env_values = true)]
     pub socket: Option<PathBuf>,
     /// Size of a new pool [default: 64G, a sparse file]
@@ -32,10 +32,11 @@ pub struct ServeOptions {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE", env = "WINDLASS_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter such as info,iscsi=debug [default: info]
+    /// Log filter: error, warn, info, debug, trace, or a filter such as info,iscsi=debug [default:
+    /// info]
     #[arg(long, value_name = "FILTER", env = "WINDLASS_LOG", hide_env_values = true)]
     pub log: Option<String>,
-    /// How log lines on standard error look: text or json [default: text]
+    /// Format of log lines on standard error: text or json [default: text]
     #[arg(
         long,
         value_name = "FORMAT",

@@ -1,11 +1,11 @@
-//! Where a portal listens, as it is written: `ADDRESS:PORT`, IPv6 in brackets, a link-local address with the zone that it is in
-//! (RFC 6874: `[fe80::1%eth0]:3260`), by number or by the name of the interface.
+//! Notation of a portal's listen address: `ADDRESS:PORT`, IPv6 in brackets, a link-local address
+//! with its zone (RFC 6874: `[fe80::1%eth0]:3260`), by number or by the name of the interface.
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// Reads an address. Errors are sentences for the administrator.
+/// Parses an address. Errors are sentences for the administrator.
 pub(super) fn parse(text: &str) -> Result<SocketAddr, String> {
     let address = match text.parse() {
         Ok(address) => address,
@@ -41,7 +41,7 @@ mod tests {
         for text in ["0.0.0.0:3260", "192.0.2.1:860", "[::]:3260", "[2001:db8::1]:3260", "[fe80::1%2]:3260"] {
             assert_eq!(parse(text).map(|address| address.to_string()), Ok(text.to_owned()));
         }
-        // The loopback interface is the first one everywhere.
+        // The loopback interface is the first one on every machine.
         assert_eq!(parse("[fe80::1%lo]:3260").map(|address| address.to_string()), Ok("[fe80::1%1]:3260".to_owned()));
     }
 

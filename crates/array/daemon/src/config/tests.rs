@@ -6,7 +6,7 @@ use crate::{LogFormat, ServeOptions};
 use control::{Commitment, Limits};
 use std::path::PathBuf;
 
-/// Options that name a file with this content.
+/// Returns options that name a file with this content.
 fn with_file(content: &str) -> (ServeOptions, TemporaryDirectory) {
     let directory = TemporaryDirectory::new();
     let path = directory.path().join("windlass.toml");

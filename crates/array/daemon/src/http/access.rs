@@ -28,7 +28,8 @@ pub(super) async fn list(
     Ok(Json(List { items: accesses.into_iter().map(convert::access).collect() }))
 }
 
-/// Lets a host, the hosts of a group, or any host see a volume. The same request twice grants once.
+/// Grants a host, the hosts of a group, or any host access to a volume. Repeating the request has
+/// no effect.
 #[utoipa::path(
     post,
     path = "/api/v1/access",
@@ -54,7 +55,7 @@ pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<Acc
     Ok(made(outcome.changed, &format!("/api/v1/access/{}/{}", access.volume, access.host), access))
 }
 
-/// Takes every grant of a volume back.
+/// Revokes every grant of a volume.
 #[utoipa::path(
     delete,
     path = "/api/v1/access/{volume}",
@@ -70,7 +71,7 @@ pub(super) async fn revoke_all(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes one grant back.
+/// Revokes one grant.
 #[utoipa::path(
     delete,
     path = "/api/v1/access/{volume}/{host}",
@@ -89,7 +90,7 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A host's name, the word for any host, or `group:NAME`.
+/// Parses a host's name, the word for any host, or `group:NAME`.
 fn grantee(word: String) -> Grantee {
     match word.strip_prefix("group:") {
         Some(group) => Grantee::Group(group.to_owned()),

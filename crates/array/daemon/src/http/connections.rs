@@ -1,11 +1,12 @@
-//! Connections of one listener of the management plane: how many there are, and which one is closed for a newcomer.
+//! Connections of one listener of the management plane: their limit, and the choice of the one that
+//! is closed for a new one.
 //!
-//! A connection is *idle* while no request is being answered: before the TLS handshake, before the first
-//! request, and between requests. It is *trusted* after a request with the right token. When a listener
-//! has [`MAX_CONNECTIONS`], a newcomer displaces one of the idle connections, from the address with the
-//! most of them (as `reactor/iscsi/registry.rs` does for iSCSI), so that silent connections displace each other.
-//! Trusted connections are displaced only when there is no other. A connection without trust counts as
-//! idle again when its request takes longer than [`SLOW_REQUEST`].
+//! A connection is *idle* while no request is being answered: before the TLS handshake, before the
+//! first request, and between requests. It is *trusted* after a request with the right token. When
+//! a listener has [`MAX_CONNECTIONS`], a new connection displaces an idle one, from the address
+//! with the most of them (as `reactor/iscsi/registry.rs` does for iSCSI), so that silent
+//! connections displace each other. Trusted connections are displaced only if there is no other. An
+//! untrusted connection counts as idle again when its request takes longer than [`SLOW_REQUEST`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -14,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Connections of one listener.
+/// Largest number of connections of one listener.
 pub(super) const MAX_CONNECTIONS: usize = 128;
-/// Time after which the request of a connection without trust no longer protects the connection.
+/// Time after which a request no longer protects an untrusted connection.
 const SLOW_REQUEST: Duration = Duration::from_secs(5);
 
 /// All connections of a listener.
@@ -38,16 +39,16 @@ struct State {
     members: BTreeMap<u64, Member>,
 }
 
-/// What a newcomer's choice depends on.
+/// Properties of a connection that decide about its displacement.
 struct Member {
-    /// The owner's IPv4 address or IPv6 /64; `None` on a Unix socket.
+    /// IPv4 address or IPv6 /64 of the client; `None` on a Unix socket.
     network: Option<IpAddr>,
     trusted: bool,
-    /// When the request in progress began; `None` while idle.
+    /// Start of the request in progress; `None` while idle.
     request_since: Option<Instant>,
-    /// Requests that have begun.
+    /// Number of requests started.
     requests: u64,
-    /// Last beginning or end of a request, or of the connection.
+    /// Time of the last start or end of a request, or of the connection's start.
     last_active: Instant,
     /// Already asked to close; not counted.
     leaving: bool,
@@ -75,26 +76,27 @@ impl Shared {
     }
 }
 
-/// A newcomer's turn: nothing when there was room.
+/// Result of making room for a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// There was room.
+    /// There was a free place.
     Free,
     /// A connection of this network was asked to close.
     Displaced(Option<IpAddr>),
-    /// Every connection is at work for a client.
+    /// Every connection is serving a client.
     None,
 }
 
 impl Connections {
-    /// Makes room for one more connection. Waits only while every connection has a request in progress.
+    /// Makes room for one more connection. Waits only while every connection has a request in
+    /// progress.
     pub async fn make_room(&self) -> Room {
         loop {
             match self.try_make_room(Instant::now()) {
                 Room::None => {}
                 room => return room,
             }
-            // A request that becomes slow is noticed by the clock.
+            // The timeout detects a request that has become slow.
             let _elapsed = tokio::time::timeout(SLOW_REQUEST / 4, self.shared.room.notified()).await;
         }
     }
@@ -146,7 +148,7 @@ impl Connections {
     }
 }
 
-/// One connection, held as long as it lasts.
+/// Counted connection, until the last clone is dropped.
 #[derive(Clone)]
 pub(super) struct Connection {
     membership: Arc<Membership>,
@@ -159,24 +161,24 @@ struct Membership {
 }
 
 impl Connection {
-    /// Completes when the connection has to make room for another.
+    /// Completes when the connection must make room for another.
     pub async fn displaced(&self) {
         self.displaced.notified().await;
     }
 
-    /// A request on it has the right token, or has not.
+    /// Notes whether a request on the connection had the right token.
     pub fn trust(&self, trusted: bool) {
         self.membership.shared.with_member(self.membership.id, |member| member.trusted = trusted);
     }
 
-    /// A request has begun on it at some time.
+    /// True if a request has ever started on the connection.
     pub fn has_asked(&self) -> bool {
         let mut asked = false;
         self.membership.shared.with_member(self.membership.id, |member| asked = member.requests > 0);
         asked
     }
 
-    /// A request begins; it ends when the guard is dropped.
+    /// Starts a request; it ends when the guard is dropped.
     pub fn request(&self) -> RequestGuard {
         self.membership.shared.with_member(self.membership.id, |member| {
             let now = Instant::now();
@@ -188,7 +190,7 @@ impl Connection {
     }
 }
 
-/// A request in progress.
+/// Request in progress.
 pub(super) struct RequestGuard(Connection);
 
 impl Drop for RequestGuard {
@@ -234,8 +236,8 @@ mod tests {
         (0..count).map(|_| connections.join(Some(address(from)))).collect()
     }
 
-    /// Places used to be kept by those who came first: 64 silent connections from four addresses shut out every
-    /// administrator for as long as they were renewed.
+    /// Regression: the oldest connections kept their places. 64 silent connections from four
+    /// addresses locked out every administrator for as long as they were renewed.
     #[test]
     fn silent_connections_displace_those_of_the_address_with_the_most() {
         let connections = Connections::default();
@@ -264,7 +266,8 @@ mod tests {
         assert!(kept.is_err());
     }
 
-    /// A connection with the token stays while there is another one to displace, even at an address with many.
+    /// A connection with the token stays as long as another one can be displaced, even at an
+    /// address with many.
     #[test]
     fn a_trusted_connection_is_displaced_last() {
         let connections = Connections::default();
@@ -279,7 +282,7 @@ mod tests {
         assert_eq!(connections.try_make_room(now), Room::Free);
     }
 
-    /// Nothing is displaced in the middle of an answer, unless the request is slow and has no token.
+    /// A request in progress protects its connection, unless the request is slow and has no token.
     #[test]
     fn requests_in_progress_are_displaced_when_slow_and_without_token() {
         let connections = Connections::default();

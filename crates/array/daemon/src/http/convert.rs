@@ -1,4 +1,4 @@
-//! Views of `control` as types of `api`.
+//! Conversion of `control`'s views to types of `api`.
 
 use api::{
     Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
@@ -13,7 +13,7 @@ use control::{
     Secret, SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
 };
 
-/// What stands for the name of a volume that is gone.
+/// Stands for the name of a volume that was deleted meanwhile.
 const DELETED: &str = "(deleted)";
 
 pub(super) fn volume(view: VolumeView) -> Volume {
@@ -485,7 +485,7 @@ pub(super) fn status(view: StatusView) -> Status {
     }
 }
 
-/// A share, rounded down.
+/// Percentage, rounded down.
 fn percent(part: u64, whole: u64) -> u64 {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0);
     u64::try_from(percent).unwrap_or(u64::MAX)

@@ -10,10 +10,11 @@ use axum::extract::State;
 
 /// Events returned when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
-/// Most events returned.
+/// Largest number of events returned.
 const MAX_LIMIT: usize = 10_000;
 
-/// What happened, oldest first. To follow, ask again with the largest `id` as `since`.
+/// Lists past events, oldest first. To follow the events, repeat the request with the largest `id`
+/// as `since`.
 #[utoipa::path(
     get,
     path = "/api/v1/events",
@@ -30,7 +31,7 @@ pub(super) async fn list(
     Ok(Json(List { items: events.into_iter().map(convert::event).collect() }))
 }
 
-/// What needs attention now, the worst first.
+/// Lists the conditions that need attention now, most severe first.
 #[utoipa::path(get, path = "/api/v1/alerts", tag = "events", responses((status = 200, body = List<Alert>)))]
 pub(super) async fn alerts(State(array): State<ArrayHandle>) -> Result<Json<List<Alert>>, Fault> {
     let alerts = array.call(control::AlertList).await?;

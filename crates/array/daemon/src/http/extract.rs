@@ -1,4 +1,5 @@
-//! Axum's extractors with problem documents for what they refuse, and the responses that creating makes.
+//! Axum's extractors with problem documents for rejected requests, and responses for created
+//! resources.
 
 use crate::http::problem::Fault;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -7,12 +8,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// A JSON body.
+/// JSON body.
 #[derive(FromRequest)]
 #[from_request(via(axum::Json), rejection(Fault))]
 pub(super) struct Body<T>(pub(super) T);
 
-/// A query string.
+/// Query string.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Query), rejection(Fault))]
 pub(super) struct Query<T>(pub(super) T);
@@ -40,7 +41,7 @@ impl From<PathRejection> for Fault {
     }
 }
 
-/// 201 with the place of a new resource, or 200 when it was there already.
+/// Returns 201 with the location of a new resource, or 200 if it already existed.
 pub(super) fn made(created: bool, location: &str, body: impl Serialize) -> Response {
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     let mut response = (status, axum::Json(body)).into_response();

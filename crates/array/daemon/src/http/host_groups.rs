@@ -37,7 +37,7 @@ pub(super) async fn create(
     Ok(made(outcome.changed, &format!("/api/v1/host-groups/{}", group.id), group))
 }
 
-/// One host group.
+/// Returns one host group.
 #[utoipa::path(
     get,
     path = "/api/v1/host-groups/{group}",
@@ -52,7 +52,7 @@ pub(super) async fn show(
     Ok(Json(host_group(array.call(control::HostGroupShow { group }).await?)))
 }
 
-/// Renames a host group, adds and removes hosts. What they see changes before the reply.
+/// Renames a host group, adds and removes hosts. The volumes that they see change before the reply.
 #[utoipa::path(
     patch,
     path = "/api/v1/host-groups/{group}",
@@ -69,7 +69,7 @@ pub(super) async fn set(
     Ok(Json(host_group(array.call(control::HostGroupSet { group, name, add, remove }).await?)))
 }
 
-/// Deletes a host group that nothing is granted to. Its hosts stay.
+/// Deletes a host group without grants. Its hosts stay.
 #[utoipa::path(
     delete,
     path = "/api/v1/host-groups/{group}",

@@ -37,7 +37,7 @@ pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<Ho
     Ok(made(outcome.changed, &format!("/api/v1/hosts/{}", host.id), host))
 }
 
-/// One host.
+/// Returns one host.
 #[utoipa::path(
     get,
     path = "/api/v1/hosts/{host}",
@@ -49,7 +49,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<Stri
     Ok(Json(convert::host(array.call(control::HostShow { host }).await?)))
 }
 
-/// Changes a host. Sessions stay as they are; new credentials count from the next login on.
+/// Changes a host. Sessions continue; new credentials apply from the next login on.
 #[utoipa::path(
     patch,
     path = "/api/v1/hosts/{host}",

@@ -30,7 +30,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(job): Path<Strin
     Ok(Json(convert::job(array.call(control::JobShow { job }).await?)))
 }
 
-/// Changes how fast a running job goes.
+/// Changes the speed of a running job.
 #[utoipa::path(
     patch,
     path = "/api/v1/jobs/{job}",
@@ -47,7 +47,8 @@ pub(super) async fn set(
     Ok(Json(convert::job(array.call(control::JobSet { job, share_percent }).await?)))
 }
 
-/// Cancels a running job. It ends soon after, and keeps what it did. 409 with code `sanitize-goes-on` for a sanitize operation, which nobody can end.
+/// Cancels a running job. It ends soon after, and its work up to then remains. 409 with code
+/// `sanitize-goes-on` for a sanitize operation, which cannot be cancelled.
 #[utoipa::path(
     delete,
     path = "/api/v1/jobs/{job}",
@@ -60,7 +61,7 @@ pub(super) async fn cancel(State(array): State<ArrayHandle>, Path(job): Path<Str
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// 202 with the place of a new job, or 200 when one of its kind runs already.
+/// Returns 202 with the location of a new job, or 200 if one of its kind is already running.
 pub(super) async fn start(
     array: &ArrayHandle,
     request: impl Request<Reply = Outcome<JobView>>,

@@ -1,8 +1,8 @@
 //! Sockets of the management plane: accept, bound, hand to hyper, stop gracefully.
 //!
-//! Each listener serves a bounded number of connections; a newcomer displaces an idle one ([`Connections`]).
-//! A connection is closed when its TLS handshake or first request is late, when no request comes for half a
-//! minute, and when nothing of an answer is taken for as long.
+//! Each listener serves a limited number of connections; a new one displaces an idle one
+//! ([`Connections`]). A connection is closed if its TLS handshake or first request is late, if no
+//! request comes for half a minute, or if the client takes no data of an answer for as long.
 
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
 use crate::http::peer::{Peer, authenticate, count_request};
@@ -30,23 +30,23 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// How long a connection may take to send a later request's headers, or be idle between requests.
+/// Longest time for the headers of a later request, and longest idle time between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a machine may leave an answer in our send buffer.
+/// Longest time that an answer may stay unread in the send buffer.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long requests in progress may take when the array stops.
+/// Longest time for requests in progress when the array stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most bytes of a request's headers that are kept.
+/// Largest number of header bytes kept for a request.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// How long to wait after accept(2) failed, typically for want of file descriptors.
+/// Pause after a failure of accept(2), typically for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long a new connection may say nothing.
+/// Deadlines of a new connection.
 #[derive(Clone, Copy)]
 struct Deadlines {
-    /// For the TLS handshake.
+    /// Deadline of the TLS handshake.
     handshake: Duration,
-    /// From the handshake to the end of the first request's headers.
+    /// Deadline from the handshake to the end of the first request's headers.
     first_request: Duration,
 }
 
@@ -56,22 +56,22 @@ impl Default for Deadlines {
     }
 }
 
-/// A bound socket and what is served there.
+/// Bound socket, and its service.
 pub(crate) enum Listener {
-    /// The administrative socket: whoever may open it is the owner.
+    /// Administrative socket: only its owner can open it.
     Unix(UnixListener),
-    /// REST over TLS, for those who have the token.
+    /// REST over TLS, for clients that have the token.
     Https(TcpListener, TlsAcceptor, Arc<TokenGate>),
-    /// Metrics and health, for everybody.
+    /// Metrics and health, for all clients.
     Metrics(TcpListener),
 }
 
 impl Listener {
-    /// Binds the administrative socket; nobody but its owner can open it.
+    /// Binds the administrative socket, which only its owner can open.
     pub(crate) fn unix(path: &Path) -> Result<Self, ServeError> {
         let bound = UnixListener::bind(path);
         let listener = bound.with_context(|| format!("cannot listen on the socket {}", path.display()))?;
-        // The umask has seen to it already; a umask is easily lost in a later change.
+        // The umask already ensures this, but a later change may lose the umask.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
             .with_context(|| format!("cannot set the mode of {}", path.display()))?;
         Ok(Self::Unix(listener))
@@ -92,7 +92,7 @@ impl Listener {
         Ok(Self::Metrics(TcpListener::bind(address).await.map_err(|error| ServeError::bind(address, error))?))
     }
 
-    /// Serves until told to stop, then lets requests in progress finish.
+    /// Serves until `stop` is set, then lets requests in progress finish.
     async fn run(self, array: ArrayHandle, deadlines: Deadlines, mut stop: watch::Receiver<bool>) {
         let app = match &self {
             Self::Unix(_) => router(array),
@@ -157,7 +157,7 @@ impl Listener {
     }
 }
 
-/// Writes a line to the log when newcomers displace connections, at most every ten seconds.
+/// Logs the displacement of connections, at most every ten seconds.
 fn report_displacement(room: Room, displacements: &Notice) {
     let Room::Displaced(network) = room else { return };
     if let Some(closed) = displacements.count(Instant::now()) {
@@ -170,7 +170,7 @@ fn report_displacement(room: Room, displacements: &Notice) {
     }
 }
 
-/// A connection of a machine that ends when what was sent is not taken.
+/// Accepts a TCP connection, which ends if the client does not take sent data.
 async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = listener.accept().await?;
     let stall_ms = u32::try_from(STALL_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
@@ -178,7 +178,7 @@ async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr
     Ok((stream, address))
 }
 
-/// A connection before its first byte.
+/// Accepted connection before its first byte.
 enum Accepted {
     Unix(UnixStream),
     Tls(TcpStream, TlsAcceptor),
@@ -237,7 +237,7 @@ impl Listeners {
         self.0.push(listener);
     }
 
-    /// Where HTTPS is served, with its real port.
+    /// Address of HTTPS, with its real port.
     pub(crate) fn http_address(&self) -> Option<SocketAddr> {
         self.0.iter().find_map(|listener| match listener {
             Listener::Https(listener, ..) => listener.local_addr().ok(),
@@ -245,7 +245,7 @@ impl Listeners {
         })
     }
 
-    /// Serves them all.
+    /// Serves all listeners.
     pub(crate) fn run(self, array: &ArrayHandle) -> Running {
         self.run_with(array, Deadlines::default())
     }
@@ -258,14 +258,14 @@ impl Listeners {
     }
 }
 
-/// Listeners at work.
+/// Served listeners.
 pub(crate) struct Running {
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Running {
-    /// Stops accepting, lets requests in progress finish, returns after 5 s at the latest.
+    /// Stops accepting and lets requests in progress finish; returns after 5 s at the latest.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         for task in self.tasks {

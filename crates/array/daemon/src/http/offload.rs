@@ -10,10 +10,10 @@ use axum::extract::State;
 
 /// Refusals returned when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
-/// Most refusals returned.
+/// Largest number of entries returned.
 const MAX_LIMIT: usize = 10_000;
 
-/// What each primitive did for each volume since the array started.
+/// Returns statistics of each primitive for each volume since the array started.
 #[utoipa::path(
     get,
     path = "/api/v1/offload/stats",
@@ -28,7 +28,8 @@ pub(super) async fn statistics(
     rows(&array, query.volume).await
 }
 
-/// Commands that were refused and why, oldest first.
+/// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with
+/// the reasons; oldest first.
 #[utoipa::path(
     get,
     path = "/api/v1/offload/log",

@@ -1,4 +1,5 @@
-//! The OpenAPI 3.1 document, generated from the handlers. A copy is checked in, so that a change of the interface is seen in review.
+//! OpenAPI 3.1 document, generated from the handlers. A copy is checked in, so that reviews show
+//! every change of the interface.
 
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -6,27 +7,27 @@ use std::sync::OnceLock;
 use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-/// The document without its resources.
+/// Returns the document without its resources.
 pub(super) fn frame() -> OpenApi {
     let mut info = Info::new("Windlass", crate::VERSION);
     info.description = Some("Administration of a Windlass storage array.".to_owned());
     OpenApiBuilder::new().info(info).build()
 }
 
-/// The whole document as JSON with a final newline.
+/// Returns the whole document as JSON with a final newline.
 pub fn openapi_json() -> String {
     let mut document = super::resources().split_for_parts().1;
     add_problems(&mut document);
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// The handler of `/api/v1/openapi.json`.
+/// Handler of `/api/v1/openapi.json`.
 pub(super) async fn show() -> impl IntoResponse {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.get_or_init(openapi_json).as_str())
 }
 
-/// Every operation may answer with a problem document.
+/// Adds the problem document as a response of every operation.
 fn add_problems(document: &mut OpenApi) {
     let components = document.components.get_or_insert_default();
     let mut nested = Vec::new();
@@ -50,7 +51,7 @@ mod tests {
     use super::openapi_json;
     use std::path::Path;
 
-    /// `WINDLASS_UPDATE_OPENAPI=1 cargo test -p daemon openapi` writes the copy anew.
+    /// `WINDLASS_UPDATE_OPENAPI=1 cargo test -p daemon openapi` rewrites the copy.
     #[test]
     fn the_checked_in_copy_is_up_to_date() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../openapi/windlass.json");

@@ -1,4 +1,4 @@
-//! Who is asking, whether they may, and a line in the log about it.
+//! Client of a request: identity, authentication, and a line in the log.
 
 use crate::http::connections::Connection;
 use crate::http::problem::Fault;
@@ -12,20 +12,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A request that takes longer, body included, is given up. Longer than the reactor may take to answer.
+/// Longest time for a request, body included; longer than the reactor may take to answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// The other end of a connection.
+/// Peer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peer {
     /// A process that may open the administrative socket: the owner of the array.
     Local,
-    /// A machine.
+    /// A remote machine.
     Remote(SocketAddr),
 }
 
 impl Peer {
-    /// Its address; `None` on the administrative socket.
+    /// Address of the peer; `None` on the administrative socket.
     pub(super) fn address(&self) -> Option<IpAddr> {
         match self {
             Self::Local => None,
@@ -43,13 +43,13 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Tells the listener that a request of the connection is in progress.
+/// Notifies the listener that a request of the connection is in progress.
 pub(super) async fn count_request(State(connection): State<Connection>, request: Request, next: Next) -> Response {
     let _in_progress = connection.request();
     next.run(request).await
 }
 
-/// Lets a request through when it carries the token; `/health` needs none.
+/// Admits a request that has the token; `/health` needs none.
 pub(super) async fn authenticate(State(gate): State<Arc<TokenGate>>, request: Request, next: Next) -> Response {
     if request.uri().path() == "/health" {
         return next.run(request).await;
@@ -74,7 +74,7 @@ pub(super) async fn authenticate(State(gate): State<Arc<TokenGate>>, request: Re
     }
 }
 
-/// Bounds the time of a request and logs it: changes and failures as `info`, reads as `debug`.
+/// Limits the time of a request and logs it: changes and failures as `info`, reads as `debug`.
 pub(super) async fn log_and_limit(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let peer = request.extensions().get::<Peer>().map_or_else(String::new, Peer::to_string);

@@ -19,7 +19,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     Ok(Json(List { items: pools.into_iter().map(convert::pool).collect() }))
 }
 
-/// One pool and its space.
+/// Returns one pool and its space.
 #[utoipa::path(
     get,
     path = "/api/v1/pools/{pool}",
@@ -53,7 +53,7 @@ pub(super) async fn set(
     Ok(Json(convert::pool(array.call(control::PoolSet { pool, warn_percent, critical_percent, commitment }).await?)))
 }
 
-/// Makes a pool larger while in use.
+/// Enlarges a pool while in use.
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/grow",
@@ -78,7 +78,7 @@ pub(super) async fn grow(
     Ok(Json(convert::pool(array.call(control::PoolGrow { pool, growth }).await?)))
 }
 
-/// Starts a job that reads and verifies everything that is stored.
+/// Starts a job that reads and verifies all stored data.
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/scrub",
@@ -118,7 +118,7 @@ pub(super) async fn check(
     jobs::start(&array, control::PoolCheck { pool, share_percent }).await
 }
 
-/// Starts a job that gives back blocks of zeros stored in all volumes.
+/// Starts a job that frees stored blocks of zeros in all volumes.
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/reclaim",

@@ -17,7 +17,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     Ok(Json(List { items: portals.into_iter().map(convert::portal).collect() }))
 }
 
-/// One portal.
+/// Returns one portal.
 #[utoipa::path(
     get,
     path = "/api/v1/portals/{portal}",
@@ -29,7 +29,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(portal): Path<St
     Ok(Json(convert::portal(array.call(control::PortalShow { portal }).await?)))
 }
 
-/// Changes group or redirection of a portal.
+/// Changes the group or the redirect of a portal.
 #[utoipa::path(
     patch,
     path = "/api/v1/portals/{portal}",
@@ -57,14 +57,14 @@ pub(super) async fn set(
     Ok(Json(convert::portal(array.call(set).await?)))
 }
 
-/// Target port groups.
+/// Lists target port groups.
 #[utoipa::path(get, path = "/api/v1/portal-groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
 pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List<PortGroup>>, Fault> {
     let groups = array.call(control::PortGroupList).await?;
     Ok(Json(List { items: groups.into_iter().map(convert::port_group).collect() }))
 }
 
-/// One target port group.
+/// Returns one target port group.
 #[utoipa::path(
     get,
     path = "/api/v1/portal-groups/{group}",
@@ -79,7 +79,7 @@ pub(super) async fn show_group(
     Ok(Json(convert::port_group(array.call(control::PortGroupShow { group }).await?)))
 }
 
-/// Changes state or preference of a target port group.
+/// Changes the state or the preference of a target port group.
 #[utoipa::path(
     patch,
     path = "/api/v1/portal-groups/{group}",

@@ -1,36 +1,37 @@
-//! Where errors become HTTP statuses and problem documents (RFC 9457). No `_` arm: a new condition has to choose.
+//! Conversion of errors to HTTP statuses and problem documents (RFC 9457). A condition of `control`
+//! has chosen its class; only the classes are converted here.
 
 use api::{Problem, User};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::ControlError;
 
-/// Why a request was not carried out.
+/// Reason why a request was not executed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The array says no.
+    /// The array refused the request.
     Control(ControlError),
-    /// The request cannot be understood.
+    /// The request is malformed.
     InvalidRequest {
-        /// Status that the framework found.
+        /// Status from the framework.
         status: StatusCode,
-        /// What is wrong with it.
+        /// Description of the problem.
         detail: String,
     },
-    /// No such path.
+    /// The path does not exist.
     NoSuchResource,
-    /// The path does not take this method.
+    /// The path does not support this method.
     MethodNotAllowed,
-    /// No token or a wrong one.
+    /// The token is missing or wrong.
     Unauthorized,
-    /// Too many wrong ones.
+    /// Too many wrong tokens.
     TooManyFailures {
-        /// How long to wait.
+        /// Seconds to wait.
         seconds: u64,
     },
-    /// The request's body did not come in time.
+    /// The request's body did not arrive in time.
     TooSlow {
-        /// How long was waited.
+        /// Seconds until the timeout.
         seconds: u64,
     },
 }
@@ -141,7 +142,7 @@ fn user(user: &control::User) -> User {
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let problem = self.problem();
-        // That there is no space is for the administrator who asked, and no failure of the array.
+        // Lack of space concerns the administrator who asked; it is not a failure of the array.
         if problem.status >= 500 && problem.status != StatusCode::INSUFFICIENT_STORAGE.as_u16() {
             tracing::error!(code = problem.code, detail = problem.detail, "request failed");
         }

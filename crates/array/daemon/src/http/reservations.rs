@@ -25,7 +25,7 @@ pub(super) async fn list(
     Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect() }))
 }
 
-/// Registrations and reservation of one volume.
+/// Returns registrations and reservation of one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/reservations",

@@ -31,7 +31,7 @@ pub(super) async fn list_of(
     many(&array, Some(volume)).await
 }
 
-/// Takes a snapshot. A name that a snapshot of the volume has already is refused (`exists`).
+/// Creates a snapshot. The name of an existing snapshot of the volume is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/snapshots",
@@ -53,8 +53,8 @@ pub(super) async fn create(
     Ok(made(true, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
 }
 
-/// Takes snapshots of several volumes at one instant, all or none. A name that a snapshot of one of the volumes has
-/// already is refused (`exists`).
+/// Creates snapshots of several volumes at one instant, atomically. The name of an existing
+/// snapshot of one of the volumes is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/snapshots",
@@ -74,7 +74,7 @@ pub(super) async fn create_group(
         .into_response())
 }
 
-/// One snapshot.
+/// Returns one snapshot.
 #[utoipa::path(
     get,
     path = "/api/v1/snapshots/{snapshot}",
@@ -89,7 +89,7 @@ pub(super) async fn show(
     Ok(Json(convert::snapshot(array.call(control::SnapshotShow { snapshot }).await?)))
 }
 
-/// Deletes a snapshot. Volumes cloned from it stay as they are.
+/// Deletes a snapshot. Volumes cloned from it stay unchanged.
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",

@@ -17,7 +17,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status
     Ok(Json(convert::status(status)))
 }
 
-/// For probes: 200 when the array serves, 503 when its pool has stopped. Needs no token.
+/// Health for probes: 200 if the array serves, 503 if its pool has stopped. Needs no token.
 #[utoipa::path(
     get,
     path = "/health",
@@ -31,7 +31,7 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
     Ok((status, Json(json!({ "health": health }))).into_response())
 }
 
-/// Counters in the OpenMetrics text format.
+/// Returns counters in the OpenMetrics text format.
 #[utoipa::path(
     get,
     path = "/metrics",

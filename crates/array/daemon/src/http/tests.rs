@@ -1,4 +1,4 @@
-//! Requests against the router over an array in memory: statuses, bodies, problem documents.
+//! Requests to the router over an array in memory: statuses, bodies, problem documents.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use super::peer::{Peer, authenticate};
@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
 
-/// The whole management plane over an empty array.
+/// Returns the whole management plane over an empty array.
 fn app() -> Router {
     super::router(spawn(|_, _, _| {}))
 }
 
-/// Sends a request; an absent body is none.
+/// Sends a request, with or without a body.
 async fn send(app: &Router, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
     let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
     let request = request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap();
@@ -292,7 +292,7 @@ async fn metrics_name_what_there_is() {
     }
 }
 
-/// Asks for a job until it has ended.
+/// Polls a job until it has ended.
 async fn ended(app: &Router, id: &Value) -> Value {
     loop {
         let (status, job) = send(app, "GET", &format!("/api/v1/jobs/{}", id.as_str().unwrap()), None).await;
@@ -402,7 +402,7 @@ async fn snapshots_are_taken_together_returned_to_and_shown_as_a_tree() {
     assert_eq!((&space["snapshot_bytes"], space["unmapped"]["kept"].as_array().unwrap().len()), (&json!(0), 2));
 }
 
-/// Two paths of one host are registered; one of them holds the reservation.
+/// Registrations of two paths of one host, one of which holds the reservation.
 fn reservations() -> Reservations {
     let registration = |target_port, holder| Registration {
         initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
@@ -449,7 +449,7 @@ async fn registrations_say_who_and_with_which_key() {
             "reservation_type": if holder { json!(kind) } else { Value::Null },
         })
     };
-    // The second portal is not there any more.
+    // The second portal no longer exists.
     let rows = json!([row(1, json!(1), true), row(9, Value::Null, false)]);
     assert_eq!(
         shown,

@@ -51,7 +51,7 @@ pub(super) async fn create(
     Ok(made(outcome.changed, &format!("/api/v1/volumes/{}", volume.id), volume))
 }
 
-/// One volume.
+/// Returns one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}",
@@ -63,7 +63,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<St
     Ok(Json(convert::volume(array.call(control::VolumeShow { volume }).await?)))
 }
 
-/// Changes name, size and settings of a volume; all at once or nothing.
+/// Changes name, size and settings of a volume, atomically.
 #[utoipa::path(
     patch,
     path = "/api/v1/volumes/{volume}",
@@ -102,7 +102,7 @@ pub(super) async fn set(
     Ok(Json(convert::volume(array.call(request).await?)))
 }
 
-/// Deletes a volume that nobody uses.
+/// Deletes a volume that is not in use.
 #[utoipa::path(
     delete,
     path = "/api/v1/volumes/{volume}",
@@ -119,7 +119,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What each offload primitive did for one volume.
+/// Returns statistics of each offload primitive for one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/offload",
@@ -134,7 +134,7 @@ pub(super) async fn offload(
     super::offload::rows(&array, Some(volume)).await
 }
 
-/// Where the space of a volume is, and where what hosts unmapped went.
+/// Returns the space used by a volume, and the space that hosts have unmapped.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/space",
@@ -150,7 +150,7 @@ pub(super) async fn space(
     Ok(Json(convert::space(space)))
 }
 
-/// Starts a job that gives back blocks of zeros that are stored.
+/// Starts a job that frees stored blocks of zeros.
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/reclaim",
@@ -170,7 +170,7 @@ pub(super) async fn reclaim(
     jobs::start(&array, control::VolumeReclaim { volume, share_percent }).await
 }
 
-/// Gives a volume the content and size of one of its snapshots.
+/// Returns a volume to the content and size of one of its snapshots.
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/rollback",
@@ -188,7 +188,7 @@ pub(super) async fn rollback(
     Ok(Json(convert::volume(array.call(request).await?)))
 }
 
-/// The volume, its snapshots, their clones, and so on; each after what it comes from.
+/// Returns the volume, its snapshots, their clones, and so on; each after its parent.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/tree",

@@ -1,4 +1,4 @@
-//! The array without its sockets: the pool, the SCSI target, `control` and the frontends, and the tasks that move them.
+//! The array without its sockets: the pool, the units, `control` and the frontends, and their tasks.
 
 use super::clock::TargetClock;
 use super::control::live::LiveArray;
@@ -71,7 +71,7 @@ pub(crate) struct Array<M: Media + 'static> {
 }
 
 impl<M: Media + 'static> Array<M> {
-    /// Starts an array on an opened pool. Connections may follow.
+    /// Starts an array on an opened pool. Connections may be accepted afterwards.
     pub async fn open(
         pool: ArrayPool<M>,
         setup: ArraySetup,
@@ -136,13 +136,14 @@ impl<M: Media + 'static> Array<M> {
         }
     }
 
-    /// Ends the tasks and makes everything durable. Frontends are shut down before.
+    /// Ends the tasks and makes everything durable. Frontends must be shut down before.
     pub async fn close(self) -> Result<(), ServeError> {
         self.copying.abort();
         let _ended = self.copying.await;
         self.background.abort();
         let _ended = self.background.await;
-        // What it writes is not worth waiting long for: a stop is not held up by a medium that does not answer.
+        // Its writes are not worth a long wait: a medium that does not answer must not delay the
+        // stop.
         let _closed = tokio::time::timeout(Duration::from_secs(5), self.control.close()).await;
         self.pumping.abort();
         let _ended = self.pumping.await;

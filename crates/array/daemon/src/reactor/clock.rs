@@ -1,10 +1,10 @@
-//! The reactor's clock: the operating system's, or the virtual time of a simulation.
+//! Clock of the reactor: the operating system's, or the virtual time of a simulation.
 
 use control::Environment;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The present instant. It follows the runtime's clock, so that a simulation can stop and advance it.
+/// Current instant. It follows the runtime's clock, so that a simulation can stop and advance it.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -1,7 +1,9 @@
 //! A protocol of the array, as the reactor sees it.
 //!
-//! A frontend owns its portals, connections and sessions. It runs on the reactor's thread today. Nothing here lends state of the
-//! engine out, so that a frontend may later drive its connections on threads of their own and answer through messages.
+//! A frontend owns its portals, connections, sessions and device server. It serves the units of the
+//! reactor, and reaches other frontends only through them ([`unit::Adapter`]). It runs on the
+//! reactor's thread today. The trait lends no state of the engine, so that a frontend may later
+//! drive its connections on other threads and answer through messages.
 
 use block::VolumeId;
 use control::{Change, ConnectionCounters, Directory, SessionInfo};
@@ -16,14 +18,15 @@ pub(crate) trait Frontend {
     fn sessions(&self) -> Vec<SessionInfo>;
     /// Drops a session and its connections. False when there is none of that number.
     fn drop_session(&self, id: u64) -> bool;
-    /// Connections, and how earlier ones ended.
+    /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
-    /// Commands received in the sessions that exist.
+    /// Number of commands received in the open sessions.
     fn commands(&self) -> u64;
     /// Ends the tasks of these nexuses on a volume without a response. Ready when none of them can have an effect any more.
     fn abort(&self, volume: VolumeId, nexuses: &[NexusId]) -> LocalBoxFuture<'static, ()>;
     /// Ready when no command has an effect any more that the published changes forbid.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;
-    /// Lets hosts log out, then closes every connection. Ready when their last command is done, or after a bounded time.
+    /// Lets hosts log out, then closes every connection. Ready when the last command is done, or
+    /// after a bounded time.
     fn shut_down(&self) -> LocalBoxFuture<'static, ()>;
 }

@@ -1,9 +1,11 @@
-//! The reactor: the one thread that owns the pool, the SCSI target, `control` and every connection.
+//! Reactor: the one thread that owns the pool, the units, `control` and every connection.
 //!
-//! A command runs to completion here: the connection's task reads the PDU, runs the device server and the pool core, and queues the response;
-//! one pump after each batch of such work commits the log and completes what waited. Nothing is handed to another thread on the way.
+//! A command runs to completion on it: the connection's task reads the PDU, runs the device server
+//! and the pool core, and queues the response; one pump after each batch of such work commits the
+//! log and completes waiting requests. No step is handed to another thread.
 //!
-//! This folder hosts the engine. Each protocol is a folder of its own and a [`frontend::Frontend`].
+//! This folder hosts the engine. Each protocol has its own folder and implements
+//! [`frontend::Frontend`].
 
 mod array;
 mod clock;
@@ -34,7 +36,7 @@ pub(crate) type ArrayTarget<M> = ScsiTarget<Volume<M>>;
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
-    // Wrong words are reported before initiators are let in.
+    // Unknown words are reported before the first initiator connects.
     logical_unit_profile()?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, serve(configuration, channels))
@@ -42,7 +44,8 @@ pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannel
 
 async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let ReactorChannels { requests, ready, mut shutdown } = channels;
-    // Before the pool is made or its log replayed: a port in use is reported at once, and initiators wait instead of being refused.
+    // Portals open before the pool is created or its log replayed: a port in use is reported at
+    // once, and initiators wait instead of being refused.
     let (listeners, portals) = listen(&configuration)?;
     let pool = store::open(&configuration)?;
     let setup = ArraySetup {
@@ -68,7 +71,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let registrar = isns::Registrar::start(&configuration.isns, &registration);
     let _manager_gone = ready.send(Ready { portals, target });
 
-    // A stop was asked for, or the manager is gone: both mean stop.
+    // A stop request and a closed channel both mean stop.
     let _stop = (&mut shutdown).await;
     for task in &accepting {
         task.abort();
@@ -79,12 +82,13 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     array.close().await
 }
 
-/// Time between two looks at how many connections have ended.
+/// Interval of checks of the number of ended connections.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(5);
-/// Ended connections after which free memory is returned to the system.
+/// Number of ended connections after which free memory is returned to the system.
 const ENDED_CONNECTIONS: u64 = 32;
 
-/// Returns the memory of connections that have ended to the system, which the allocator keeps by itself.
+/// Returns the memory of ended connections to the system, which the allocator does not do by
+/// itself.
 async fn return_memory<M: media::Media + 'static>(iscsi: Rc<iscsi::Iscsi<M>>) {
     let mut ended = 0;
     loop {
@@ -97,8 +101,9 @@ async fn return_memory<M: media::Media + 'static>(iscsi: Rc<iscsi::Iscsi<M>>) {
     }
 }
 
-/// How logical units present themselves, from the variable `WINDLASS_SCSI_PROFILE`: words such as `removable` and `512e`, see
-/// [`scsi_target::Profile`]. The default is right for hosts; what is not the default, conformance suites want to see too.
+/// Presentation of logical units, from the variable `WINDLASS_SCSI_PROFILE`: words such as
+/// `removable` and `512e`, see [`scsi_target::Profile`]. The default suits hosts; conformance
+/// suites also test the alternatives.
 fn logical_unit_profile() -> Result<scsi_target::Profile, ServeError> {
     const VARIABLE: &str = "WINDLASS_SCSI_PROFILE";
     let words = std::env::var_os(VARIABLE).unwrap_or_default();

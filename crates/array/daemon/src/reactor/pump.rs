@@ -1,4 +1,5 @@
-//! Moves the pool forward: after each batch of commands, when the medium completes something, and now and then for a checkpoint.
+//! Advances the pool: after each batch of commands, when the medium completes requests, and
+//! periodically for checkpoints.
 
 use super::share::BackgroundShare;
 use super::{ArrayPool, clock};
@@ -12,7 +13,8 @@ use tokio::sync::Notify;
 /// Time between checkpoints of a pool that is being written.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are active.
+/// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are
+/// active.
 pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>, share: u32) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
@@ -52,7 +54,7 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
             }
         }
         if more && !told {
-            // Background work goes on, but hosts come first.
+            // Background work continues, but hosts come first.
             tokio::task::yield_now().await;
             if wake.is_none() || !(budget.hosts_active(clock::now()) || pool.with_core(|core| core.waits_for_medium()))
             {

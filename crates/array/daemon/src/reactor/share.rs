@@ -1,37 +1,40 @@
-//! How much background work may be done beside hosts: giving back detached maps, counting, scanning.
+//! Budget of background work beside hosts: freeing detached maps, counting, scanning.
 //!
-//! While hosts are active, background work gets a share of the reactor's time, in slices so short that no command notices one. The share grows
-//! gradually towards all of it as the space that the work would bring becomes urgent. When no host has asked for anything for a while, it
-//! gets all the time there is. Time is measured, not guessed: what a page costs depends on the processor and on the shape of the maps.
+//! While hosts are active, background work gets a share of the reactor's time, in slices so short
+//! that no command notices. The share grows gradually towards 100 % as the space that the work
+//! frees becomes urgent. If no host has sent a command for a while, background work gets all the
+//! time. The cost of a page is measured, because it depends on the processor and on the shape of
+//! the maps.
 
 use std::time::{Duration, Instant};
 
 /// Longest slice while hosts are active.
 const SLICE: Duration = Duration::from_micros(50);
-/// The same when the space is needed at once.
+/// Longest slice while hosts are active and space is needed at once.
 const URGENT_SLICE: Duration = Duration::from_millis(1);
 /// Slice while no host is active.
 const IDLE_SLICE: Duration = Duration::from_millis(2);
-/// Hosts count as active for this long after their last command.
+/// Time after their last command for which hosts count as active.
 const ACTIVE: Duration = Duration::from_millis(20);
-/// Urgency at its highest.
+/// Highest urgency.
 const URGENT: u16 = 256;
 
-/// The account of background work.
+/// Budget of background work.
 #[derive(Debug)]
 pub(crate) struct BackgroundShare {
     /// Percent of the reactor's time.
     share: u32,
     credit: Duration,
     updated: Instant,
-    /// Cost of a page so far, in nanoseconds: a moving average.
+    /// Moving average of the cost of a page in nanoseconds.
     page_ns: u64,
     host_operations: u64,
     host_active: Instant,
 }
 
 impl BackgroundShare {
-    /// Background work gets `share` percent of the time while hosts are active.
+    /// Creates a budget that gives background work `share` percent of the time while hosts are
+    /// active.
     pub(crate) fn new(share: u32, now: Instant) -> Self {
         Self {
             share: share.clamp(1, 100),
@@ -43,7 +46,7 @@ impl BackgroundShare {
         }
     }
 
-    /// Notes how many commands hosts have sent so far.
+    /// Records the number of commands that hosts have sent so far.
     pub(crate) fn see_hosts(&mut self, operations: u64, now: Instant) {
         if operations != self.host_operations {
             self.host_operations = operations;
@@ -56,7 +59,7 @@ impl BackgroundShare {
         now.saturating_duration_since(self.host_active) < ACTIVE
     }
 
-    /// Pages that background work may go through now; `urgency` is 0 to 256.
+    /// Number of pages that background work may process now; `urgency` is 0 to 256.
     pub(crate) fn pages(&mut self, urgency: u16, now: Instant) -> usize {
         let urgency = u32::from(urgency.min(URGENT));
         let elapsed = now.saturating_duration_since(self.updated);
@@ -70,16 +73,17 @@ impl BackgroundShare {
             IDLE_SLICE
         };
         let pages = slice.as_nanos() / u128::from(self.page_ns);
-        // Less than a page is saved for later.
+        // A remainder of less than a page stays in the credit.
         usize::try_from(pages).unwrap_or(1).min(4096)
     }
 
-    /// Notes what going through `pages` pages took.
+    /// Records the time that `pages` pages took.
     pub(crate) fn spent(&mut self, pages: usize, took: Duration) {
         self.credit = self.credit.saturating_sub(took);
         let pages = u64::try_from(pages).unwrap_or(u64::MAX).max(1);
         let page_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / pages;
-        // Slowly down, since many pages cost nothing when everything waits for the medium; quickly up.
+        // The average falls slowly, since pages cost almost nothing while all work waits for the
+        // medium, and rises quickly.
         let weight = if page_ns > self.page_ns { 4 } else { 16 };
         self.page_ns = ((self.page_ns * (weight - 1) + page_ns) / weight).clamp(200, 50_000);
     }
@@ -95,7 +99,7 @@ mod tests {
         let mut budget = BackgroundShare::new(20, start);
         let mut done = Duration::ZERO;
         let page = Duration::from_micros(5);
-        // A second with a command every 100 µs.
+        // One second with a command every 100 µs.
         for i in 1..=10_000u64 {
             let now = start + Duration::from_micros(100) * u32::try_from(i).unwrap_or(0);
             budget.see_hosts(i, now);

@@ -1,7 +1,6 @@
-//! The array for a simulation: the real reactor without sockets, files or clocks of the operating system. The caller brings the
-//! medium, the byte streams and the environment, and runs it inside a `LocalSet` of its own, which it drops to kill the array.
-//!
-//! Rules of the glue between protocol, target and engine can be left out, to prove that a simulation notices.
+//! Array for a simulation: the real reactor without sockets, files or clocks of the operating
+//! system. The caller provides the medium, the byte streams and the environment, and runs the array
+//! inside its own `LocalSet`, which it drops to kill the array.
 
 pub use super::array::ArraySetup;
 pub use super::iscsi::socket::Socket;
@@ -15,7 +14,7 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// A running array.
+/// Running array.
 pub struct SimulatedArray<M: Media + 'static> {
     array: Array<M>,
     pool: Pool<M>,
@@ -35,27 +34,29 @@ impl<M: Media + 'static> SimulatedArray<M> {
         Ok(Self { array, pool })
     }
 
-    /// The administration.
+    /// Administration of the array.
     pub fn control(&self) -> &Rc<Control> {
         &self.array.control
     }
 
-    /// A handle to the engine. It outlives a kill, so that a caller can look at what a hung command waits for.
+    /// Handle to the engine. It outlives a kill, so that a caller can inspect the cause of a hung
+    /// command.
     pub fn pool(&self) -> &Pool<M> {
         &self.pool
     }
 
-    /// Says that the medium may have completed something, as the descriptor of a real one does.
+    /// Signals that the medium may have completed requests, as the descriptor of a real medium
+    /// does.
     pub fn medium_progressed(&self) {
         self.array.medium_progressed();
     }
 
-    /// A connection to a portal, by its index.
+    /// Connects a byte stream to a portal, given by its index.
     pub fn connect(&self, socket: impl Socket, peer: SocketAddr, portal: usize) {
         self.array.iscsi.connected(socket, peer, portal);
     }
 
-    /// Stops in order: hosts log out, everything becomes durable.
+    /// Stops in order: hosts log out, and all changes become durable.
     pub async fn stop(self) -> Result<(), ServeError> {
         drop(self.pool);
         self.array.shut_down_frontends().await;

@@ -1,4 +1,4 @@
-//! The pool's file or device: made at the first start, opened and recovered at every other.
+//! File or device of the pool: created at the first start, opened and recovered at every later one.
 
 use super::ArrayPool;
 use crate::ServeError;
@@ -8,19 +8,19 @@ use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log
 use pool::{Core, Options, Pool};
 use std::path::Path;
 
-/// Room for the first checkpoint of a new pool.
+/// Space for the first checkpoint of a new pool.
 const FIRST_WRITES_BYTES: u64 = 1 << 20;
 
-/// The pool's back end.
+/// Back end of the pool.
 pub(crate) type Store = LocalMedia<Span>;
 
-/// Opens the pool of the configuration, making it when the file does not exist, is empty, or was left blank by an interrupted first
-/// start. When that fails, a file made here goes away again.
+/// Opens the configured pool. Creates it if the file does not exist, is empty, or was left blank by
+/// an interrupted first start. On failure, removes a file that it created.
 pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
     let existed = path.exists();
     let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
-    // A file that another process holds was made by that process.
+    // A file that another process holds was created by that process.
     let own = matches!(&opened, Err(error) if !matches!(error, ServeError::PoolInUse { .. }));
     if own && !existed && path.exists() {
         match std::fs::remove_file(path) {
@@ -91,7 +91,7 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     }
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
-    // The rest of the bound is for connections, the management plane and the program itself.
+    // The rest of the limit is for connections, the management plane and the program itself.
     let memory_bytes = usize::try_from(configuration.memory_bytes / 2).unwrap_or(usize::MAX);
     let options = Options {
         memory_bytes,
@@ -117,7 +117,8 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     Ok(Pool::new(core))
 }
 
-/// Refuses to make a pool in a file system that has no room for its log, and warns when the pool can outgrow it.
+/// Refuses to create a pool in a file system without space for its log, and warns if the pool can
+/// outgrow the file system.
 fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let Ok(system) = rustix::fs::statvfs(path) else { return Ok(()) };

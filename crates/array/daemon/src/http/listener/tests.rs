@@ -1,4 +1,4 @@
-//! Connections that say nothing, against a listener on the loopback interface.
+//! Silent connections, against a listener on the loopback interface.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use super::*;
@@ -11,13 +11,13 @@ use tokio::net::TcpSocket;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Longest time for a request of a client that behaves.
+/// Longest time for a request of a well-behaved client.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Deadlines that end no connection, so that only displacement does.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// An HTTPS listener over an array in memory, and what a client needs.
+/// HTTPS listener over an array in memory, with the credentials of a client.
 struct Https {
     address: SocketAddr,
     token: String,
@@ -57,7 +57,7 @@ impl Https {
         }
     }
 
-    /// A TCP connection from an address of the loopback network.
+    /// Opens a TCP connection from an address of the loopback network.
     async fn connect(&self, from: [u8; 4]) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(SocketAddr::from((from, 0))).unwrap();
@@ -70,7 +70,8 @@ impl Https {
         timeout(PATIENCE, self.connector.connect(name, stream)).await.unwrap().unwrap()
     }
 
-    /// GETs a path with the token on an open connection, which stays open; returns the status line.
+    /// Sends a GET request with the token on an open connection, which stays open; returns the
+    /// status line.
     async fn get(&self, stream: &mut TlsStream<TcpStream>, path: &str) -> String {
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", self.token);
         let answer = async {
@@ -83,8 +84,9 @@ impl Https {
     }
 }
 
-/// 64 silent connections from four addresses shut out everybody else: the listener served 64 at a time and accepted
-/// no more, so that requests from other addresses timed out as long as the silent ones were renewed.
+/// Regression: 64 silent connections from four addresses locked out all other clients. The listener
+/// served 64 at a time and accepted no more, so that requests from other addresses timed out as
+/// long as the silent ones were renewed.
 #[tokio::test]
 async fn hundreds_of_silent_connections_keep_nobody_out() {
     let https = Https::start().await;
@@ -100,17 +102,18 @@ async fn hundreds_of_silent_connections_keep_nobody_out() {
             assert_eq!(https.get(&mut other, "/health").await, "HTTP/1.1 200 OK");
         }
     }
-    // From an address that the silent ones come from too, and on a connection that was there before them.
+    // Requests from an address that silent connections use too, and on a connection that is older
+    // than them.
     let mut neighbour = https.handshake([127, 0, 0, 3]).await;
     assert_eq!(https.get(&mut neighbour, "/api/v1/volumes").await, "HTTP/1.1 200 OK");
     assert_eq!(https.get(&mut administrator, "/api/v1/volumes").await, "HTTP/1.1 200 OK");
-    // The oldest were closed, the newest were not.
+    // The oldest connections were closed, the newest were not.
     let end = timeout(PATIENCE, silent[0].read(&mut [0])).await.unwrap();
     assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
     assert!(silent.last().unwrap().try_read(&mut [0]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock));
 }
 
-/// A connection that never asks used to keep its place for half a minute.
+/// Regression: a connection without a request kept its place for half a minute.
 #[tokio::test]
 async fn a_connection_is_closed_when_its_first_request_is_late() {
     let connections = Connections::default();

@@ -1,4 +1,5 @@
-//! The running target as `control` sees it: what was changed goes to the SCSI target, what is running comes back as plain numbers.
+//! The running array as `control` sees it: passes changes to the units and then to the protocols,
+//! and returns running state as plain numbers.
 
 use super::super::array::Reactor;
 use super::super::frontend::Frontend;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use unit::{LatencyHistogram, Reason, ReasonCounts};
 
-/// The reactor's side of [`Live`].
+/// Implementation of [`Live`] in the reactor.
 pub(crate) struct LiveArray<M: Media + 'static> {
     reactor: Rc<Reactor<M>>,
     frontends: Vec<Rc<dyn Frontend>>,
@@ -278,7 +279,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     }
 }
 
-/// The counters of two frontends together.
+/// Adds the counters of two frontends.
 fn add_connections(one: ConnectionCounters, other: ConnectionCounters) -> ConnectionCounters {
     ConnectionCounters {
         with_session: one.with_session + other.with_session,

@@ -1,5 +1,5 @@
-//! The reactor's side of `control`: what `control` changes reaches the running target, and what the target keeps in the pool
-//! goes through `control`.
+//! The reactor's side of `control`: passes changes of `control` to the running target, and state of
+//! the target through `control` to the pool.
 
 pub(super) mod live;
 mod port_groups;

@@ -1,4 +1,4 @@
-//! Target port groups between `control`, which keeps them, and the SCSI target, which shows them to hosts.
+//! Access states of target port groups, which `control` stores.
 
 use control::{Control, ControlError, Directory};
 use scsi_target::{TargetPort, TargetPortGroup};

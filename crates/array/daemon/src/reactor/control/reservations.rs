@@ -1,5 +1,4 @@
-//! Reservations between units, which have them, and `control`, which keeps them in the pool; and the end of commands whose registrant was
-//! preempted, which connections own.
+//! Reservations between units, which hold them, and `control`, which stores them in the pool.
 
 use super::super::array::Reactor;
 use super::super::frontend::Frontend;
@@ -24,7 +23,7 @@ pub(crate) fn load<M: Media + 'static>(reactor: &Reactor<M>, control: &Control) 
     Ok(())
 }
 
-/// The reservations of a record; `None` for a name or type that does not exist.
+/// Converts a record to reservations; `None` for a name or type that does not exist.
 fn persisted(registrations: Vec<RegistrationRecord>, kind: Option<u8>) -> Option<PersistedReservations> {
     let registration = |record: RegistrationRecord| {
         let registrant = scsi_target::registrant(&record.initiator_port, record.relative_target_port)?;
@@ -38,7 +37,7 @@ fn persisted(registrations: Vec<RegistrationRecord>, kind: Option<u8>) -> Option
     Some(PersistedReservations { registrations, reservation_type })
 }
 
-/// Keeps the reservations of a volume as a document of the pool.
+/// Stores the reservations of a volume as a document of the pool.
 pub(crate) async fn store(
     control: &Control,
     volume: VolumeId,

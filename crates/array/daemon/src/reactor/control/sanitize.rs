@@ -1,5 +1,6 @@
-//! Sanitize operations of the SCSI target: `control` keeps them in the pool and shows them as jobs, and a task of the reactor runs each of them, no faster
-//! than leaves the pool to others.
+//! Sanitize operations of units: `control` stores them in the pool and shows them as
+//! jobs, and a task of the reactor runs each of them, at a rate that leaves the pool usable for
+//! others.
 
 use super::super::array::Reactor;
 use super::super::clock;
@@ -11,7 +12,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 use unit::{PersistedSanitize, SanitizeMethod, StoreError};
 
-/// Content that one operation works on in a second, at most.
+/// Largest number of content bytes that one operation processes per second.
 const BYTES_PER_SECOND: u64 = 128 << 20;
 
 /// Puts back kept operations, and continues those that were interrupted. To be called when every logical unit is there and before the
@@ -51,7 +52,7 @@ fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> 
     })
 }
 
-/// Keeps an operation as a document of the pool.
+/// Stores an operation as a document of the pool.
 pub(crate) async fn store(
     control: &Control,
     volume: VolumeId,
@@ -106,7 +107,7 @@ async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Contro
         let due = Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / BYTES_PER_SECOND);
         match due.checked_sub(clock::now().duration_since(started)) {
             Some(rest) => tokio::time::sleep(rest).await,
-            // Hosts first.
+            // Lets commands of hosts run first.
             None => tokio::task::yield_now().await,
         }
     }

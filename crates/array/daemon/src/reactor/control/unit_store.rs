@@ -1,5 +1,5 @@
-//! What units ask of the rest of the array ([`UnitStore`]): `control` keeps reservations, sanitize operations and access states in the
-//! pool and knows the thresholds, connections end the commands of preempted registrants.
+//! Implementation of [`UnitStore`], the interface of units to the rest of the array: `control`
+//! stores reservations, sanitize operations and access states in the pool and knows the thresholds.
 
 use super::super::array::Reactor;
 use super::super::frontend::Frontend;
@@ -14,8 +14,8 @@ use unit::{
     StoreFuture, UnitStore,
 };
 
-/// The store of every unit of the array. It keeps neither `control` nor the reactor alive: before [`Self::connect`] and at shutdown,
-/// nothing is stored or begun.
+/// Store of every unit of the array. It keeps neither `control` nor the units alive: at shutdown, it
+/// neither stores nor starts anything.
 pub(crate) struct ArrayStore<M: Media + 'static> {
     control: OnceCell<Weak<Control>>,
     reactor: OnceCell<Weak<Reactor<M>>>,

@@ -1,7 +1,8 @@
 //! One iSCSI connection: the socket, the protocol core, and the commands in flight.
 //!
-//! Everything a wake-up makes possible is done in one poll: commands that finished are answered, what arrived is read and executed,
-//! responses are written. So a batch of commands costs one read, one write and one pump of the pool.
+//! One poll does all work that a wake-up makes possible: it answers finished commands, reads and
+//! executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
+//! write and one pump of the pool.
 
 use super::super::clock;
 #[cfg(feature = "simulation")]
@@ -31,11 +32,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use unit::AbortFlag;
 
-/// Most data of one connection in each direction; more does not make it faster.
+/// Largest amount of data in flight of one connection in each direction. More does not make a
+/// connection faster.
 const MAX_CONNECTION_DATA_BYTES: usize = 64 << 20;
-/// Time for an initiator to take the last words of a connection that ends.
+/// Time for an initiator to read the remaining output of a connection that ends.
 const LINGER: Duration = Duration::from_secs(5);
-/// Reads in one poll, so that other connections get their turn.
+/// Reads in one poll; the limit lets other connections run.
 const READS_PER_POLL: usize = 8;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -51,17 +53,17 @@ struct ConnectionTask<M: Media + 'static, S> {
     retry_input: bool,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
-    /// To be closed when the output is written.
+    /// True if the connection closes once its output is written.
     ending: bool,
     closed: Option<CloseReason>,
-    /// When the rest of the output of a connection that has ended is given up.
+    /// Instant at which the rest of the output of an ended connection is discarded.
     linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timer_at: Option<Instant>,
     orders: Boxed<()>,
 }
 
-/// Registers a connection that was just accepted.
+/// Registers an accepted connection.
 pub(super) fn join<M: Media + 'static>(
     iscsi: &Iscsi<M>,
     socket: &impl Socket,
@@ -74,7 +76,7 @@ pub(super) fn join<M: Media + 'static>(
     iscsi.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
 }
 
-/// Serves a connection until it ends and its last command is done.
+/// Serves a connection until it has ended and its last command is done.
 pub(super) async fn serve<M: Media + 'static>(
     iscsi: Rc<Iscsi<M>>,
     socket: impl Socket,
@@ -113,7 +115,8 @@ fn wait_order(member: Rc<Member>) -> Boxed<()> {
     Box::pin(async move { member.wake.notified().await })
 }
 
-/// Whether a connection that ended for this reason still has something to say: a logout or login response, a Reject.
+/// True if a connection that ended for this reason has output left: a logout or login response, or
+/// a Reject.
 fn waits_for_output(reason: &CloseReason) -> bool {
     match reason {
         CloseReason::LoggedOut
@@ -161,7 +164,8 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         }
     }
 
-    /// Does everything that can be done now. Ready when the connection is over (commands may still be running).
+    /// Does all work that is possible now. Ready when the connection is over; commands may still be
+    /// running.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut progress = self.take_orders(context);
@@ -211,9 +215,9 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         true
     }
 
-    /// Ends tasks for another connection's task management function.
+    /// Ends tasks on behalf of another connection's task management function.
     fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
-        // Commands that the order before this one released are among them.
+        // Commands that the previous order released are included.
         self.take_events();
         let concerned: Vec<TaskHandle> =
             self.execution.on_volume(volume).chain(self.ration.waiting_on(volume)).collect();
@@ -257,7 +261,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
                 transfer_bytes: response.transfer_bytes,
             },
         );
-        // Data-In stays in memory until the last byte of it is written.
+        // Data-In stays in memory until its last byte is written.
         let kept = if answered { data_in_bytes } else { 0 };
         self.ration.responded(held, kept, self.wire.end_of_output(&self.core));
         if self.logging_out && self.execution.is_idle() {
@@ -270,7 +274,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         let mut progress = false;
         while let Some((handle, response)) = self.execution.poll_function(context) {
             self.core.respond_task_management_with(handle, response.response, response.additional);
-            // When the answer is written.
+            // The session ends once the response is written.
             self.ending |= response.ends_session;
             progress = true;
         }
@@ -332,7 +336,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
                 }
             }
         }
-        // Others first; the rest is still there.
+        // Other tasks run first; the socket still holds the remaining input.
         context.waker().wake_by_ref();
         false
     }
@@ -387,7 +391,8 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
             return;
         }
-        // Noted at once, so that of two logins at the same time the later one reinstates the earlier.
+        // The identity is stored at once: of two simultaneous logins, the later one reinstates the
+        // session of the earlier.
         self.member.session.replace(Some(identity.clone()));
         self.opening = Some(Box::pin(async move {
             for member in old {
@@ -398,14 +403,15 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         }));
     }
 
-    /// Executes a command, or lets it wait: for memory for its Data-In, or behind commands that do.
+    /// Executes a command, or queues it until memory for its Data-In is free, behind commands that
+    /// wait already.
     fn command(&mut self, command: Command) {
         if let Some(command) = self.ration.admit(command) {
             self.start(command);
         }
     }
 
-    /// Starts commands that waited for memory and have it now.
+    /// Starts commands that waited for memory and have been granted it.
     fn start_waiting(&mut self) -> bool {
         let mut progress = false;
         while let Some(command) = self.ration.next_admitted() {
@@ -416,7 +422,8 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         progress
     }
 
-    /// Others wait for memory: ends the connection when it holds some and its initiator neither reads nor sends.
+    /// Handles a request of connections that wait for memory: ends this connection if it holds
+    /// memory and its initiator neither reads nor sends.
     fn give_way(&mut self) {
         let (written, has_output) = (self.wire.written(), self.wire.has_output());
         if let Some(what) = self.ration.stalled(&self.core, written, has_output) {
@@ -468,7 +475,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         let before = self.wire.written();
         let result = self.wire.write(&mut self.core, context);
         if self.wire.written() != before {
-            // Output that was written lets input go on that it held back.
+            // Written output may allow input that it held back.
             self.retry_input = true;
             self.ration.written(self.wire.written());
         }

@@ -1,4 +1,5 @@
-//! What the iSCSI layer asks about targets, hosts and data lengths, answered from `control`'s directory.
+//! The iSCSI layer's queries about targets, hosts and data lengths, answered from `control`'s
+//! directory.
 
 use super::Iscsi;
 use crate::portal::reached_at;
@@ -10,14 +11,14 @@ use scsi_target::{LogicalUnitNumber, NexusId};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// The directory as one connection sees it.
+/// View of the directory from one connection.
 pub(crate) struct PortalDirectory<M: Media + 'static> {
     pub iscsi: Rc<Iscsi<M>>,
-    /// Index of the portal it came in through.
+    /// Index of the portal that accepted the connection.
     pub portal: usize,
-    /// The portal's own address on this connection.
+    /// Portal address of this connection.
     pub local: Option<SocketAddr>,
-    /// Its I_T nexus, once the session is open.
+    /// I_T nexus; `None` until the session is open.
     pub nexus: Option<NexusId>,
 }
 

@@ -1,4 +1,4 @@
-//! Commands and task management functions of one connection that are being executed.
+//! Commands and task management functions in flight of one connection.
 
 #[cfg(feature = "simulation")]
 use super::super::simulation::{Mutation, without};
@@ -19,24 +19,24 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
 /// A command in flight.
 struct Running {
     volume: Option<VolumeId>,
-    /// Bytes of memory for Data-In that it holds.
+    /// Bytes of Data-In memory that the command holds.
     held: usize,
     abort: AbortFlag,
 }
 
-/// A request to be answered when none of the tasks can have an effect any more.
+/// Request that is answered once none of its tasks can take effect any more.
 struct Waiter {
     tasks: Vec<TaskHandle>,
-    /// The answer: whether there were tasks.
+    /// Answer: true if there were tasks.
     any: bool,
     done: oneshot::Sender<bool>,
 }
 
-/// A command that was executed.
+/// Finished command.
 pub(super) struct Finished {
     pub task: TaskHandle,
     pub response: Response,
-    /// Bytes of memory for Data-In that it held.
+    /// Bytes of Data-In memory that the command held.
     pub held: usize,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Adds a command. `held`: bytes of memory for Data-In that it holds.
+    /// Adds a command that holds `held` bytes of Data-In memory.
     pub fn start(
         &mut self,
         task: TaskHandle,
@@ -68,7 +68,7 @@ impl Execution {
         self.functions.push(Box::pin(function));
     }
 
-    /// The next command that is done.
+    /// Returns the next finished command.
     pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Option<Finished> {
         let Poll::Ready(Some((task, response))) = self.commands.poll_next_unpin(context) else { return None };
         Some(self.finished(task, response))
@@ -84,7 +84,7 @@ impl Execution {
         Finished { task, response, held }
     }
 
-    /// The next task management function that is done.
+    /// Returns the next finished task management function.
     pub fn poll_function(&mut self, context: &mut Context<'_>) -> Option<(TaskManagementHandle, Managed)> {
         match self.functions.poll_next_unpin(context) {
             Poll::Ready(done) => done,
@@ -92,32 +92,32 @@ impl Execution {
         }
     }
 
-    /// True when no command runs.
+    /// True if no command is running.
     pub fn is_idle(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Tasks on a volume.
+    /// Running tasks on a volume.
     pub fn on_volume(&self, volume: VolumeId) -> impl Iterator<Item = TaskHandle> + '_ {
         self.running.iter().filter(move |(_, running)| running.volume == Some(volume)).map(|(task, _)| *task)
     }
 
-    /// Tells commands that their response is not wanted any more: a copy ends after its next step, SANITIZE does not wait for
-    /// its operation.
+    /// Signals commands that their response is no longer needed: a copy ends after its next step,
+    /// and SANITIZE does not wait for its operation.
     pub fn abort(&self, tasks: &[TaskHandle]) {
         for running in tasks.iter().filter_map(|task| self.running.get(task)) {
             running.abort.abort();
         }
     }
 
-    /// The same for all commands.
+    /// Signals the same to all commands.
     pub fn abort_all(&self) {
         for running in self.running.values() {
             running.abort.abort();
         }
     }
 
-    /// Answers `any` when none of the tasks runs any more.
+    /// Sends `any` to `done` once none of the tasks is running.
     pub fn wait_for(&mut self, tasks: Vec<TaskHandle>, any: bool, done: oneshot::Sender<bool>) {
         let tasks: Vec<TaskHandle> = tasks.into_iter().filter(|t| self.running.contains_key(t)).collect();
         if tasks.is_empty() {

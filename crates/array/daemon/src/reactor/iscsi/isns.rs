@@ -1,5 +1,6 @@
-//! Registration with iSNS servers (RFC 4171): when the array begins to serve, again before the registration runs out, and back when it
-//! stops. Each server has a task of its own; one that does not answer is asked again, more and more slowly, and holds nothing up.
+//! Registration with iSNS servers (RFC 4171): the array registers when it starts serving, repeats
+//! the registration before it expires, and deregisters when it stops. Each server has its own task.
+//! A server that does not answer is retried at growing intervals and delays nothing else.
 
 use bytes::BytesMut;
 use control::Portal;
@@ -10,13 +11,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// Period that is asked for.
+/// Registration period in requests.
 const PERIOD_SECONDS: u32 = 600;
-/// Shortest time between two registrations, whatever period the server gives.
+/// Shortest time between two registrations, even if the server returns a shorter period.
 const SHORTEST: Duration = Duration::from_secs(5);
-/// Time for a request and its answer.
+/// Time limit of a request and its response.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The same when the array stops.
+/// Time limit of a request while the array stops.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// First and longest pause after a failure.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
@@ -35,13 +36,14 @@ enum Failure {
     Transaction,
 }
 
-/// The tasks that keep the array registered.
+/// Tasks that keep the array registered.
 pub(crate) struct Registrar {
     stop: watch::Sender<bool>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
-/// What to register: the portals by the addresses that hosts are told, as far as they are addresses and not names.
+/// Builds the registration. It omits portals that advertise a host name, or a loopback address for
+/// another listening address.
 pub(crate) fn registration(target: &str, portals: &[Portal], identifiers: &[u16]) -> Registration {
     let with_address = portals.iter().zip(identifiers).filter_map(|(portal, identifier)| {
         let address: SocketAddr = portal.advertised.parse().ok()?;
@@ -52,7 +54,7 @@ pub(crate) fn registration(target: &str, portals: &[Portal], identifiers: &[u16]
 }
 
 impl Registrar {
-    /// Begins to register with each server.
+    /// Starts a registration task for each server.
     pub fn start(servers: &[SocketAddr], registration: &Registration) -> Self {
         let (stop, stopped) = watch::channel(false);
         let tasks = servers
@@ -62,7 +64,7 @@ impl Registrar {
         Self { stop, tasks }
     }
 
-    /// Takes the registrations back, as far as servers answer soon.
+    /// Deregisters from every server that responds within the time limit.
     pub async fn stop(self) {
         let _nobody_listens = self.stop.send(true);
         for task in self.tasks {
@@ -91,7 +93,7 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
                 pause = PAUSES.0;
                 let period =
                     response.registration_period_seconds.filter(|period| *period > 0).unwrap_or(PERIOD_SECONDS);
-                // In time for one that fails to be repeated.
+                // An interval of a third of the period leaves time to repeat a failed request.
                 Duration::from_secs(u64::from(period) / 3).max(SHORTEST)
             }
             Err(failure) => {
@@ -115,7 +117,7 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
     }
 }
 
-/// Sends one request over a connection of its own and takes the answer.
+/// Sends one request over its own connection and returns the response.
 async fn ask(server: SocketAddr, request: Vec<u8>, transaction: u16, limit: Duration) -> Result<Response, Failure> {
     let exchange = async {
         let mut stream = TcpStream::connect(server).await?;
@@ -144,7 +146,8 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// A server that answers one request: the request's function, and the answer's status and registration period.
+    /// Test server that answers one request with the given status and registration period. Returns
+    /// the request's function and payload.
     async fn serve(listener: &TcpListener, status: u32, period_seconds: u32) -> (u16, Vec<u8>) {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut header = [0; 12];
@@ -179,7 +182,7 @@ mod tests {
             let registration = registration("iqn.2026-01.org.example:t", &portals, &[4, 5, 6]);
             assert_eq!(registration.portals, [("192.0.2.1:3260".parse().unwrap(), 4)]);
             let registrar = Registrar::start(&[listener.local_addr().unwrap()], &registration);
-            // A period so short that the shortest pause counts.
+            // The returned period is shorter than the shortest pause, so the pause applies.
             let (function, payload) = serve(&listener, 0, 1).await;
             assert_eq!((function, payload), (1, registration.register(1)[12..].to_vec()));
             let again = std::time::Instant::now();
@@ -202,13 +205,14 @@ mod tests {
             let asked = ask(server, registration.register(7), 8, LIMIT);
             let (other, _) = tokio::join!(asked, serve(&listener, 0, 0));
             assert!(matches!(other, Err(Failure::Transaction)));
-            // Nobody accepts: the backlog takes the connection, and no answer comes.
+            // The listener never accepts: the backlog completes the connection, and no response
+            // follows.
             let silent = ask(server, registration.register(7), 7, Duration::from_millis(50)).await;
             assert!(matches!(silent, Err(Failure::Timeout)));
             drop(listener);
             let closed = ask(server, registration.register(7), 7, LIMIT).await;
             assert!(matches!(closed, Err(Failure::Connection(_))));
-            // A server that was never reached is told nothing at the end.
+            // A server that was never reached gets no deregistration.
             Registrar::start(&[server], &registration).stop().await;
         });
     }

@@ -1,4 +1,4 @@
-//! The iSCSI portals: listening sockets, and the connections that they accept.
+//! iSCSI portals: listening sockets and the connections that they accept.
 
 use super::super::clock;
 use super::socket::Socket;
@@ -47,7 +47,7 @@ pub(in super::super) async fn accept<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, li
                 iscsi.connected(stream, peer, portal);
             }
             Err(error) => {
-                // Out of descriptors, most likely; others may be closed soon.
+                // Descriptors are probably exhausted; other connections may close soon.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -56,7 +56,8 @@ pub(in super::super) async fn accept<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, li
 }
 
 impl<M: Media + 'static> Iscsi<M> {
-    /// Serves a new connection in a task of its own. Makes room for it where too many have no session.
+    /// Serves a new connection in its own task. If too many connections have no session, one of
+    /// them is closed first.
     pub(in super::super) fn connected(self: &Rc<Self>, socket: impl Socket, peer: SocketAddr, portal: usize) {
         if let Some(address) = self.registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
             && let Some(closed) = self.registry.closed.displaced.count(clock::now())

@@ -1,58 +1,60 @@
-//! Memory for data on its way between initiators and the pool: one budget for each direction, shared by all connections.
+//! Memory for data in flight between hosts and the pool: one budget for each direction, shared by
+//! all connections of all protocols.
 //!
-//! Each connection may hold [`SHARE_BYTES`] whatever the others do. What it holds beyond that comes from the budget, and is never more
-//! than what it leaves free: one connection gets half, the next one half of the rest, so that however much some hold, there is room for those
-//! that come after them.
+//! Each connection may hold [`SHARE_BYTES`] regardless of the budget. Memory beyond that comes from
+//! the budget and never exceeds the part that it leaves free: one connection gets half, the next
+//! one half of the rest. Later connections therefore always find some memory.
 //!
-//! A request that is waited for and does not fit stands in line: who holds less comes first, then who came first. One that fits passes those that
-//! do not. So that a command of any size can run, and the largest one is not passed for ever, the first in line gets what it asks for beyond
-//! the budget, one at a time. Data that nobody asked for does not wait; it is refused.
+//! A request that can wait and does not fit is queued: connections that hold less come first, then
+//! those that arrived earlier. A request that fits passes those that do not. The first in the queue
+//! may exceed the budget, one connection at a time, so that a command of any size can run and large
+//! commands do not starve. Unsolicited data does not wait; it is refused.
 
 use super::registry::Member;
 use iscsi::connection::DataOutMemory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What each connection may hold without asking.
+/// Memory that each connection may hold without a request.
 pub(crate) const SHARE_BYTES: usize = 64 << 10;
 
 /// Memory that connections share.
 #[derive(Debug)]
 pub(crate) struct DataMemory {
     limit_bytes: usize,
-    /// What connections hold beyond their shares, without what was given beyond the budget.
+    /// Bytes that connections hold beyond their shares, without those granted beyond the budget.
     used_bytes: Cell<usize>,
-    /// Somebody holds what was given beyond the budget.
+    /// True if a connection holds memory granted beyond the budget.
     exceeded: Cell<bool>,
-    /// In order of arrival.
+    /// Waiting connections in order of arrival.
     waiting: RefCell<Vec<Rc<Holder>>>,
 }
 
-/// A connection as the others see it.
+/// Connection in the queue of the budget.
 #[derive(Debug)]
 struct Holder {
     member: Rc<Member>,
     held_bytes: Cell<usize>,
-    /// Part of it that was given beyond the budget. It is given back first.
+    /// Part of `held_bytes` that was granted beyond the budget. It is released first.
     exceeding_bytes: Cell<usize>,
-    /// What it waits for, and whether it may have that beyond the budget.
+    /// Bytes that it waits for, and whether they may exceed the budget.
     wanted: Cell<(usize, bool)>,
 }
 
 impl Holder {
-    /// What it holds of the budget.
+    /// Bytes that it holds of the budget.
     fn used_bytes(&self) -> usize {
         (self.held_bytes.get() - self.exceeding_bytes.get()).saturating_sub(SHARE_BYTES)
     }
 }
 
 impl DataMemory {
-    /// An unused budget.
+    /// Creates an unused budget.
     pub fn new(limit_bytes: usize) -> Rc<Self> {
         Rc::new(Self { limit_bytes, used_bytes: Cell::new(0), exceeded: Cell::new(false), waiting: RefCell::default() })
     }
 
-    /// Whether a connection may hold so much more.
+    /// True if the connection may hold `bytes` more.
     fn fits(&self, holder: &Holder, bytes: usize) -> bool {
         let own = holder.used_bytes();
         let held = holder.held_bytes.get() - holder.exceeding_bytes.get();
@@ -61,7 +63,8 @@ impl DataMemory {
         wanted == own || wanted <= free
     }
 
-    /// Whose turn it is: the first in line that fits; else the first that may have it beyond the budget, when nobody else does.
+    /// Returns the next connection to serve and whether it may exceed the budget: the first in the
+    /// queue that fits; else the first that may exceed the budget, if none does already.
     fn next(&self, waiting: &[Rc<Holder>]) -> Option<(Rc<Holder>, bool)> {
         let first = |may: &dyn Fn(&Holder) -> bool| {
             waiting.iter().filter(|holder| may(holder)).min_by_key(|holder| holder.used_bytes()).cloned()
@@ -78,12 +81,12 @@ impl DataMemory {
     }
 }
 
-/// What one connection holds of a budget. Everything is given back when it is dropped.
+/// Memory of a budget that one connection holds. Dropping it releases everything.
 #[derive(Debug)]
 pub(crate) struct Account {
     budget: Rc<DataMemory>,
     holder: Rc<Holder>,
-    /// Data was refused since somebody last asked.
+    /// True if data was refused since the last [`Account::was_refused`].
     refused: Cell<bool>,
 }
 
@@ -99,22 +102,22 @@ impl Account {
         Self { budget, holder, refused: Cell::new(false) }
     }
 
-    /// True when this connection's turn has to come first.
+    /// True if this connection is in the queue.
     pub fn waits(&self) -> bool {
         self.budget.waiting.borrow().iter().any(|holder| Rc::ptr_eq(holder, &self.holder))
     }
 
-    /// True when data was refused since this was last asked.
+    /// True if data was refused since the last call.
     pub fn was_refused(&self) -> bool {
         self.refused.take()
     }
 
-    /// Bytes that are held.
+    /// Bytes held.
     pub fn held_bytes(&self) -> usize {
         self.holder.held_bytes.get()
     }
 
-    /// True when more is held than what each connection may hold.
+    /// True if the connection holds more than its unconditional share.
     pub fn is_beyond_share(&self) -> bool {
         self.held_bytes() > SHARE_BYTES
     }

@@ -1,4 +1,5 @@
-//! iSCSI as a [`Frontend`]: portals, connections and their sessions, and the registration with iSNS servers.
+//! iSCSI as a [`Frontend`]: portals, connections and their sessions, and registration with iSNS
+//! servers.
 
 mod connection;
 mod directory;
@@ -30,7 +31,7 @@ use std::rc::Rc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-/// Seconds that initiators are given to log out at shutdown.
+/// Seconds that initiators have for their logout at shutdown.
 const LOGOUT_SECONDS: u16 = 3;
 
 /// State that all iSCSI connections share.
@@ -38,13 +39,13 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     pub reactor: Rc<Reactor<M>>,
     pub registry: Rc<Registry>,
     portals: Vec<Portal>,
-    /// The portals' advertised addresses are from the configuration.
+    /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
-    /// Memory for data on its way to initiators.
+    /// Memory for data in flight to initiators.
     data_in: Rc<DataMemory>,
-    /// Memory for data on its way from initiators.
+    /// Memory for data in flight from initiators.
     data_out: Rc<DataMemory>,
-    /// Answer of ABORT TASK for a task that does not exist.
+    /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
 }
 
@@ -61,8 +62,9 @@ impl<M: Media + 'static> Iscsi<M> {
         }
     }
 
-    /// The host that an initiator has logged in as, which may be absent; `None` when it has not proved its identity in the way
-    /// that is asked for by now, which may differ from what was asked for when its login began.
+    /// Returns the host that an initiator has logged in as, `Some(None)` if it belongs to no host.
+    /// `None` if it has not proved its identity as the directory now demands, which may differ from
+    /// the demand at the start of its login.
     fn proven_host(&self, identity: &SessionIdentity) -> Option<Option<Uuid>> {
         let directory = self.reactor.directory.borrow();
         let nexus = directory.as_ref()?.nexus(&identity.initiator_name);
@@ -79,7 +81,8 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
     }
 }
 
-/// Memory for data in one direction, all connections together: at least one command of the largest size.
+/// Memory for data in one direction for all connections together: at least one command of the
+/// largest size.
 fn data_memory(memory_bytes: u64) -> Rc<DataMemory> {
     let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
     DataMemory::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
@@ -175,7 +178,6 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
         })
     }
 
-    /// Commands on volumes that were taken away settle in the units; a connection holds none back of its own.
     fn settled(&self) -> LocalBoxFuture<'static, ()> {
         Box::pin(ready(()))
     }

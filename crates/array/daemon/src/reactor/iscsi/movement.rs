@@ -1,21 +1,22 @@
-//! Whether a connection moves data: what an initiator holds that takes and sends nothing can go to others.
+//! Detects connections that move no data, so that their memory can go to other connections.
 
 use super::memory::SHARE_BYTES;
 use std::time::{Duration, Instant};
 
-/// Time after which a connection that holds memory others wait for and does not move its data is closed.
+/// Time after which a connection is closed that holds memory others wait for and moves no data.
 const STALL: Duration = Duration::from_secs(15);
 
-/// Whether an initiator that others wait for moves its data.
+/// Observed data movement of a connection that holds memory others wait for.
 #[derive(Default)]
 pub(super) struct Movement {
-    /// Bytes moved, and when that was looked at.
+    /// Bytes moved by the start of the observation, and its instant.
     since: Option<(u64, Instant)>,
     looked: Option<Instant>,
 }
 
 impl Movement {
-    /// True when less than an eighth of the `held` bytes, or [`SHARE_BYTES`] when that is more, moved in [`STALL`], looked at again and again.
+    /// True if less than an eighth of the `held` bytes, or less than [`SHARE_BYTES`] if that is
+    /// more, has moved during [`STALL`] of repeated calls.
     pub(super) fn is_stalled(&mut self, now: Instant, moved: u64, held: usize) -> bool {
         let enough = (held / 8).max(SHARE_BYTES) as u64;
         let fresh = self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < STALL);
@@ -36,7 +37,7 @@ impl Movement {
 mod tests {
     use super::*;
 
-    /// A connection is stalled when next to nothing moved for some time, and only then.
+    /// A connection is stalled only if almost no data moved for some time.
     #[test]
     fn stalled_means_that_next_to_nothing_moved() {
         let start = Instant::now();
@@ -49,12 +50,12 @@ mod tests {
         let much = 1002 + SHARE_BYTES as u64;
         assert!(!movement.is_stalled(at(16), much, 0));
         assert!(!movement.is_stalled(at(30), much, 0));
-        // Nobody looked for long: what was then says nothing about now.
+        // After a long gap between calls, the earlier observation is discarded.
         assert!(!movement.is_stalled(at(100), much, 0));
         assert!(!movement.is_stalled(at(105), much, 0));
     }
 
-    /// Who holds much has to move much: a trickle is no movement.
+    /// A connection that holds much has to move much: a trickle does not count.
     #[test]
     fn what_has_to_move_grows_with_what_is_held() {
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Memory that one connection holds and waits for: its accounts in both directions, the commands that wait, and when a
-//! connection whose initiator does not move its data has to give way to others.
+//! Memory that one connection holds and waits for: its accounts in both directions, its waiting
+//! commands, and the decision to close a connection whose host moves no data.
 
 use super::super::clock;
 use super::memory::{Account, DataMemory};
@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Time for which a connection waits for memory before it asks the others to give way.
+/// Time that a connection waits for memory before it asks others to give way.
 const GIVE_WAY_FIRST: Duration = Duration::from_secs(1);
-/// Time until it asks again.
+/// Interval of repeated requests to give way.
 const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
-/// Time for which data that was refused counts as waiting: its command is sent again.
+/// Time for which refused data counts as waiting: the host sends its command again.
 const REFUSED: Duration = Duration::from_secs(30);
 
 /// The memory of one connection.
@@ -26,11 +26,12 @@ pub(super) struct Ration {
     waiting: VecDeque<Command>,
     /// The most Data-In of one command, in bytes.
     max_transfer_bytes: u32,
-    /// Data-In on its way out: position in the output after its last byte, and the bytes of `data_in` held until then.
+    /// Queued Data-In: output position after its last byte, and the bytes of `data_in` held until
+    /// then.
     unsent: VecDeque<(u64, usize)>,
-    /// When others are asked to give way, because this connection waits for memory.
+    /// Instant of the next request to give way; set while this connection waits for memory.
     give_way_at: Option<Instant>,
-    /// Until when it counts as waiting because its data was refused.
+    /// End of the time for which refused data counts as waiting.
     refused_until: Option<Instant>,
     data_in_movement: Movement,
     data_out_movement: Movement,
@@ -56,7 +57,7 @@ impl Ration {
         }
     }
 
-    /// The account of data from the initiator, for the protocol core.
+    /// Account of data from the host, for the protocol core.
     pub fn data_out(&self) -> Rc<Account> {
         self.data_out.clone()
     }
@@ -105,8 +106,8 @@ impl Ration {
         }
     }
 
-    /// A command's response is queued: the bytes of its Data-In stay held until position `end` of the output is written, and
-    /// the rest of what it held is given back.
+    /// Accounts for a queued response: the memory of its Data-In stays held until output position
+    /// `end` is written; the rest of the command's memory is released.
     pub fn responded(&mut self, held: usize, data_in_bytes: usize, end: u64) {
         if data_in_bytes > 0 {
             self.unsent.push_back((end, data_in_bytes));
@@ -114,7 +115,7 @@ impl Ration {
         self.data_in.give_back(held - data_in_bytes, 0);
     }
 
-    /// The output up to this position is written.
+    /// Releases the memory of Data-In up to a written output position.
     pub fn written(&mut self, position: u64) {
         while let Some((end, held)) = self.unsent.front().copied()
             && end <= position
@@ -139,7 +140,7 @@ impl Ration {
         self.waiting.clear();
     }
 
-    /// Leaves the lines for memory: the connection has ended.
+    /// Leaves the memory queues when the connection has ended.
     pub fn leave(&mut self) {
         self.waiting.clear();
         self.data_in.withdraw();
@@ -163,12 +164,12 @@ impl Ration {
         }
     }
 
-    /// When others are asked to give way.
+    /// Instant of the next request to give way.
     pub fn give_way_at(&self) -> Option<Instant> {
         self.give_way_at
     }
 
-    /// True when others are to be asked now; the next time is set.
+    /// True if a request to give way is due; schedules the next one.
     pub fn asks_to_give_way(&mut self, now: Instant) -> bool {
         let due = self.give_way_at.is_some_and(|at| at <= now);
         if due {

@@ -1,4 +1,4 @@
-//! Every connection of the array: who is logged in, and how one connection reaches another's tasks.
+//! Registry of all connections: their logins, and orders from one connection to another.
 
 #[cfg(feature = "simulation")]
 use super::super::simulation::{Mutation, without};
@@ -18,18 +18,19 @@ use uuid::Uuid;
 /// What a connection is asked to do by others.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Close; session reinstatement or an administrator.
+    /// Close, for session reinstatement or by an administrator.
     Close,
-    /// Ask the initiator to log out within so many seconds.
+    /// Ask the initiator to log out within this number of seconds.
     Leave(u16),
-    /// Others wait for memory: close if the initiator holds some and does not move.
+    /// Other connections wait for memory: close if this one holds some and its initiator moves no
+    /// data.
     GiveWay,
-    /// End all tasks on the volume without a response, and say when none can have an effect any more. The reply says
-    /// whether there were any.
+    /// End all tasks on the volume without a response, and reply when none can take effect any
+    /// more. The reply is true if there were any.
     Abort(VolumeId, oneshot::Sender<bool>),
 }
 
-/// One connection, as others see it.
+/// Connection as other connections see it.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub id: u64,
@@ -56,7 +57,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Gives an order.
+    /// Sends an order.
     pub fn order(&self, order: Order) {
         self.orders.borrow_mut().push(order);
         #[cfg(feature = "simulation")]
@@ -66,7 +67,7 @@ impl Member {
         self.wake.notify_one();
     }
 
-    /// Waits until the connection is gone.
+    /// Waits until the connection has ended.
     pub async fn wait_gone(&self) {
         loop {
             let ended = self.ended.notified();
@@ -78,23 +79,24 @@ impl Member {
     }
 }
 
-/// Connections that ended otherwise than by a logout or because the initiator went away.
+/// Connections that ended for other reasons than a logout or a disconnect by the initiator.
 #[derive(Debug, Default)]
 pub(crate) struct Closed {
-    /// To make room for others.
+    /// Closed to make room for other connections.
     pub displaced: Notice,
-    /// The login was refused.
+    /// Login refused.
     pub login_failed: Notice,
-    /// The login was refused because there are enough sessions.
+    /// Login refused at the session limit.
     pub sessions_full: Notice,
-    /// The login took too long.
+    /// Login timed out.
     pub login_timeout: Notice,
-    /// The initiator broke the protocol, or a digest was wrong.
+    /// Protocol error or wrong digest.
     pub protocol_error: Notice,
 }
 
 impl Closed {
-    /// Counts the end of a connection. When it is to be told: how many there were of its kind.
+    /// Counts the end of a connection. If a log message is due, returns the number of endings of
+    /// this kind.
     pub fn count(&self, reason: &CloseReason, now: Instant) -> Option<u64> {
         match reason {
             CloseReason::LoginFailed(..) => self.login_failed.count(now),
@@ -108,21 +110,22 @@ impl Closed {
     }
 }
 
-/// All connections.
+/// Registry of all connections.
 #[derive(Default)]
 pub(crate) struct Registry {
-    /// How connections ended.
+    /// Counters of ended connections.
     pub closed: Closed,
     members: RefCell<BTreeMap<u64, Rc<Member>>>,
     next_id: Cell<u64>,
-    /// Connections that ended since [`Registry::take_ended`].
+    /// Connections that ended since the last [`Registry::take_ended`].
     ended: Cell<u64>,
     next_tsih: Cell<u16>,
 }
 
 impl Registry {
-    /// True when one more normal session of `address` has room among `most`, after `ending` have ended. What is left when three quarters are
-    /// taken is for addresses that have less than a quarter: nobody takes all by himself.
+    /// True if `address` may have one more normal session of `most`, after `ending` sessions have
+    /// ended. The last quarter is reserved for addresses with less than a quarter, so that no
+    /// address takes every session.
     pub fn has_room(&self, address: IpAddr, ending: usize, most: usize) -> bool {
         let members = self.members.borrow();
         let normal = || members.values().filter(|member| member.normal.get());
@@ -131,15 +134,16 @@ impl Registry {
         all < most && (all < most - most / 4 || own < most / 4)
     }
 
-    /// Connections with a normal session, and the others.
+    /// Numbers of connections with and without a normal session.
     pub fn counts(&self) -> (usize, usize) {
         let members = self.members.borrow();
         let with_session = members.values().filter(|member| member.normal.get()).count();
         (with_session, members.len() - with_session)
     }
 
-    /// Makes room for one more connection without a normal session: while there are `most` or more, one is closed, the oldest from
-    /// the address that has the most of them. So whoever opens connections and says nothing drives out his own. Returns the address.
+    /// Makes room for one more connection without a normal session: if there are `most` or more,
+    /// the oldest is closed of the address with the most of them. An address that opens many silent
+    /// connections thus displaces its own. Returns the address.
     pub fn make_room(&self, most: usize) -> Option<IpAddr> {
         let members = self.members.borrow();
         let waiting = || members.values().filter(|member| !member.normal.get() && !member.leaving.get());
@@ -157,7 +161,7 @@ impl Registry {
         Some(address)
     }
 
-    /// A new connection.
+    /// Registers a new connection.
     pub fn join(&self, portal: SocketAddr, peer: SocketAddr) -> Rc<Member> {
         let id = self.next_id.get() + 1;
         self.next_id.set(id);
@@ -184,7 +188,7 @@ impl Registry {
         member
     }
 
-    /// The connection is over.
+    /// Removes a connection that is over.
     pub fn leave(&self, member: &Member) {
         self.members.borrow_mut().remove(&member.id);
         self.ended.set(self.ended.get().saturating_add(1));
@@ -197,12 +201,13 @@ impl Registry {
         self.ended.take()
     }
 
-    /// Every connection.
+    /// All connections.
     pub fn members(&self) -> Vec<Rc<Member>> {
         self.members.borrow().values().cloned().collect()
     }
 
-    /// Sessions other than `but` of the same initiator port and target port: what a new login reinstates.
+    /// Sessions of the same initiator port and target port, except that of `but`: those that a new
+    /// login reinstates.
     pub fn same_nexus(&self, identity: &SessionIdentity, but: u64) -> Vec<Rc<Member>> {
         self.members()
             .into_iter()
@@ -219,12 +224,12 @@ impl Registry {
             .collect()
     }
 
-    /// True when the session exists.
+    /// True if the session exists.
     pub fn has_session(&self, tsih: u16) -> bool {
         self.members().iter().any(|m| m.session.borrow().as_ref().is_some_and(|s| s.tsih == tsih))
     }
 
-    /// A TSIH that no session has.
+    /// Returns a TSIH that no session has.
     pub fn new_tsih(&self) -> u16 {
         loop {
             let tsih = self.next_tsih.get().wrapping_add(1);
@@ -235,7 +240,8 @@ impl Registry {
         }
     }
 
-    /// Asks every initiator to log out, waits for that time, then closes what is left and waits for it.
+    /// Asks every initiator to log out, waits for that time, then closes the remaining connections
+    /// and waits for them.
     pub async fn shut_down(&self, seconds: u16) {
         for member in self.members() {
             member.order(Order::Leave(seconds));
@@ -274,7 +280,8 @@ mod tests {
         matches!(member.orders.borrow().as_slice(), [Order::Close])
     }
 
-    /// The oldest connection of the address with the most of them makes room; sessions never do.
+    /// The oldest connection of the address with the most of them makes room; connections with a
+    /// session never do.
     #[test]
     fn connections_without_a_session_make_room_for_new_ones() {
         let registry = Registry::default();
@@ -291,7 +298,8 @@ mod tests {
         assert!(!closed(&session) && !closed(&other) && !closed(&newest));
     }
 
-    /// One machine could open every session there is, under any number of names, and nobody else could log in.
+    /// Regression: one machine could open every session, under any number of names, and no other
+    /// could log in.
     #[test]
     fn one_address_cannot_have_every_session() {
         let registry = Registry::default();

@@ -1,4 +1,4 @@
-//! The byte stream below an iSCSI connection: a TCP socket, or one end of a simulated wire.
+//! Byte stream below an iSCSI connection: a TCP socket, or one end of a simulated wire.
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
@@ -6,17 +6,17 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 
-/// A connected byte stream. Calls never block: `WouldBlock` says that a readiness poll has to come first.
+/// Connected byte stream. Calls never block: `WouldBlock` asks for a readiness poll first.
 pub trait Socket: 'static {
-    /// Appends received bytes to `buffer`. 0 is the end of the stream.
+    /// Appends received bytes to `buffer`. Returns 0 at the end of the stream.
     fn try_read(&mut self, buffer: &mut BytesMut) -> io::Result<usize>;
-    /// Writes from the front of `slices`, as many bytes as there is room for.
+    /// Writes bytes from the front of `slices`, as many as fit. Returns their number.
     fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-    /// Ready when [`try_read`](Self::try_read) is worth a call; otherwise wakes the task later.
+    /// Ready when [`try_read`](Self::try_read) may succeed; otherwise wakes the task later.
     fn poll_read_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Ready when [`try_write`](Self::try_write) is worth a call; otherwise wakes the task later.
+    /// Ready when [`try_write`](Self::try_write) may succeed; otherwise wakes the task later.
     fn poll_write_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// The array's own address of this connection.
+    /// Local address of this connection.
     fn local_address(&self) -> Option<SocketAddr>;
 }
 

@@ -1,4 +1,5 @@
-//! Task management functions, on the whole array: the tasks of other connections are theirs, and are asked for.
+//! Task management functions across the array: tasks of other connections are ended by orders to
+//! these connections.
 
 use super::Iscsi;
 use super::registry::{Order, Registry};
@@ -8,12 +9,12 @@ use media::Media;
 use scsi_target::NexusId;
 use tokio::sync::oneshot;
 
-/// The answer to a task management function.
+/// Result of a task management function.
 pub(super) struct Managed {
     pub(super) response: TaskManagementResponse,
     /// Additional response information (RFC 7144 §6.3).
     pub(super) additional: [u8; 3],
-    /// The sender's connection ends after the answer.
+    /// True if the sender's connection ends after the response.
     pub(super) ends_session: bool,
 }
 
@@ -23,7 +24,8 @@ impl From<TaskManagementResponse> for Managed {
     }
 }
 
-/// Executes a task management function whose tasks on its own connection are done. `present`: there are tasks that QUERY TASK SET asks for.
+/// Executes a task management function whose tasks on its own connection are done. `present`: tasks
+/// exist that QUERY TASK SET asks for.
 pub(super) async fn manage<M: Media + 'static>(
     iscsi: &Iscsi<M>,
     member: u64,
@@ -75,14 +77,15 @@ pub(super) async fn manage<M: Media + 'static>(
             }
         }
         TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
-            // What the initiator may not see it does not reset.
+            // The reset covers only the volumes that the initiator may see.
             for volume in target.volumes_of(nexus) {
                 abort_others(&iscsi.registry, member, volume).await;
                 target.stop_background_on(volume, None).await;
             }
             target.target_reset(nexus);
             if function == TaskManagementFunction::TARGET_COLD_RESET {
-                // A power-on event besides (RFC 7143 §11.5.1). No host ends the sessions of others: they hear of it by a unit attention.
+                // A cold reset is also a power-on event (RFC 7143 §11.5.1). It does not end the
+                // sessions of other hosts: a unit attention reports it to them.
                 return Managed { ends_session: true, ..TaskManagementResponse::COMPLETE.into() };
             }
             TaskManagementResponse::COMPLETE

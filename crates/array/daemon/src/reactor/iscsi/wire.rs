@@ -1,4 +1,4 @@
-//! The socket of a connection with its buffers.
+//! Socket of a connection and its buffers.
 
 use super::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
@@ -7,25 +7,26 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::task::Context;
 
-/// Room made in the receive buffer.
+/// Size of a new receive buffer.
 const RECEIVE_BYTES: usize = 128 << 10;
-/// The same is made anew when less than this is left.
+/// Free space of the receive buffer below which a new one is allocated.
 const RECEIVE_LOW_BYTES: usize = 16 << 10;
-/// Chunks written in one call.
+/// Largest number of chunks in one write.
 const WRITE_CHUNKS: usize = 64;
-/// Output taken from the protocol core ahead of the socket; the rest stays there, where it holds back input.
+/// Output taken from the protocol core ahead of the socket. Further output stays in the core, where
+/// it holds back input.
 const WRITE_AHEAD_BYTES: usize = 256 << 10;
 
 /// Result of one read.
 pub(super) enum Received {
     Data,
-    /// Nothing now; the task is woken later.
+    /// No data now; the task is woken later.
     Pending,
-    /// The initiator is gone.
+    /// The initiator has closed the connection.
     End,
 }
 
-/// A socket, the bytes received and not taken yet, and those to be written.
+/// Socket, received bytes that are not processed yet, and bytes to write.
 pub(super) struct Wire<S> {
     socket: S,
     received: BytesMut,
@@ -41,7 +42,7 @@ impl<S: Socket> Wire<S> {
         Self { socket, received: BytesMut::new(), output: VecDeque::new(), output_bytes: 0, written: 0 }
     }
 
-    /// Input that the protocol core has not taken.
+    /// Received bytes that the protocol core has not taken.
     pub fn received(&mut self) -> &mut BytesMut {
         &mut self.received
     }
@@ -51,17 +52,17 @@ impl<S: Socket> Wire<S> {
         self.written
     }
 
-    /// True when bytes wait for the socket.
+    /// True if bytes wait for the socket.
     pub fn has_output(&self) -> bool {
         !self.output.is_empty()
     }
 
-    /// True when all output of the core is written.
+    /// True if all output of the core is written.
     pub fn is_flushed(&self, core: &Connection) -> bool {
         self.output.is_empty() && core.output_bytes() == 0
     }
 
-    /// Position in the output after all that the core has queued.
+    /// Output position after everything that the core has queued.
     pub fn end_of_output(&self, core: &Connection) -> u64 {
         self.written + (self.output_bytes + core.output_bytes()) as u64
     }
@@ -86,7 +87,7 @@ impl<S: Socket> Wire<S> {
         }
     }
 
-    /// Writes as much of the core's output as the socket takes. True when something was written.
+    /// Writes as much of the core's output as the socket takes. True if bytes were written.
     pub fn write(&mut self, core: &mut Connection, context: &mut Context<'_>) -> io::Result<bool> {
         let mut progress = false;
         loop {

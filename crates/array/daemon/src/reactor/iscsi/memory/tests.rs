@@ -15,13 +15,14 @@ fn accounts(limit_bytes: usize, count: usize) -> (Rc<DataMemory>, Vec<Account>) 
     (budget, accounts)
 }
 
-/// The sum stays within the limit and one request more, whatever the number of connections; those that wait get their turn in order.
+/// The total stays within the limit plus one request for any number of connections, and waiting
+/// connections are served in order.
 #[test]
 fn connections_share_the_budget_in_turn() {
     let (budget, accounts) = accounts(16 * MIB, 40);
     let granted: Vec<usize> = (0..40).filter(|at| accounts[*at].take(8 * MIB, true)).collect();
     assert_eq!(granted, [0, 1], "one within the budget, one beyond it");
-    // A small share is there for everybody, before those that wait.
+    // Every connection gets its small share, ahead of the queue.
     assert!(accounts[39].take(SHARE_BYTES, true));
     accounts[0].give_back(8 * MIB, 0);
     assert!(!accounts[3].take(8 * MIB, true), "it is not its turn");
@@ -32,7 +33,7 @@ fn connections_share_the_budget_in_turn() {
     assert_eq!((budget.used_bytes.get(), budget.exceeded.get()), (0, false));
 }
 
-/// However much some connections hold, the next one finds room for something.
+/// Each next connection finds free memory, however much the earlier ones hold.
 #[test]
 fn no_connection_takes_what_others_need() {
     let (_budget, accounts) = accounts(64 * MIB, 6);
@@ -47,7 +48,7 @@ fn no_connection_takes_what_others_need() {
     }
 }
 
-/// A connection that waits for much does not keep small requests of others from what is free.
+/// A connection that waits for much memory does not block small requests of others that fit.
 #[test]
 fn small_requests_pass_large_ones_that_do_not_fit() {
     let (_budget, accounts) = accounts(64 * MIB, 6);
@@ -63,7 +64,7 @@ fn small_requests_pass_large_ones_that_do_not_fit() {
     assert!(accounts[3].take(16 * MIB, true));
 }
 
-/// Who holds much waits behind those that hold less, although they came later.
+/// A connection that holds much waits behind connections that hold less, even if these came later.
 #[test]
 fn who_holds_less_comes_first() {
     let (_budget, accounts) = accounts(16 * MIB, 3);
@@ -76,7 +77,8 @@ fn who_holds_less_comes_first() {
     assert!(accounts[2].take(8 * MIB, true));
 }
 
-/// Memory beyond the budget goes to tasks that depend on no other, so that it comes back.
+/// Memory beyond the budget goes only to tasks that depend on no other task, so that it is released
+/// again.
 #[test]
 fn only_the_oldest_task_goes_beyond_the_budget() {
     let (_budget, accounts) = accounts(16 * MIB, 2);
