@@ -1,4 +1,4 @@
-//! `windlass access`: which host sees which volume.
+//! `windlass access`: the volumes that each host sees.
 
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
@@ -8,7 +8,7 @@ use api::{ANY_HOST, Access, AccessGrant, List};
 /// Verbs of `windlass access`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List which host sees which volume
+    /// List the grants: which host sees which volume
     #[command(after_help = "Examples:\n  windlass access list\n  windlass access list --host esx01")]
     List {
         /// Only this volume
@@ -20,11 +20,11 @@ pub enum Verb {
         /// Only this host group
         #[arg(long, conflicts_with = "any")]
         group: Option<String>,
-        /// Only grants to every initiator
+        /// Only the grant to every initiator
         #[arg(long)]
         any: bool,
     },
-    /// Let a host see a volume
+    /// Grant a host access to a volume
     #[command(
         after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant datastore1 --group cluster1\n  windlass access grant scratch --any --lun 5"
     )]
@@ -33,7 +33,8 @@ pub enum Verb {
         volume: String,
         #[command(flatten)]
         grantee: Grantee,
-        /// Logical unit number, 0 to 16383 (above 255 the host has to know flat space addressing); the lowest free one when left out
+        /// Logical unit number, 0 to 16383 (above 255 the host must support flat space addressing);
+        /// default: the lowest free number
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16_383))]
         lun: Option<u16>,
     },
@@ -49,14 +50,14 @@ pub enum Verb {
     },
 }
 
-/// Who gets access.
+/// Grantee of the access.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct Grantee {
     /// This host
     #[arg(long)]
     host: Option<String>,
-    /// This host group: every member, as the same LUN
+    /// This host group: every member sees the volume at the same LUN
     #[arg(long)]
     group: Option<String>,
     /// Every initiator that reaches a portal, without authentication
@@ -64,20 +65,20 @@ pub struct Grantee {
     any: bool,
 }
 
-/// Who loses access.
+/// Grantee whose access is revoked.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct From {
     /// This host
     #[arg(long)]
     host: Option<String>,
-    /// This host group: every member, as the same LUN
+    /// This host group
     #[arg(long)]
     group: Option<String>,
     /// The grant to every initiator
     #[arg(long)]
     any: bool,
-    /// Every grant
+    /// All grants of the volume
     #[arg(long)]
     all: bool,
 }
@@ -127,7 +128,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// A host group in the place of a host's name.
+/// Returns the notation of a host group in the place of a host's name.
 fn of_group(group: &str) -> String {
     format!("group:{group}")
 }

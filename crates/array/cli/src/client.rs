@@ -1,4 +1,5 @@
-//! HTTP/1.1 to the array, over its Unix socket or over TLS. One connection per request: a command makes few.
+//! HTTP/1.1 client of the array, over its Unix socket or over TLS. Each request has its own
+//! connection, since a command sends few.
 
 use crate::Globals;
 use crate::error::CliError;
@@ -22,12 +23,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-/// Port of an https URL without one.
+/// Port of an https URL that names none.
 const DEFAULT_PORT: u16 = 8443;
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
-/// A way to the array.
+/// Client of one array.
 pub(crate) struct Client {
     server: Server,
     shown: String,
@@ -40,17 +41,17 @@ enum Server {
     Https { host: String, port: u16, tls: Arc<rustls::ClientConfig> },
 }
 
-/// An answer: its status and the resource in it.
+/// Answer to a request: its status and its resource.
 #[derive(Debug)]
 pub(crate) struct Answer<T> {
-    /// The resource was made by this request (status 201).
+    /// True if this request created the resource (status 201).
     pub(crate) created: bool,
-    /// The resource.
+    /// Resource in the answer.
     pub(crate) body: T,
 }
 
 impl Client {
-    /// Reads the URL, the token and the certificates; connects only when something is asked.
+    /// Reads the URL, the token and the certificates. Connects only when a request is sent.
     pub(crate) fn new(globals: &Globals) -> Result<Self, CliError> {
         let server = parse_server(globals)?;
         let token = match (&globals.token, &globals.token_file) {
@@ -67,7 +68,7 @@ impl Client {
         Ok(Self { server, shown, token, timeout: Duration::from_secs(globals.timeout) })
     }
 
-    /// GETs a resource.
+    /// Sends a GET request for a resource.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         let (_, body) = self.send(Method::GET, path, None).await?;
         parse(&body)
@@ -83,13 +84,13 @@ impl Client {
         Ok(Answer { created: status == StatusCode::CREATED, body: parse(&body)? })
     }
 
-    /// PATCHes a resource.
+    /// Sends a PATCH request that changes a resource.
     pub(crate) async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
         let (_, body) = self.send(Method::PATCH, path, Some(encode(body)?)).await?;
         parse(&body)
     }
 
-    /// DELETEs a resource.
+    /// Sends a DELETE request for a resource.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CliError> {
         self.send(Method::DELETE, path, None).await.map(drop)
     }
@@ -164,7 +165,7 @@ impl Client {
         }
     }
 
-    /// Why nobody answers.
+    /// Error for an array that does not answer, with advice.
     fn unreachable(&self, error: &io::Error) -> CliError {
         let message = format!("cannot reach the array at {}: {error}", self.shown);
         match (&self.server, error.kind()) {
@@ -205,7 +206,7 @@ fn certificate_help(host: &str, error: &io::Error) -> String {
     }
 }
 
-/// Reads the URL of the array.
+/// Parses the URL of the array.
 fn parse_server(globals: &Globals) -> Result<Server, CliError> {
     let url = globals.server.as_str();
     if let Some(path) = url.strip_prefix("unix:") {
@@ -234,7 +235,8 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, CliError> {
         .map_err(|error| CliError::failed(format!("the array's answer makes no sense: {error}")))
 }
 
-/// A name as one part of a path: everything but RFC 3986's unreserved characters and `@` is percent-encoded.
+/// Encodes a name as one segment of a path: everything but the unreserved characters of RFC 3986
+/// and `@` is percent-encoded.
 pub(crate) fn segment(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
@@ -244,11 +246,11 @@ pub(crate) fn segment(name: &str) -> String {
             let _infallible = write!(text, "%{byte:02X}");
         }
     }
-    // A dot segment would be taken out of the path on the way.
+    // A dot segment would be removed from the path (RFC 3986 §5.2.4).
     if matches!(text.as_str(), "." | "..") { text.replace('.', "%2E") } else { text }
 }
 
-/// A query string from what is there.
+/// Builds a query string from the parameters that have a value.
 pub(crate) fn query(parameters: &[(&str, Option<&str>)]) -> String {
     let given: Vec<String> = parameters
         .iter()
@@ -263,7 +265,7 @@ mod tests {
     use rustls::{CertificateError, Error};
     use std::io;
 
-    /// After a name mismatch the help said to give `--ca`, which was given.
+    /// Regression: after a name mismatch the help suggested `--ca`, which had been given.
     #[test]
     fn the_help_after_a_handshake_is_about_what_was_wrong() {
         let help = |error| certificate_help("192.0.2.2", &io::Error::new(io::ErrorKind::InvalidData, error));

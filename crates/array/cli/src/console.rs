@@ -1,36 +1,36 @@
-//! Streams of a command, and the question before what cannot be undone.
+//! Streams of a command, and the confirmation of irreversible commands.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Returns to the start of the line and clears it (ECMA-48 EL).
+/// Control sequence: returns to the start of the line and clears it (ECMA-48 EL).
 const CLEAR_LINE: &str = "\r\x1b[K";
 
-/// Standard output and error, or what stands for them in a test.
+/// Standard output and error, or their substitutes in a test.
 pub struct Console<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    /// Standard input and error are terminals: a question can be answered.
+    /// True if standard input and error are terminals, so that the user can answer a question.
     interactive: bool,
-    /// Standard output is a terminal.
+    /// True if standard output is a terminal.
     terminal: bool,
-    /// Standard error is a terminal: a line there can be drawn over and over.
+    /// True if standard error is a terminal, so that its last line can be redrawn.
     progress: bool,
 }
 
 impl<'a> Console<'a> {
-    /// The process's own streams; whether they are terminals is found out.
+    /// Streams of this process; detects whether they are terminals.
     pub fn standard(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
         let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
         let progress = io::stderr().is_terminal();
         Self { out, err, interactive, terminal: io::stdout().is_terminal(), progress }
     }
 
-    /// Streams with nobody behind them.
+    /// Captured streams, without a user.
     pub fn captured(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
         Self { out, err, interactive: false, terminal: false, progress: false }
     }
 
-    /// True when standard output is a terminal.
+    /// True if standard output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
@@ -43,24 +43,24 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Writes a line to standard error, if that is still open.
+    /// Writes a line to standard error; a closed one is ignored.
     pub(crate) fn error(&mut self, text: &str) {
         let _closed = writeln!(self.err, "{text}");
     }
 
-    /// Draws a line on standard error over the one before, when that is a terminal.
+    /// Redraws the progress line on standard error, if that is a terminal.
     pub(crate) fn progress(&mut self, line: &str) {
         if self.progress {
             let _closed = write!(self.err, "{CLEAR_LINE}{line}").and_then(|()| self.err.flush());
         }
     }
 
-    /// Takes that line away.
+    /// Clears the progress line.
     pub(crate) fn end_progress(&mut self) {
         self.progress("");
     }
 
-    /// Asks a yes-or-no question; `None` without a terminal, where no answer is read.
+    /// Asks a yes-or-no question. `None` without a terminal: no answer is read.
     pub(crate) fn confirm(&mut self, question: &str) -> io::Result<Option<bool>> {
         if !self.interactive {
             return Ok(None);

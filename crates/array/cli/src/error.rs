@@ -1,9 +1,9 @@
-//! What went wrong, why and what to do, and the exit status for it.
+//! Errors of commands: cause, advice and exit status.
 
 use api::{Problem, User};
 use std::fmt;
 
-/// An error as it is shown.
+/// Error as it is shown to the user.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CliError {
     status: u8,
@@ -18,43 +18,44 @@ impl CliError {
         Self { status, message, code: code.map(str::to_owned), users: Vec::new(), help }
     }
 
-    /// Something that has no better name.
+    /// Error without a more specific kind.
     pub(crate) fn failed(message: String) -> Self {
         Self::new(1, message, None, None)
     }
 
-    /// The command was not understood.
+    /// Usage error.
     pub(crate) fn usage(message: String) -> Self {
         Self::new(2, message, Some("usage"), None)
     }
 
-    /// The command cannot be undone, and there is no terminal to ask at.
+    /// The command is irreversible, and there is no terminal for a confirmation.
     pub(crate) fn unconfirmed(question: &str) -> Self {
         let message = format!("{question} There is no terminal to ask at; nothing was changed");
         Self::new(2, message, Some("unconfirmed"), Some("confirm with  --yes".to_owned()))
     }
 
-    /// There is no such thing.
+    /// The named object does not exist.
     pub(crate) fn not_found(message: String, help: &str) -> Self {
         Self::new(3, message, Some("not-found"), Some(help.to_owned()))
     }
 
-    /// The array, or a file, is not for this user.
+    /// The user may not access the array or a file.
     pub(crate) fn denied(message: String, help: &str) -> Self {
         Self::new(5, message, Some("denied"), Some(help.to_owned()))
     }
 
-    /// Nobody answers there.
+    /// The array does not answer.
     pub(crate) fn unreachable(message: String, help: &str) -> Self {
         Self::new(7, message, Some("unreachable"), Some(help.to_owned()))
     }
 
-    /// Something was looked for, and found.
+    /// A check found problems.
     pub(crate) fn findings(message: String, help: &str) -> Self {
         Self::new(9, message, Some("findings"), Some(help.to_owned()))
     }
 
-    /// Ctrl-C while waiting for a job, which goes on. The status is that of a shell for a command ended by SIGINT.
+    /// Ctrl-C during the wait for a job, which continues. The exit status is that of a shell for a
+    /// command ended by SIGINT.
     pub(crate) fn interrupted(kind: &str, job: &str) -> Self {
         let help =
             format!("wait for it again with  windlass job wait {job}  or cancel it with  windlass job cancel {job}");
@@ -66,13 +67,13 @@ impl CliError {
         )
     }
 
-    /// No answer in time.
+    /// The answer did not arrive in time.
     pub(crate) fn timed_out(seconds: u64) -> Self {
         let message = format!("the array did not answer within {seconds} s; the request may still take effect");
         Self::new(8, message, Some("timed-out"), None)
     }
 
-    /// What the array says.
+    /// Error that the array reports.
     pub(crate) fn problem(problem: Problem) -> Self {
         let status = match problem.status {
             400 | 405 | 413 | 415 | 422 => 2,
@@ -95,7 +96,7 @@ impl CliError {
         Self { status, message: detail, code: Some(code), users, help }
     }
 
-    /// The exit status.
+    /// Exit status of the program.
     pub(crate) const fn exit_status(&self) -> u8 {
         self.status
     }

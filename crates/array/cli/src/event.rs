@@ -1,4 +1,4 @@
-//! `windlass event` and `windlass alert`: what happened, and what needs attention now.
+//! `windlass event` and `windlass alert`: past changes, and conditions that need attention now.
 
 use crate::client::{Client, query};
 use crate::error::CliError;
@@ -7,15 +7,15 @@ use api::{Alert, Event, List, Severity};
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// Time between two looks when following.
+/// Interval between two requests when following.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Most events that the array keeps.
+/// Maximum number of events that the array keeps.
 const ALL: u32 = 10_000;
 
 /// Verbs of `windlass event`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List events, the oldest first
+    /// List events, oldest first
     #[command(
         after_help = "Examples:\n  windlass event list\n  windlass event list --since 2h\n  windlass event list --since 1041 -o json\n  windlass event list --follow"
     )]
@@ -35,17 +35,17 @@ pub enum Verb {
 /// Verbs of `windlass alert`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum AlertVerb {
-    /// List active alerts, the worst first
+    /// List active alerts, most severe first
     #[command(after_help = "Example:\n  windlass alert list")]
     List,
 }
 
-/// Where a list begins.
+/// Start of a list of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// After the event of this number.
+    /// After the event with this number.
     Id(u64),
-    /// This many seconds ago.
+    /// Since this many seconds ago.
     Seconds(i64),
 }
 
@@ -98,7 +98,7 @@ impl Resource for Alert {
     }
 }
 
-/// The word for it.
+/// Name of the severity.
 pub(crate) const fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",

@@ -1,4 +1,4 @@
-//! `windlass host`: machines, their initiator names, how they authenticate.
+//! `windlass host`: machines, their initiator names and their authentication.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -41,12 +41,12 @@ pub enum Verb {
         /// New name
         #[arg(long = "name", value_name = "NEW-NAME")]
         new_name: Option<String>,
-        /// Initiator name; given once or several times it replaces all the host had
+        /// Initiator name; replaces all present ones, and may be given several times
         #[arg(long, value_name = "IQN")]
         iqn: Vec<String>,
         #[command(flatten)]
         chap: Chap,
-        /// No longer demand CHAP
+        /// Stop requiring CHAP
         #[arg(long, conflicts_with = "chap_user")]
         no_chap: bool,
     },
@@ -62,22 +62,23 @@ pub enum Verb {
 /// CHAP credentials. A SOURCE is `generate`, `prompt`, `-` (standard input), `file:PATH` or `env:NAME`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Chap {
-    /// Demand CHAP, with this name
+    /// Require CHAP with this user name
     #[arg(long, value_name = "USER")]
     chap_user: Option<String>,
-    /// Where its secret comes from: generate (shown once), prompt, - (standard input), file:PATH, env:NAME
+    /// Source of the CHAP secret: generate (shown once), prompt, - (standard input), file:PATH,
+    /// env:NAME
     #[arg(long, value_name = "SOURCE", requires = "chap_user", default_value = "generate")]
     chap_secret: SecretSource,
-    /// The array authenticates to the host too, with this name
+    /// The array also authenticates to the host, with this user name
     #[arg(long, value_name = "USER", requires = "chap_user")]
     mutual_chap_user: Option<String>,
-    /// Where that secret comes from
+    /// Source of the secret of the array
     #[arg(long, value_name = "SOURCE", requires = "mutual_chap_user", default_value = "generate")]
     mutual_chap_secret: SecretSource,
 }
 
 impl Chap {
-    /// The credentials, with the secrets read; absent without a name.
+    /// Reads the secrets and returns the credentials; `None` without a user name.
     fn read(&self) -> Result<Option<ChapSet>, CliError> {
         let Some(user) = self.chap_user.clone() else { return Ok(None) };
         let secret = self.chap_secret.read("CHAP secret")?;

@@ -1,4 +1,4 @@
-//! `windlass host-group`: several hosts that see the same volumes as the same logical unit numbers.
+//! `windlass host-group`: several hosts that see the same volumes at the same logical unit numbers.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ pub enum Verb {
         /// Name or id
         name: String,
     },
-    /// Create a host group; volumes are granted to it with  windlass access grant VOLUME --group NAME
+    /// Create a host group; to grant it a volume:  windlass access grant VOLUME --group NAME
     #[command(
         after_help = "Examples:\n  windlass host-group create cluster1 esx01 esx02\n  windlass access grant datastore1 --group cluster1"
     )]
@@ -27,7 +27,7 @@ pub enum Verb {
         /// Hosts, by name or id
         hosts: Vec<String>,
     },
-    /// Rename a host group, add or remove hosts; what they see changes at once
+    /// Rename a host group, add or remove hosts; takes effect at once
     #[command(
         after_help = "Examples:\n  windlass host-group set cluster1 --add esx03\n  windlass host-group set cluster1 --remove esx01,esx02"
     )]
@@ -37,14 +37,14 @@ pub enum Verb {
         /// New name
         #[arg(long = "name", value_name = "NEW-NAME")]
         new_name: Option<String>,
-        /// Hosts that join: they see every volume of the group, as the same LUN
+        /// Hosts to add: they see every volume of the group at the same LUN
         #[arg(long, value_name = "HOST", value_delimiter = ',')]
         add: Vec<String>,
-        /// Hosts that leave: they lose the group's volumes at once
+        /// Hosts to remove: they lose the volumes of the group at once
         #[arg(long, value_name = "HOST", value_delimiter = ',')]
         remove: Vec<String>,
     },
-    /// Delete host groups that nothing is granted to; their hosts stay
+    /// Delete host groups without grants; their hosts stay
     #[command(after_help = "Example:\n  windlass host-group delete cluster1")]
     Delete {
         /// Names or ids

@@ -1,4 +1,4 @@
-//! `windlass job`: what goes on in the background; and how a command waits for it.
+//! `windlass job`: background jobs, and how a command waits for one.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -9,23 +9,23 @@ use api::{
 };
 use std::time::Duration;
 
-/// Time between two looks at a job.
+/// Interval between two requests for the state of a job.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// And before the first ones: short jobs are told at once.
+/// Shorter intervals before the first requests, so that short jobs are reported at once.
 const FIRST_LOOKS: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(40), Duration::from_millis(100)];
-/// Characters of a bar.
+/// Width of the progress bar in characters.
 const BAR_WIDTH: u64 = 20;
 
 /// Verbs of `windlass job`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List running and ended jobs, the newest first
+    /// List running and ended jobs, newest first
     #[command(after_help = "Examples:\n  windlass job list\n  windlass job list -o json")]
     List,
     /// Show one job and its result
     #[command(after_help = "Example:\n  windlass job show 1f2e3d4c")]
     Show {
-        /// Id, or the end of it as in the list
+        /// Id, or the end of the id as in the list
         job: String,
     },
     /// Wait for a job
@@ -33,44 +33,45 @@ pub enum Verb {
         after_help = "Example:\n  windlass job wait 1f2e3d4c\n\nExit status: 0 done, 9 done with findings, 1 failed or cancelled. Ctrl-C leaves the job running."
     )]
     Wait {
-        /// Id, or the end of it as in the list
+        /// Id, or the end of the id as in the list
         job: String,
     },
     /// Change the speed of a running job
     #[command(after_help = "Example:\n  windlass job set 1f2e3d4c --share 50")]
     Set {
-        /// Id, or the end of it as in the list
+        /// Id, or the end of the id as in the list
         job: String,
-        /// Share of time in percent while hosts are active
+        /// Share of time in percent that the job may use while hosts are active
         #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
         share: u8,
     },
-    /// Cancel a running job; what it has done stays
+    /// Cancel a running job; its work up to then remains
     #[command(
         after_help = "Example:\n  windlass job cancel 1f2e3d4c\n\nA sanitize operation, which a host began, cannot be cancelled (SBC-4 §4.11); exit status 4."
     )]
     Cancel {
-        /// Id, or the end of it as in the list
+        /// Id, or the end of the id as in the list
         job: String,
     },
 }
 
-/// How to start a job, and whether to wait for it.
+/// Options for starting a job and waiting for it.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Start {
-    /// Share of time in percent while hosts are active; as configured when left out
+    /// Share of time in percent that the job may use while hosts are active; default: the
+    /// configured share
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     share: Option<u8>,
-    /// Wait for the end and show the result (the default)
+    /// Wait for the end of the job and show its result (the default)
     #[arg(long, conflicts_with = "no_wait")]
     wait: bool,
-    /// Start it and return
+    /// Start the job and return
     #[arg(long)]
     no_wait: bool,
 }
 
 impl Start {
-    /// True when nothing was said about how and whether to wait.
+    /// True if no option was given.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self { share: None, wait: false, no_wait: false })
     }
@@ -98,7 +99,7 @@ impl Resource for Job {
     }
 }
 
-/// The part of the id that tells jobs apart: ids begin with the time.
+/// Part of the id that distinguishes jobs: ids begin with the time.
 fn short(job: &Job) -> String {
     job.id.simple().to_string().chars().skip(24).collect()
 }
@@ -205,7 +206,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// Starts a job and, unless told not to, waits for it and shows its result.
+/// Starts a job, then waits for it and shows its result unless `--no-wait` is given.
 pub(crate) async fn start(
     resource: &str,
     start: &Start,
@@ -216,13 +217,13 @@ pub(crate) async fn start(
     if start.no_wait {
         return output.made("job", &job, true);
     }
-    // What a volume's hosts unmapped is part of the story of reclaiming it.
+    // A reclaim also reports the space that hosts unmapped on the volume.
     let space = resource.strip_suffix("/reclaim").filter(|path| path.starts_with("/api/v1/volumes/"));
     let space = space.map(|path| format!("{path}/space"));
     wait(job, space.as_deref(), client, output).await
 }
 
-/// Waits for a job, with a bar on a terminal. Ctrl-C leaves it running.
+/// Waits for a job, with a progress bar on a terminal. Ctrl-C leaves the job running.
 async fn wait(mut job: Job, space: Option<&str>, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let path = path(&job.id.to_string());
     let mut intervals = FIRST_LOOKS.into_iter();
@@ -288,7 +289,7 @@ fn bar(job: &Job) -> String {
     let mut line = format!("{} {}  [{bar}] {percent:>3}%", job.kind, job.subject);
     if job.total > 0 {
         let (done, total) = (amount(job.done, &job.unit), amount(job.total, &job.unit));
-        // One unit is enough when both have the same.
+        // The unit is shown once if both amounts have the same.
         let done = match (done.rsplit_once(' '), total.rsplit_once(' ')) {
             (Some((number, unit)), Some((_, other))) if unit == other => number.to_owned(),
             _ => done,
@@ -300,14 +301,14 @@ fn bar(job: &Job) -> String {
     line
 }
 
-/// A running job in a line.
+/// One-line description of a running job.
 pub(crate) fn line(job: &Job) -> String {
     let rate = rate(job).map(|rate| format!(" · {rate}")).unwrap_or_default();
     let eta = job.eta_seconds.map(|eta| format!(" · ETA {}", seconds(eta))).unwrap_or_default();
     format!("{} of {} {}%{rate}{eta} ({})", job.kind, job.subject, percent(job), short(job))
 }
 
-/// What a job that ended found and did.
+/// Reports the result of a job that ended.
 fn report(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let took =
         job.finished.map_or(0, |finished| u64::try_from(finished.duration_since(job.started).as_secs()).unwrap_or(0));
@@ -325,7 +326,7 @@ fn report(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     details(job, output)
 }
 
-/// Where it is bad, for people.
+/// Reports bad ranges and findings for people.
 fn details(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     if !matches!(output.format(), Format::Table | Format::Wide) {
         return Ok(());
@@ -339,7 +340,7 @@ fn details(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Stretches that cannot be read, a line each.
+/// Bad ranges and damaged metadata, a line each.
 pub(crate) fn bad_ranges(scrub: &ScrubReport, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let mut text = String::new();
     for range in &scrub.bad {
@@ -364,7 +365,7 @@ pub(crate) fn findings(check: &CheckReport, output: &mut Output<'_, '_>) -> Resu
     if text.is_empty() { Ok(()) } else { output.text(&text) }
 }
 
-/// Where what hosts unmapped went.
+/// Reports the space that hosts have unmapped.
 pub(crate) fn unmapped(space: &VolumeSpace, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let report = &space.unmapped;
     let plural = |count: u64| if count == 1 { "" } else { "s" };

@@ -1,8 +1,9 @@
-//! The command line: `windlass NOUN VERB`, one file per noun, over the administrative REST interface.
+//! Command line: `windlass NOUN VERB`, one file per noun, over the administrative REST interface.
 //!
-//! Data goes to standard output, everything else to standard error. Tables are for people and may change; `-o json` and the exit
-//! status are for programs and do not: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict or in use, 5 denied, 6 no space,
-//! 7 unreachable, 8 timed out, 9 a check found something, 130 interrupted while waiting.
+//! Data goes to standard output, everything else to standard error. Tables are for people and may
+//! change. `-o json` and the exit status are for programs and are stable: 0 done, 1 failed, 2
+//! usage, 3 not found, 4 conflict or in use, 5 denied, 6 no space, 7 unreachable, 8 timed out, 9 a
+//! check found problems, 130 interrupted while waiting.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -37,7 +38,7 @@ use error::CliError;
 use output::Output;
 use std::path::PathBuf;
 
-/// Where the array is and how to show what it says.
+/// Options for reaching the array and for the output.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
@@ -51,46 +52,46 @@ pub struct Globals {
         default_value = "unix:/run/windlass/windlass.sock"
     )]
     pub server: String,
-    /// Token for https; better given as a file or in the variable
+    /// Token for https; a file or the environment variable is safer
     #[arg(long, global = true, value_name = "TOKEN", env = "WINDLASS_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
-    /// File that holds the token
+    /// File that contains the token
     #[arg(long, global = true, value_name = "FILE", env = "WINDLASS_TOKEN_FILE", hide_env_values = true)]
     pub token_file: Option<PathBuf>,
-    /// Trust this certificate (PEM), such as STATE_DIR/tls/cert.pem, instead of the system's
+    /// Trust this certificate (PEM), such as STATE_DIR/tls/cert.pem, instead of those of the system
     #[arg(long, global = true, value_name = "FILE", env = "WINDLASS_CA", hide_env_values = true)]
     pub ca: Option<PathBuf>,
-    /// Do not check the array's certificate
+    /// Do not verify the array's certificate
     #[arg(long, global = true, conflicts_with = "ca")]
     pub insecure: bool,
-    /// Wait this many seconds for an answer
+    /// Wait at most this many seconds for an answer
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 70, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// How to show the result: table, wide (more columns), json (every field), csv, name
+    /// Format of the result: table, wide (more columns), json (every field), csv, name
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
     #[arg(hide_possible_values = true)]
     pub output: Format,
     /// Show these columns (of table, wide and csv), in this order
     #[arg(long, global = true, value_name = "NAME,…", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Print no heading
+    /// Omit the heading
     #[arg(long, global = true)]
     pub no_headers: bool,
-    /// Show sizes as bytes
+    /// Show sizes in bytes
     #[arg(long, global = true)]
     pub bytes: bool,
-    /// Confirm what cannot be undone: do not ask. Needed without a terminal
+    /// Confirm irreversible changes without asking; required without a terminal
     #[arg(short, long, global = true)]
     pub yes: bool,
-    /// Print errors and data only
+    /// Print only errors and data
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
 
-/// The nouns that need a running array.
+/// Nouns that need a running array.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Noun {
-    /// Show the array on one screen
+    /// Show the status of the array
     #[command(after_help = "Example:\n  windlass status")]
     Status,
     /// Pools and their space
@@ -99,22 +100,22 @@ pub enum Noun {
     /// Volumes: block devices that hosts use
     #[command(alias = "volumes", subcommand)]
     Volume(volume::Verb),
-    /// Snapshots: read-only points in time of volumes
+    /// Snapshots: read-only copies of volumes at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
-    /// Hosts: machines, their initiator names and how they authenticate
+    /// Hosts: machines, their initiator names and their authentication
     #[command(alias = "hosts", subcommand)]
     Host(host::Verb),
-    /// Host groups: hosts that see the same volumes as the same LUNs
+    /// Host groups: hosts that see the same volumes at the same LUNs
     #[command(alias = "host-groups", subcommand)]
     HostGroup(host_group::Verb),
-    /// Access: which host sees which volume, as which LUN
+    /// Access: which host sees which volume, at which LUN
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
-    /// Offload: what each primitive did, and what was refused and why
+    /// Offload: statistics of each primitive, and refused commands with their reasons
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
-    /// Jobs: work in the background
+    /// Jobs: background work
     #[command(alias = "jobs", subcommand)]
     Job(job::Verb),
     /// Events: changes, thresholds reached, errors
@@ -123,13 +124,13 @@ pub enum Noun {
     /// Alerts: conditions that need attention
     #[command(alias = "alerts", subcommand)]
     Alert(event::AlertVerb),
-    /// Portals: where hosts connect
+    /// Portals: the addresses that hosts connect to
     #[command(alias = "portals", subcommand)]
     Portal(portal::Verb),
     /// Target port groups: portals with one access state (ALUA)
     #[command(alias = "portal-groups", subcommand)]
     PortalGroup(portal::GroupVerb),
-    /// Reservations: which initiators have registered with a volume or reserved it
+    /// Reservations: the initiators that are registered with a volume or have reserved it
     #[command(alias = "reservations", subcommand)]
     Reservation(reservation::Verb),
     /// Sessions of hosts

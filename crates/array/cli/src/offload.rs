@@ -1,4 +1,4 @@
-//! `windlass offload`: what each primitive did, and what was refused.
+//! `windlass offload`: statistics of each primitive, and the log of refused commands.
 
 use crate::client::{Client, query};
 use crate::error::CliError;
@@ -8,7 +8,7 @@ use api::{List, OffloadRefusal, OffloadStatistics};
 /// Verbs of `windlass offload`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Show what each primitive did for each volume since the array started
+    /// Show statistics of each primitive for each volume since the array started
     #[command(
         alias = "stat",
         after_help = "Examples:\n  windlass offload stats\n  windlass offload stats win-dc1 -o json\n\nPrimitives: ats (COMPARE AND WRITE), xcopy (EXTENDED COPY), zero (WRITE SAME), unmap (UNMAP)"
@@ -40,7 +40,7 @@ impl Resource for OffloadStatistics {
         wide("errors", |row| Value::Number(row.errors)),
         column("bytes", |row| Value::Bytes(row.bytes)),
         column("host-bytes-avoided", |row| match row.primitive.as_str() {
-            // The others move no data in the first place.
+            // The other primitives transfer no data in the first place.
             "xcopy" | "zero" => Value::Bytes(row.host_bytes_avoided),
             _ => Value::None,
         }),
@@ -58,7 +58,7 @@ impl Resource for OffloadStatistics {
     }
 }
 
-/// The reason given most often, with its count.
+/// Most frequent reason, with its count.
 fn top_refusal(row: &OffloadStatistics) -> Option<String> {
     let contention = (row.miscompares > 0).then_some(("miscompare, normal contention", row.miscompares));
     let reasons = row.refusals.first().into_iter().chain(row.ineffective.first());
@@ -67,7 +67,7 @@ fn top_refusal(row: &OffloadStatistics) -> Option<String> {
     Some(format!("{reason} ({count})"))
 }
 
-/// A host's name, or the end of an initiator name that belongs to no host.
+/// Name of the host, or the end of the name of an initiator that belongs to no host.
 fn who(refusal: &OffloadRefusal) -> String {
     const SHOWN: usize = 24;
     let initiator = &refusal.initiator;

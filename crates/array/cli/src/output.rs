@@ -1,7 +1,7 @@
 //! Resources as tables, JSON, CSV or names.
 //!
-//! A resource lists its columns once ([`Resource::COLUMNS`]); list and show, table, wide and CSV all read that list. JSON is what the
-//! array sent, with every field.
+//! A resource lists its columns once ([`Resource::COLUMNS`]); list and show, table, wide and CSV
+//! all use that list. JSON is the array's answer, with every field.
 
 use crate::error::CliError;
 use crate::{Console, Globals};
@@ -10,12 +10,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use text::terminal::harmless;
 
-/// How a result is shown.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns for people
     Table,
-    /// The same with more columns
+    /// Aligned columns, more of them
     Wide,
     /// Every field, sizes in bytes, times in UTC
     Json,
@@ -23,23 +23,23 @@ pub enum Format {
     Csv,
     /// One name per line
     Name,
-    /// As esxcli prints it; only `probe` and `disk settings list` do, and their help names it
+    /// Format of esxcli; only for `probe` and `disk settings list`, whose help names it
     #[value(hide = true)]
     Esxcli,
 }
 
-/// A value in a column.
+/// Value in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// As it is.
+    /// Plain text.
     Text(String),
     /// A number, aligned to the right.
     Number(u64),
-    /// Bytes: IEC units for people.
+    /// Size in bytes; people see IEC units.
     Bytes(u64),
-    /// Microseconds: in the fitting unit for people.
+    /// Duration in microseconds; people see the best unit.
     Microseconds(u64),
-    /// Nothing to show.
+    /// No value.
     None,
 }
 
@@ -62,7 +62,7 @@ impl<V: Into<Self>> From<Option<V>> for Value {
 }
 
 impl Value {
-    /// As it stands in a table.
+    /// Text in a table.
     pub(crate) fn shown(&self, bytes: bool) -> String {
         match self {
             Self::Text(text) => harmless(text),
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// As it stands in a CSV file.
+    /// Text in a CSV file.
     fn raw(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -99,35 +99,35 @@ fn duration(us: u64) -> String {
 
 /// One column of a resource.
 pub(crate) struct Column<T> {
-    /// Its name for `--columns`; in capitals its heading.
+    /// Name for `--columns`; its heading is the name in capitals.
     pub(crate) name: &'static str,
     /// Shown with `-o wide` only (and in CSV, and by `show`).
     pub(crate) wide: bool,
-    /// Its value.
+    /// Returns the value of the column.
     pub(crate) value: fn(&T) -> Value,
 }
 
-/// Something that can be shown.
+/// Resource that can be shown.
 pub(crate) trait Resource: Serialize + Sized + 'static {
-    /// Its columns in their order.
+    /// Columns, in order.
     const COLUMNS: &'static [Column<Self>];
-    /// What a person is told under an empty list; nothing when it is empty.
+    /// Advice for people below an empty list; none if empty.
     const WHEN_EMPTY: &'static str = "";
-    /// What `-o name` prints.
+    /// Text that `-o name` prints.
     fn name(&self) -> String;
 }
 
-/// A column that every format shows.
+/// Returns a column that every format shows.
 pub(crate) const fn column<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
     Column { name, wide: false, value }
 }
 
-/// A column for `-o wide`.
+/// Returns a column that only `-o wide` shows.
 pub(crate) const fn wide<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
     Column { name, wide: true, value }
 }
 
-/// Where a command shows what it found and did.
+/// Output of a command.
 pub(crate) struct Output<'a, 'c> {
     globals: &'a Globals,
     console: &'a mut Console<'c>,
@@ -156,7 +156,8 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(())
     }
 
-    /// Shows more of a list that goes on, with a heading at its `first` part. JSON is one object per line.
+    /// Shows a further part of a list that grows, with a heading before the `first` one. JSON is
+    /// one object per line.
     pub(crate) fn more<T: Resource>(&mut self, items: &[T], first: bool) -> Result<(), CliError> {
         let columns = self.columns::<T>(false)?;
         let headings = first && !self.globals.no_headers;
@@ -173,7 +174,7 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(self.console.data(&text)?)
     }
 
-    /// Shows how far something is, on a terminal.
+    /// Shows progress on a terminal.
     pub(crate) fn progress(&mut self, line: &str) {
         if !self.globals.quiet {
             let line = harmless(line);
@@ -181,7 +182,7 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// Takes that away.
+    /// Clears the progress.
     pub(crate) fn end_progress(&mut self) {
         if !self.globals.quiet {
             self.console.end_progress();
@@ -202,7 +203,7 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(self.console.data(&text)?)
     }
 
-    /// Shows what was made, as one row, and says so when it was there already.
+    /// Shows a created resource as one row, with a note if it existed before.
     pub(crate) fn made<T: Resource>(&mut self, noun: &str, item: &T, created: bool) -> Result<(), CliError> {
         if !created {
             self.say(&format!("note: {noun} {} was there already, with the same parameters", item.name()));
@@ -218,17 +219,17 @@ impl<'a, 'c> Output<'a, 'c> {
         self.globals.output == Format::Table && self.console.is_terminal() && !self.globals.quiet
     }
 
-    /// The format asked for.
+    /// Format that the user chose.
     pub(crate) fn format(&self) -> Format {
         self.globals.output
     }
 
-    /// A size for people, or as bytes when asked for.
+    /// Formats a size for people, or in bytes with `--bytes`.
     pub(crate) fn size(&self, bytes: u64) -> String {
         Value::Bytes(bytes).shown(self.globals.bytes)
     }
 
-    /// Writes text that a command has laid out itself.
+    /// Writes text that the command has formatted itself.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), CliError> {
         Ok(self.console.data(text)?)
     }
@@ -239,7 +240,7 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(self.console.data(&text)?)
     }
 
-    /// Tells programs what is gone: `{"deleted": [NAME, …]}`.
+    /// Reports deleted objects to programs: `{"deleted": [NAME, …]}`.
     pub(crate) fn deleted(&mut self, names: &[&str]) -> Result<(), CliError> {
         match self.globals.output {
             Format::Json => self.json(&BTreeMap::from([("deleted", names)])),
@@ -254,12 +255,13 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// Tells what must be told even when quiet.
+    /// Reports a warning, even with `--quiet`.
     pub(crate) fn warn(&mut self, text: &str) {
         self.console.error(text);
     }
 
-    /// Asks before something that cannot be undone, unless `--yes`. Without a terminal it refuses.
+    /// Asks for confirmation of an irreversible change, unless `--yes` is given. Fails without a
+    /// terminal.
     pub(crate) fn confirm(&mut self, question: &str) -> Result<(), CliError> {
         if self.globals.yes {
             return Ok(());
@@ -271,7 +273,7 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// The columns asked for, or those of the format.
+    /// Columns that the user chose, or those of the format.
     fn columns<T: Resource>(&self, all: bool) -> Result<Vec<&'static Column<T>>, CliError> {
         if self.globals.columns.is_empty() {
             let wide = all || matches!(self.globals.output, Format::Wide | Format::Csv);
@@ -296,7 +298,7 @@ fn names<T: Resource>(items: &[T]) -> String {
     items.iter().map(|item| item.name() + "\n").collect()
 }
 
-/// One line per item, RFC 4180.
+/// Formats one line per item, RFC 4180.
 fn csv<T>(columns: &[&Column<T>], items: &[T], headings: bool) -> String {
     let heading = headings.then(|| columns.iter().map(|column| column.name.to_owned()).collect::<Vec<_>>());
     let rows = items.iter().map(|item| columns.iter().map(|column| (column.value)(item).raw()).collect());
@@ -312,7 +314,7 @@ fn csv_field(field: &str) -> String {
     }
 }
 
-/// An aligned table without borders.
+/// Formats an aligned table without borders; columns of numbers are right-aligned.
 fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> String {
     let mut table = bare_table();
     if headings {
@@ -333,7 +335,7 @@ fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> 
     trimmed(&table)
 }
 
-/// One line per column of one item.
+/// Formats one line per column of one item.
 fn lines<T>(columns: &[&Column<T>], item: &T, headings: bool, bytes: bool) -> String {
     let mut table = bare_table();
     for column in columns {

@@ -1,6 +1,6 @@
-//! Shares as people write them: `75%`, `75`, and `off` where there need be none.
+//! Percentages on the command line: `75%`, `75`, and `off` for none.
 
-/// 1 to 100 percent.
+/// Parses 1 to 100 percent.
 pub(crate) fn parse(text: &str) -> Result<u8, String> {
     match number(text) {
         Some(percent @ 1..=100) => u8::try_from(percent).map_err(|error| error.to_string()),
@@ -8,7 +8,7 @@ pub(crate) fn parse(text: &str) -> Result<u8, String> {
     }
 }
 
-/// 0 to 100 percent.
+/// Parses 0 to 100 percent.
 pub(crate) fn parse_reserve(text: &str) -> Result<u8, String> {
     match number(text) {
         Some(percent @ 0..=100) => u8::try_from(percent).map_err(|error| error.to_string()),
@@ -16,7 +16,7 @@ pub(crate) fn parse_reserve(text: &str) -> Result<u8, String> {
     }
 }
 
-/// 1 to 100 percent, or `none` or `off`, which are 0.
+/// Parses 1 to 100 percent, or `none` or `off`, which are 0.
 pub(crate) fn parse_or_off(text: &str) -> Result<u8, String> {
     match text {
         "none" | "off" => Ok(0),
@@ -24,7 +24,7 @@ pub(crate) fn parse_or_off(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Any share of the pool from 1 percent on, or `off`, which is 0.
+/// Parses any share of the pool from 1 percent up, or `off`, which is 0.
 pub(crate) fn parse_commitment(text: &str) -> Result<u32, String> {
     match (text, number(text)) {
         ("off", _) => Ok(0),

@@ -1,4 +1,4 @@
-//! `windlass pool`: space, its limits, and the care for what is stored.
+//! `windlass pool`: space, limits, scrub and check.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -14,10 +14,10 @@ pub enum Verb {
     /// List pools
     #[command(after_help = "Example:\n  windlass pool list")]
     List,
-    /// Show one pool: its space, its limits, and what the last scrub and check found
+    /// Show one pool: its space, its limits, and the results of the last scrub and check
     #[command(after_help = "Examples:\n  windlass pool show\n  windlass pool show p0 -o json")]
     Show {
-        /// Name; the array's pool when left out
+        /// Name; default: the array's pool
         name: Option<String>,
     },
     /// Change thresholds and the limit of over-commitment
@@ -25,7 +25,7 @@ pub enum Verb {
         after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off"
     )]
     Set(Set),
-    /// Make a pool larger while in use: the file or device it has, or a further one
+    /// Enlarge a pool while in use: its file or device, or by a further one
     #[command(
         group = clap::ArgGroup::new("how").required(true).args(["size", "device"]),
         after_help = "Examples:\n  windlass pool grow p0 --size 6G\n  windlass pool grow p0 --device /dev/disk/by-id/x"
@@ -33,33 +33,35 @@ pub enum Verb {
     Grow {
         /// Name
         name: String,
-        /// New size of its last file or device
+        /// New size of the pool's last file or device
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
-        /// Another device or file on the array's machine; it must be blank, and belongs to the pool from then on
+        /// Further device or file on the array's machine; it must be blank, and becomes a part of
+        /// the pool
         #[arg(long, value_name = "PATH")]
         device: Option<String>,
     },
-    /// Read and verify everything that is stored, in the background
+    /// Read and verify all stored data, in the background
     #[command(
         after_help = "Examples:\n  windlass pool scrub\n  windlass pool scrub p0 --share 50 --no-wait\n\nExit status: 0 nothing is bad, 9 content is lost. Ctrl-C leaves the scrub running."
     )]
     Scrub {
-        /// Name; the array's pool when left out
+        /// Name; default: the array's pool
         name: Option<String>,
         /// How
         #[command(flatten)]
         start: job::Start,
     },
-    /// Check map and reference counts of a pool: by name while in use, by its file or device while closed
+    /// Check map and reference counts of a pool: by name while in use, by its file or device while
+    /// closed
     #[command(
         after_help = "Examples:\n  windlass pool check p0                           asks the array that serves it\n  windlass pool check /var/lib/windlass/p0.pool    needs no array and changes nothing; verifies the data too\n  windlass pool check ./p0.pool --quick -o json\n\nWhat contains a '/' or is there as a file is a file; everything else is the name of a pool.\nExit status: 0 clean, 9 findings, 4 the file is in use by an array, 1 cannot be opened."
     )]
     Check {
-        /// Name, or path of a file or device; the array's pool when left out
+        /// Name, or path of a file or device; default: the array's pool
         #[arg(value_name = "NAME|PATH")]
         target: Option<PathBuf>,
-        /// Of a file: verify the map and the counts, but do not read the data
+        /// For a file: verify the map and the counts, but do not read the data
         #[arg(long)]
         quick: bool,
         /// How
@@ -71,23 +73,23 @@ pub enum Verb {
     File(crate::pool_file::FileVerb),
 }
 
-/// What `pool set` can change.
+/// Settings that `pool set` changes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Set {
     /// Name
     name: String,
-    /// Raise a warning when this share of the pool is used or promised
+    /// Raise a warning when this percentage of the pool is used or promised
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     warn: Option<u8>,
-    /// Raise a critical alert when this share of the pool is used or promised
+    /// Raise a critical alert when this percentage of the pool is used or promised
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse)]
     critical: Option<u8>,
-    /// Limit of the volumes' sizes together, as a share of the pool's size
+    /// Limit of the sizes of all volumes together, in percent of the pool's size
     #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_commitment)]
     commitment: Option<u32>,
 }
 
-/// True for the argument of `pool check` that is a file or device, and not the name of a pool.
+/// True if the argument of `pool check` is a file or device, and not the name of a pool.
 pub fn is_path(target: &Path) -> bool {
     target.to_str().is_none_or(|text| text.contains('/')) || target.exists()
 }
@@ -134,7 +136,7 @@ impl Resource for Pool {
     }
 }
 
-/// The word for a state.
+/// Name of the state.
 pub(crate) const fn state(state: PoolState) -> &'static str {
     match state {
         PoolState::Healthy => "healthy",
@@ -192,7 +194,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// The array's pool.
+/// Returns the array's pool.
 pub(crate) async fn only(client: &Client) -> Result<Pool, CliError> {
     let pools = client.get::<List<Pool>>("/api/v1/pools").await?.items;
     pools.into_iter().next().ok_or_else(|| CliError::not_found("the array has no pool".to_owned(), "see its log"))

@@ -1,4 +1,5 @@
-//! `windlass portal` and `windlass portal-group`: where hosts connect, and how well they reach the array through each group of portals.
+//! `windlass portal` and `windlass portal-group`: the addresses that hosts connect to, and the
+//! access state of each group of portals.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -14,7 +15,7 @@ pub enum Verb {
     /// Show one portal
     #[command(after_help = "Example:\n  windlass portal show 10.0.0.50:3260")]
     Show {
-        /// Number, or the address it listens on
+        /// Number, or the address that the portal listens on
         portal: String,
     },
     /// Move a portal to another target port group, or redirect its logins
@@ -22,21 +23,21 @@ pub enum Verb {
         after_help = "Examples:\n  windlass portal set 10.0.1.50:3260 --group 2\n  windlass portal set 10.0.1.50:3260 --redirect 10.0.0.50:3260    logins are told to go there for now\n  windlass portal set 10.0.1.50:3260 --no-redirect"
     )]
     Set {
-        /// Number, or the address it listens on
+        /// Number, or the address that the portal listens on
         portal: String,
         /// Target port group
         #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
         group: Option<u16>,
-        /// Send logins to this address
+        /// Redirect logins to this address
         #[arg(long, value_name = "ADDRESS:PORT")]
         redirect: Option<String>,
-        /// Initiators may remember the address
+        /// Make the redirect permanent: initiators may remember the address
         #[arg(long, requires = "redirect")]
         permanently: bool,
-        /// Accept logins again
+        /// Stop redirecting, and accept logins again
         #[arg(long, conflicts_with = "redirect")]
         no_redirect: bool,
-        /// Also when hosts would lose their last active path
+        /// Apply the change even if hosts lose their last active path
         #[arg(long)]
         force: bool,
     },
@@ -51,23 +52,23 @@ pub enum GroupVerb {
     /// Show one target port group
     #[command(after_help = "Example:\n  windlass portal-group show 2")]
     Show {
-        /// Its number
+        /// Number of the group
         group: u16,
     },
-    /// Set the access state of a group's portals
+    /// Set the access state of the portals of a group
     #[command(
         after_help = "Examples:\n  windlass portal-group set 2 --state active-non-optimized\n  windlass portal-group set 2 --state standby    before work on its network\n  windlass portal-group set 1 --preferred on\n\nWhat would leave a host without an active path is refused, unless --force is given."
     )]
     Set {
-        /// Its number
+        /// Number of the group
         group: u16,
         /// New state
         #[arg(long, value_enum)]
         state: Option<State>,
-        /// Hosts should use it before others in the same state
+        /// Make hosts prefer this group to others in the same state
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
         preferred: Option<Switch>,
-        /// Also when hosts would lose their last active path
+        /// Apply the change even if hosts lose their last active path
         #[arg(long)]
         force: bool,
     },
@@ -76,15 +77,15 @@ pub enum GroupVerb {
 /// Asymmetric access states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum State {
-    /// Every command works, and this is the way
+    /// Every command works, on a preferred path
     ActiveOptimized,
-    /// Every command works; other ways are better
+    /// Every command works; other paths are better
     ActiveNonOptimized,
-    /// What accesses the medium is refused
+    /// Commands that access the medium are refused
     Standby,
-    /// As standby, with fewer commands
+    /// Like standby, with fewer commands
     Unavailable,
-    /// Between two states: hosts try again
+    /// The state is changing; hosts retry
     Transitioning,
 }
 

@@ -1,4 +1,5 @@
-//! `windlass reservation`: who has registered with a volume, and who has reserved it.
+//! `windlass reservation`: the initiators that are registered with a volume, and the holder of its
+//! reservation.
 
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
@@ -16,7 +17,7 @@ pub enum Verb {
         /// Only this volume
         volume: Option<String>,
     },
-    /// Show the reservation of one volume, and who is registered
+    /// Show the reservation of one volume, and its registrations
     #[command(after_help = "Example:\n  windlass reservation show win-dc1")]
     Show {
         /// Name or id of the volume

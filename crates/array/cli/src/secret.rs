@@ -1,25 +1,26 @@
-//! Where a CHAP secret comes from. Never from an option itself: options are seen by every process of the machine.
+//! Sources of CHAP secrets. The secret is never an option itself, because every process of the
+//! machine can read options.
 
 use crate::error::CliError;
 use std::io::Read;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Longest secret file that is read.
+/// Longest secret file in bytes.
 const MAX_SECRET_BYTES: u64 = 4096;
 
-/// A source of a secret.
+/// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SecretSource {
-    /// The array makes one.
+    /// The array generates the secret.
     Generate,
-    /// Asked for on the terminal.
+    /// The user types it on the terminal.
     Prompt,
     /// First line of standard input.
     StandardInput,
     /// First line of a file.
     File(PathBuf),
-    /// A variable of the environment.
+    /// Environment variable.
     Variable(String),
 }
 
@@ -39,7 +40,7 @@ impl FromStr for SecretSource {
 }
 
 impl SecretSource {
-    /// The secret; absent when the array is to make it. `what` names it in the prompt.
+    /// Reads the secret; `None` if the array is to generate one. `what` names it in the prompt.
     pub(crate) fn read(&self, what: &str) -> Result<Option<String>, CliError> {
         let text = match self {
             Self::Generate => return Ok(None),

@@ -1,4 +1,4 @@
-//! `windlass session`: who is connected.
+//! `windlass session`: iSCSI sessions of hosts.
 
 use crate::client::Client;
 use crate::error::CliError;
@@ -11,7 +11,7 @@ pub enum Verb {
     /// List sessions
     #[command(after_help = "Example:\n  windlass session list")]
     List,
-    /// Drop a session; the host may connect again
+    /// End a session; the host may log in again
     #[command(after_help = "Example:\n  windlass session drop 7")]
     Drop {
         /// Number of the session

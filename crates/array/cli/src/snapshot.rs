@@ -1,4 +1,4 @@
-//! `windlass snapshot`: read-only points in time.
+//! `windlass snapshot`: read-only copies of volumes at one instant.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -11,7 +11,7 @@ pub enum Verb {
     /// List snapshots
     #[command(after_help = "Examples:\n  windlass snapshot list\n  windlass snapshot list win-dc1")]
     List {
-        /// Only those of this volume
+        /// Only snapshots of this volume
         volume: Option<String>,
     },
     /// Show one snapshot
@@ -20,7 +20,7 @@ pub enum Verb {
         /// VOLUME@SNAPSHOT or id
         snapshot: String,
     },
-    /// Take a snapshot of a volume, or of several at one instant; takes no time and no space
+    /// Create a snapshot of a volume, or of several at one instant; takes no time and no space
     #[command(
         after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it.\n\nA name that exists already is refused with status 4: the content of that snapshot is older. A job that runs again and again uses a new name each time, such as a date."
     )]
@@ -31,27 +31,27 @@ pub enum Verb {
         /// Name, unique within the volume
         #[arg(required_unless_present = "group")]
         name: Option<String>,
-        /// Volumes of a group
+        /// Volumes of the group
         #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',', requires = "group_name")]
         group: Vec<String>,
-        /// Name that each snapshot of the group has
+        /// Name of each snapshot of the group
         #[arg(long = "name", value_name = "NAME", id = "group_name", requires = "group")]
         group_name: Option<String>,
     },
-    /// Show a volume, its snapshots, the clones of both, and so on
+    /// Show a volume, its snapshots, their clones, and so on
     #[command(after_help = "Example:\n  windlass snapshot tree tmpl-win")]
     Tree {
         /// Volume, by name or id
         volume: String,
     },
-    /// Delete a snapshot; clones made from it stay
+    /// Delete a snapshot; its clones stay
     #[command(
         after_help = "Examples:\n  windlass snapshot delete win-dc1@monday\n  windlass snapshot delete win-dc1 monday"
     )]
     Delete {
-        /// VOLUME@SNAPSHOT or id; or the volume, followed by the snapshot's name
+        /// VOLUME@SNAPSHOT or id; or the volume, followed by the name of the snapshot
         snapshot: String,
-        /// The snapshot's name, when the volume stands before it
+        /// Name of the snapshot, after the volume
         name: Option<String>,
     },
 }
@@ -92,7 +92,8 @@ impl Resource for TreeNode {
     }
 }
 
-/// Two spaces for each step from the root; very deep ones are cut.
+/// Indents a name by two spaces for each step from the root; limits the indentation of very deep
+/// nodes.
 fn indented(node: &TreeNode) -> String {
     let depth = usize::try_from(node.depth).unwrap_or(usize::MAX).min(32);
     format!("{}{}", "  ".repeat(depth), node.name)

@@ -1,4 +1,4 @@
-//! `windlass status`: the array on one screen.
+//! `windlass status`: summary of the array on one screen.
 
 use crate::client::Client;
 use crate::error::CliError;
@@ -21,7 +21,7 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
     }
 }
 
-/// Lines with a word in front.
+/// Formats lines, each with a label in front.
 fn screen(status: &Status, output: &Output<'_, '_>) -> String {
     let health = match status.health {
         Health::Healthy => "healthy",

@@ -1,4 +1,4 @@
-//! Whose certificate is trusted: the system's authorities, one file, or anybody.
+//! Trusted certificates: those of the system's authorities, of one file, or any.
 
 use crate::error::CliError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use std::path::Path;
 use std::sync::Arc;
 
-/// TLS settings of a client.
+/// Returns the TLS settings of a client.
 pub(crate) fn client_config(ca: Option<&Path>, insecure: bool) -> Result<Arc<ClientConfig>, CliError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -23,7 +23,7 @@ pub(crate) fn client_config(ca: Option<&Path>, insecure: bool) -> Result<Arc<Cli
     Ok(Arc::new(config))
 }
 
-/// The certificates in `ca`, or the system's.
+/// Returns the certificates in `ca`, or those of the system.
 fn roots(ca: Option<&Path>) -> Result<RootCertStore, CliError> {
     let mut roots = RootCertStore::empty();
     let Some(path) = ca else {
@@ -43,7 +43,8 @@ fn roots(ca: Option<&Path>) -> Result<RootCertStore, CliError> {
     Ok(roots)
 }
 
-/// Takes any certificate, as `--insecure` says; that its owner has the key is still checked.
+/// Verifier that accepts any certificate, for `--insecure`. The handshake still proves that its
+/// owner has the key.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -45,7 +45,7 @@ pub enum Verb {
         source: String,
         /// Name of the new volume
         name: String,
-        /// Size, when it is to be larger than the source
+        /// Size; default: that of the source, which is also the minimum
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
         /// Acknowledge writes before they are durable
@@ -64,7 +64,7 @@ pub enum Verb {
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
     },
-    /// Change name and settings of a volume
+    /// Change the name and settings of a volume
     #[command(
         after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75% --critical 90%\n  windlass volume set win-dc1 --critical none"
     )]
@@ -76,16 +76,18 @@ pub enum Verb {
     Rollback {
         /// Name or id
         name: String,
-        /// Name of one of its snapshots
+        /// Name of one of the volume's snapshots
         snapshot: String,
-        /// First take a snapshot of the present content, with this name
+        /// First create a snapshot with this name of the present content
         #[arg(long, value_name = "NAME")]
         keep: Option<String>,
-        /// Also while sessions see the volume; hosts are notified that its capacity may have changed
+        /// Roll back even while sessions see the volume; hosts are notified that its capacity may
+        /// have changed
         #[arg(long)]
         force: bool,
     },
-    /// Free stored blocks of zeros, in the background; shows where unmapped bytes went
+    /// Free stored blocks of zeros, in the background; also shows the space that hosts have
+    /// unmapped
     #[command(
         group = clap::ArgGroup::new("which").required(true).args(["name", "all"]),
         after_help = "Examples:\n  windlass volume reclaim win-dc1\n  windlass volume reclaim --all --share 50 --no-wait\n  windlass volume reclaim win-dc1 --report\n\nCtrl-C leaves the job running."
@@ -96,7 +98,7 @@ pub enum Verb {
         /// All volumes
         #[arg(long)]
         all: bool,
-        /// Only show where unmapped bytes went
+        /// Only show the space that hosts have unmapped
         #[arg(long, conflicts_with = "all")]
         report: bool,
         /// How
@@ -117,7 +119,7 @@ pub enum Verb {
     },
 }
 
-/// What `volume set` can change.
+/// Settings that `volume set` changes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Set {
     /// Name or id
@@ -125,27 +127,30 @@ pub struct Set {
     /// New name
     #[arg(long = "name", value_name = "NEW-NAME")]
     new_name: Option<String>,
-    /// Acknowledge writes before they are durable; switching it off makes everything durable first
+    /// Acknowledge writes before they are durable; switching it off first makes all acknowledged
+    /// writes durable
     #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     write_cache: Option<Switch>,
     /// Space
     #[command(flatten)]
     space: Space,
-    /// Raise an event when this share of the size is mapped
+    /// Raise an event when this percentage of the size is mapped
     #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
     warn: Option<u8>,
-    /// Raise a critical event when this share of the size is mapped; above --warn
+    /// Raise a critical event when this percentage of the size is mapped; above --warn
     #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
     critical: Option<u8>,
 }
 
-/// How a volume takes space.
+/// Options for the space of a volume.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Space {
-    /// thick: space is kept free, so that writes never fail for lack of it; thin: nothing is kept free
+    /// thick: space is kept free, so that writes never fail for lack of it; thin: no space is kept
+    /// free
     #[arg(long, value_name = "thick|thin", value_enum, hide_possible_values = true)]
     reserve: Option<ReserveKind>,
-    /// Share of what snapshots and clones share with a thick volume, kept free so that it can be overwritten [default: 100]
+    /// Percentage of the blocks shared with snapshots and clones for which a thick volume keeps
+    /// space free, so that they can be overwritten [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = percent::parse_reserve)]
     overwrite_reserve: Option<u8>,
     /// Do not store blocks of zeros that hosts write [default: on]
@@ -153,12 +158,12 @@ pub struct Space {
     zero_detection: Option<Switch>,
 }
 
-/// Thick or thin.
+/// Reserve of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ReserveKind {
-    /// Writes never fail for want of space
+    /// Writes never fail for lack of space
     Thick,
-    /// Writes take what there is
+    /// Writes fail if the pool is full
     Thin,
 }
 
@@ -221,7 +226,7 @@ impl Resource for Volume {
     }
 }
 
-/// The word for the state of its write cache.
+/// State of the write cache.
 const fn cache(volume: &Volume) -> &'static str {
     if volume.write_cache { "on" } else { "off" }
 }
@@ -235,7 +240,7 @@ fn reserve(volume: &Volume) -> String {
     }
 }
 
-/// How much of the size was never written, in percent.
+/// Percentage of the size that is not mapped.
 fn thin(volume: &Volume) -> String {
     let unmapped = u128::from(volume.size_bytes.saturating_sub(volume.mapped_bytes));
     match (unmapped * 100).checked_div(u128::from(volume.size_bytes)) {
@@ -250,7 +255,7 @@ fn luns(volume: &Volume) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
-/// What initiators connect to, once for each grant.
+/// URLs for initiators, one for each grant.
 fn urls(volume: &Volume) -> Option<String> {
     let all: Vec<&str> = volume.luns.iter().map(|unit| unit.iscsi_url.as_str()).collect();
     (!all.is_empty()).then(|| all.join(" "))
@@ -347,7 +352,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 output.say(&format!("volume {name} deleted"));
                 deleted.push(name.as_str());
             }
-            // Also when one of them could not be: the others are gone.
+            // Reported even if a deletion fails: the volumes before it are deleted.
             output.deleted(&deleted)?;
             result
         }
@@ -365,7 +370,7 @@ async fn list(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliErr
     Ok(())
 }
 
-/// The line under the list.
+/// Summary line below the list.
 fn summary(volumes: &[Volume], pools: &[Pool]) -> String {
     let sum = |value: fn(&Pool) -> u64| pools.iter().map(value).fold(0, u64::saturating_add);
     let (size, used, provisioned) =

@@ -1,4 +1,5 @@
-//! Commands as a person types them, against the management plane over a Unix socket and over TLS, with an array in memory behind it.
+//! Commands as a person types them, over a Unix socket and over TLS, against the management plane
+//! with an array in memory.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use clap::Parser;
@@ -21,13 +22,13 @@ struct Arguments {
     noun: Noun,
 }
 
-/// A daemon over an array in memory, with one session, offload rows and a refusal.
+/// Daemon over an array in memory, with one session, offload rows and a refusal.
 struct Array {
     directory: TemporaryDirectory,
     https_port: u16,
 }
 
-/// What a command did.
+/// Result of a command.
 #[derive(Debug)]
 struct Ran {
     status: u8,
@@ -40,10 +41,11 @@ impl Array {
         Self::start_with(Vec::new())
     }
 
-    /// An array whose medium lost these places.
+    /// Starts an array whose medium has lost these places.
     fn start_with(bad: Vec<Place>) -> Self {
         let directory = TemporaryDirectory::new();
-        // A port that was free a moment ago: the daemon tells its own on standard output, which a test cannot read.
+        // The port was free just before. The daemon prints its port on standard output, which a
+        // test cannot read.
         let https_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let array = Self { directory, https_port };
         let options = ServeOptions {
@@ -78,7 +80,7 @@ impl Array {
         run(&[&["--server", &server], words].concat())
     }
 
-    /// Runs a command that must succeed, and returns what it printed.
+    /// Runs a command that must succeed, and returns its output.
     fn ok(&self, words: &[&str]) -> String {
         let ran = self.run(words);
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
@@ -213,7 +215,8 @@ fn a_day_with_volumes() {
     assert_eq!(array.ok(&["volume", "list", "-o", "json"]), "[]\n");
 }
 
-/// Without a terminal (`</dev/null`, cron, ssh) these commands deleted at once, as if `--yes` had been given.
+/// Regression: without a terminal (`</dev/null`, cron, ssh) these commands deleted at once, as with
+/// `--yes`.
 #[test]
 fn what_cannot_be_undone_needs_a_confirmation() {
     let array = Array::start();
@@ -588,7 +591,7 @@ fn portals_their_groups_and_where_they_send_logins() {
     let portal =
         list.lines().nth(1).and_then(|line| line.strip_prefix("1,127.0.0.1:3260,127.0.0.1:3260,1,active-optimized,,"));
     assert!(portal.is_some_and(|target| target.starts_with("iqn.2026-01.org.windlass:")), "{list}");
-    // One group with one session: nothing may take its last path.
+    // One group with one session: no command may take its last path.
     let refused = array.run(&["portal-group", "set", "1", "--state", "standby"]);
     assert_eq!(refused.status, 4, "{refused:?}");
     assert!(refused.err.contains("no port of the array would be active"), "{refused:?}");
