@@ -1,8 +1,12 @@
-//! Makes the golden image of the present on-disk format: `cargo run -p pool_offline --example golden_image -- crates/array/pool_offline/golden v1`.
+//! Writes the golden image of the present on-disk format: `cargo run -p pool_offline --example
+//! golden_image -- crates/array/pool_offline/golden v1`.
 //!
-//! Writes `NAME-clean.gz` and `NAME-killed.gz`, pools as a stop and as a kill leave them, and `NAME-clean.json` and `NAME-killed.json`, what must be
-//! read from them. An image is kept sparse: gzip over the number of blocks (8 bytes), then number (8) and content (4 096) of every block that is
-//! not all zeros. It is made once for a version and never again: run this only after the format version went up.
+//! Creates `NAME-clean.gz` and `NAME-killed.gz`, pools after a clean stop and after a kill, and
+//! `NAME-clean.json` and `NAME-killed.json`, the content that must be read from them. An image is
+//! sparse: gzip over the number of blocks (8 bytes), then number (8) and content (4 096) of every
+//! nonzero block. Each format version, and each feature that the format gained, has one image,
+//! which is never rewritten. (The images of version 1 are older than the many documents of the
+//! story.)
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +21,7 @@ const POOL_BYTES: u64 = 24 << 20;
 const LOG_BYTES: u64 = 1 << 20;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
-/// What an object must hold: a number for each block, with which the block is filled.
+/// Expected content of an object: for each block, the number that fills it.
 #[derive(Clone)]
 struct Object {
     kind: ObjectKind,
@@ -81,7 +85,7 @@ impl Story {
         let gone = story.create(1 << 44);
         story.write(gone, 1 << 31, 40);
         story.checkpoint();
-        // Without a turn for the background: the checkpoint below has something in its drop queue.
+        // The background gets no turn, so that the checkpoint below has entries in its drop queue.
         story.delete(gone);
         story.zero(b, 100_010, 5);
         story.resize(b, 2 << 30);
@@ -89,7 +93,7 @@ impl Story {
         story.document("volume/17", r#"{"name":"b"}"#);
         story.checkpoint();
         if !clean {
-            // One of each kind of record, for the log.
+            // One record of each kind, for the log.
             story.write(a, 2, 1);
             story.write(b, 400_000, 30);
             story.zero(a, 300, 2);

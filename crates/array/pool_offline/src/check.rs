@@ -1,4 +1,5 @@
-//! The check itself: superblock copies, recovery in memory, then a walk over everything reachable.
+//! Check of a closed pool: superblock copies, recovery in memory, then a walk over all reachable
+//! blocks.
 
 use std::path::Path;
 
@@ -10,12 +11,14 @@ use crate::error::CheckError;
 use crate::names::{explain, names};
 use crate::outcome::CheckOutcome;
 
-/// What to check.
+/// Options of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Also read every data block and verify its checksum. Without it superblocks, log, map, counts and catalog are verified.
+    /// Also read every data block and verify its checksum. Without it, the check verifies
+    /// superblocks, log, map, counts and catalog.
     pub data: bool,
-    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the map is walked several times.
+    /// Memory for reference counts: 4 KiB for each 8 MiB of the pool that is in use. With less, the
+    /// check walks the map several times.
     pub memory_bytes: usize,
 }
 
@@ -25,39 +28,39 @@ impl Default for CheckOptions {
     }
 }
 
-/// How far a check is.
+/// Progress of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckStage {
-    /// The log is being replayed in memory.
+    /// Replay of the log in memory.
     Replaying {
         /// Bytes of the log replayed so far.
         log_bytes: u64,
     },
-    /// Pages and blocks are being verified.
+    /// Verification of pages and blocks.
     Verifying {
         /// 4 KiB blocks verified so far, map pages included.
         verified_blocks: u64,
-        /// 4 KiB blocks in use by the pool's own counter.
+        /// 4 KiB blocks in use, according to the pool's own counter.
         total_blocks: u64,
     },
 }
 
-/// Checks the pool in the file or block device `path`, which is opened for reading only and locked meanwhile. Blocks. `progress` is called
-/// often.
+/// Checks the pool in the file or block device `path`, which is opened read-only and locked
+/// meanwhile. Blocks the thread, and calls `progress` often.
 ///
-/// What is wrong with a pool that opens is in [`CheckOutcome::findings`]; an error means that there is no pool, that it is in use, or that it
-/// is damaged so that it cannot be opened.
+/// Damage in a pool that opens is in [`CheckOutcome::findings`]. An error means that there is no
+/// pool, that it is in use, or that it is too damaged to open.
 pub fn check(
     path: &Path,
     options: CheckOptions,
     progress: &mut dyn FnMut(CheckStage),
 ) -> Result<CheckOutcome, CheckError> {
-    // Past the page cache, since what the medium holds is in question.
+    // Reads bypass the page cache, because the check must see the content of the medium.
     let open = OpenOptions { read_only: true, ..OpenOptions::default() };
     check_disk(Span::open(path, &open)?, &path.display().to_string(), options, progress)
 }
 
-/// Checks the pool on `disk`, called `name` in messages.
+/// Checks the pool on `disk`; messages call it `name`.
 pub(crate) fn check_disk<D: Disk>(
     disk: D,
     name: &str,
@@ -73,7 +76,7 @@ pub(crate) fn check_disk<D: Disk>(
     let mut findings: Vec<String> = damaged.collect();
     let size_blocks = media.block_count();
 
-    // Recovery may take checkpoints, whose log frames name the run that wrote them.
+    // Recovery may take checkpoints; their log frames name the run that wrote them.
     let core_options = Options { incarnation: Uuid::new_v4().as_u64_pair().0, ..Options::default() };
     let (mut core, opened) =
         Core::open(Overlay::new(media), core_options, &mut |log_bytes| progress(CheckStage::Replaying { log_bytes }))
@@ -85,7 +88,7 @@ pub(crate) fn check_disk<D: Disk>(
         })
         .map_err(|reason| CheckError::Interrupted { path: name.to_owned(), reason })?;
 
-    // Captures are no one's once the pool is not served.
+    // A closed pool has no users of captures, which are therefore not counted.
     let count = |kind: ObjectKind| {
         core.object_ids().into_iter().filter(|id| core.object(*id).is_some_and(|object| object.kind == kind)).count()
     };

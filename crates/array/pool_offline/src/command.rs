@@ -1,4 +1,5 @@
-//! `windlass pool check FILE [--quick] [-o json]`: the result on standard output, progress and errors on standard error.
+//! `windlass pool check FILE [--quick] [-o json]`: prints the result on standard output, progress
+//! and errors on standard error.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -13,12 +14,13 @@ use crate::check::{CheckOptions, CheckStage, check};
 use crate::error::CheckError;
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS};
 
-/// Time between two updates of the progress line.
+/// Shortest time between two redraws of the progress line.
 const REDRAW: Duration = Duration::from_millis(100);
-/// Returns to the start of the line and clears it (ECMA-48 EL).
+/// Control sequence: returns to the start of the line and clears it (ECMA-48 EL).
 const CLEAR_LINE: &str = "\r\x1b[K";
 
-/// Verify a pool that no daemon serves: checksums, reference counts, reachability. Nothing is changed.
+/// Verify a pool that no daemon serves: checksums, reference counts, reachability. The file is not
+/// changed.
 ///
 /// Exit status: 0 clean, 9 findings, 1 not a pool or damaged beyond opening, 3 no such file, 4 in use, 5 access denied.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// Runs the command on the standard streams. A progress line is shown when standard error is a terminal.
+/// Runs the command on the standard streams. Shows a progress line if standard error is a terminal.
 pub fn main_check(arguments: &CheckArguments, format: OutputFormat) -> ExitCode {
     let mut errors = io::stderr().lock();
     let terminal = errors.is_terminal();
@@ -79,9 +81,9 @@ pub fn run_check(
     print(&outcome, format, status, output, errors)
 }
 
-/// Tells an error, and returns its exit status.
+/// Prints an error, and returns its exit status.
 pub(crate) fn report_error(error: &CheckError, errors: &mut dyn Write) -> u8 {
-    // Where standard error cannot be written there is no one left to tell; the exit status remains.
+    // An error of standard error cannot be reported; the exit status remains.
     let _ = writeln!(errors, "error: {error} (code: {})", error.code());
     for detail in error.details() {
         let _ = writeln!(errors, "  {detail}");
@@ -90,7 +92,7 @@ pub(crate) fn report_error(error: &CheckError, errors: &mut dyn Write) -> u8 {
     error.exit_status()
 }
 
-/// Writes a result, and returns `status`, unless that fails.
+/// Writes a result, and returns `status` unless the write fails.
 pub(crate) fn print<T: Display + Serialize>(
     outcome: &T,
     format: OutputFormat,
@@ -105,7 +107,7 @@ pub(crate) fn print<T: Display + Serialize>(
         }
     };
     match written.and_then(|()| output.flush()) {
-        // Who closed the pipe has read enough; the verdict is in the exit status.
+        // A reader that closed the pipe has read enough; the exit status has the verdict.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let _ = writeln!(errors, "error: the result could not be written: {error} (code: output)");
             EXIT_FAILED
@@ -114,7 +116,7 @@ pub(crate) fn print<T: Display + Serialize>(
     }
 }
 
-/// One line that is drawn over and over. A terminal that cannot be written to only loses its progress line.
+/// Progress line that is redrawn. A terminal that cannot be written to only loses this line.
 pub(crate) struct ProgressLine<'a> {
     errors: &'a mut dyn Write,
     drawn: Option<Instant>,
@@ -147,7 +149,7 @@ fn text(stage: CheckStage) -> String {
     match stage {
         CheckStage::Replaying { log_bytes } => format!("replaying the log: {}", text::size::format(log_bytes)),
         CheckStage::Verifying { verified_blocks, total_blocks } => {
-            // The counter may itself be damaged: never above 100.
+            // The counter itself may be damaged: the percentage is limited to 100.
             let percent = verified_blocks.saturating_mul(100).checked_div(total_blocks).unwrap_or(100).min(100);
             format!("verifying: {percent} %, {verified_blocks} of {total_blocks} blocks")
         }

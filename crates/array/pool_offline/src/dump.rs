@@ -1,4 +1,5 @@
-//! `windlass pool dump FILE WHAT`: structures of a closed pool as clear text or JSON, for experts. Nothing is changed.
+//! `windlass pool dump FILE STRUCTURE`: shows structures of a closed pool as text or JSON, for
+//! experts. The file is not changed.
 
 use std::fmt::{Display, Formatter};
 use std::io::{self, Write};
@@ -15,19 +16,17 @@ use crate::command::{OutputFormat, print, report_error};
 use crate::error::CheckError;
 use crate::{EXIT_CLEAN, EXIT_FAILED};
 
-/// Show structures of a pool that no daemon serves, as they are on disk. Nothing is changed.
-///
-/// Exit status: 0 shown, 1 not a pool or damaged beyond showing, 3 no such file, object or block, 4 in use, 5 access denied.
+/// Arguments of `windlass pool dump`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct DumpArguments {
-    /// File or block device that holds the pool.
+    /// File or device; the first one if the pool has several
     pub file: PathBuf,
-    /// What to show.
+    /// Structure to show
     #[command(subcommand)]
     pub what: DumpWhat,
 }
 
-/// What to show.
+/// Structure to show.
 #[derive(Subcommand, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpWhat {
     /// The four superblock copies
@@ -38,31 +37,31 @@ pub enum DumpWhat {
     Objects,
     /// Frames and records of the log since the last checkpoint
     Log {
-        /// Most records to show
+        /// Maximum number of records to show
         #[arg(long, default_value_t = 1000)]
         limit: usize,
     },
     /// A map page
     Page {
-        /// Block of the pool
+        /// Number of the block in the pool
         address: u64,
     },
     /// A block of the data area: its use, reference count and content
     Block {
-        /// Block of the pool
+        /// Number of the block in the pool
         address: u64,
     },
-    /// An object: its map pages and where its content lies
+    /// An object: its map pages, and the blocks of its content
     Object {
         /// Number of the object
         id: u64,
-        /// Most pages and runs to show
+        /// Maximum number of pages and runs to show
         #[arg(long, default_value_t = 1000)]
         limit: usize,
     },
 }
 
-/// A structure as a value.
+/// Structure as a JSON value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Dump(pub Value);
@@ -83,7 +82,7 @@ pub fn run_dump(arguments: &DumpArguments, format: OutputFormat, output: &mut dy
     }
 }
 
-/// The structure `what` of the pool in `path`, which is opened for reading only.
+/// Returns the structure `what` of the pool in `path`, which is opened read-only.
 pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     let name = || path.display().to_string();
     let open = OpenOptions { read_only: true, ..OpenOptions::default() };
@@ -172,7 +171,7 @@ impl Display for Dump {
     }
 }
 
-/// Fields a line each; what is simple all the way down on one line.
+/// Writes each field on a line; an object of plain values only is one line.
 fn show(value: &Value, indent: usize, f: &mut Formatter<'_>) -> std::fmt::Result {
     let pad = " ".repeat(indent);
     match value {

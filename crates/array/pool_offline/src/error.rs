@@ -1,4 +1,5 @@
-//! Why a check could not be done. This is the one place where such a reason becomes an exit status, a stable code and advice.
+//! Errors of the offline commands. This is the one place where an error becomes an exit status, a
+//! stable code and advice.
 
 use std::io::ErrorKind;
 
@@ -8,18 +9,20 @@ use thiserror::Error;
 
 use crate::{EXIT_DENIED, EXIT_FAILED, EXIT_IN_USE, EXIT_NOT_FOUND};
 
-/// Why a pool could not be checked. The file was not changed.
+/// Reason why a command failed. The file was not changed, except by an interrupted repair or change
+/// of identity.
 #[derive(Debug, Error)]
 pub enum CheckError {
     /// The file or device cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// There is no pool, or none that this release can open: blank, foreign, cut off, newer, or damaged beyond its superblock copies.
+    /// The file has no pool that this release can open: it is blank, foreign, truncated, of a newer
+    /// version, or has too few intact superblock copies.
     #[error("{path}: {reason}")]
     NoPool {
         /// Path as given.
         path: String,
-        /// Says what is there instead.
+        /// Content of the file: blank, foreign, truncated or of a newer version.
         reason: MediaError,
     },
     /// The superblocks are good, but the checkpoint or the log is damaged.
@@ -27,40 +30,40 @@ pub enum CheckError {
     Unrecoverable {
         /// Path as given.
         path: String,
-        /// Says what is damaged.
+        /// Description of the damage.
         reason: PoolError,
     },
-    /// Parts of the map cannot be read, so that a repair cannot prove which blocks are in use.
+    /// Parts of the map are unreadable, so a repair cannot prove which blocks are in use.
     #[error(
         "{path}: {count} pages of the map cannot be read, so that it cannot be proven which blocks are in use; nothing was changed"
     )]
     Unprovable {
         /// Path as given.
         path: String,
-        /// What is lost, a sentence each.
+        /// Lost parts, a sentence each.
         damage: Vec<String>,
-        /// Pages that cannot be read.
+        /// Number of unreadable pages.
         count: u64,
     },
-    /// What was to be shown is not there.
+    /// The requested object or structure does not exist.
     #[error("{path}: {what}")]
     NotThere {
         /// Path as given.
         path: String,
-        /// `there is no object 9999`.
+        /// Description, such as `there is no object 9999`.
         what: String,
     },
-    /// A block that was to be shown as a map page is none.
+    /// A block that should be shown as a map page is not one.
     #[error("{path}: block {address} cannot be shown as a map page: {reason}")]
     NoPage {
         /// Path as given.
         path: String,
-        /// The block.
+        /// Number of the block.
         address: u64,
-        /// What it is instead, or what is wrong with it.
+        /// Description of its content or damage.
         reason: String,
     },
-    /// The pool lies on several files or devices.
+    /// The pool consists of several files or devices.
     #[error("{path}: the pool lies on {members} files or devices, which name each other by their paths")]
     SeveralMembers {
         /// Path as given.
@@ -68,30 +71,30 @@ pub enum CheckError {
         /// Number of files or devices.
         members: usize,
     },
-    /// A document in the pool is not what this release writes.
+    /// A document in the pool does not have the format of this release.
     #[error("{path}: document {key} cannot be read: {reason}")]
     Document {
         /// Path as given.
         path: String,
         /// Key of the document.
         key: String,
-        /// Says what is wrong.
+        /// Error of the parser.
         reason: serde_json::Error,
     },
-    /// The pool took no change.
+    /// The pool refused the change.
     #[error("{path}: the change was refused: {reason}; nothing was changed")]
     Unchanged {
         /// Path as given.
         path: String,
-        /// Says why.
+        /// Reason of the refusal.
         reason: PoolError,
     },
-    /// The check began and could not go on.
+    /// The check started and could not continue.
     #[error("{path}: the check could not go on: {reason}")]
     Interrupted {
         /// Path as given.
         path: String,
-        /// Says why.
+        /// Reason of the failure.
         reason: PoolError,
     },
 }
@@ -135,7 +138,7 @@ impl CheckError {
         }
     }
 
-    /// More sentences about it, if there are.
+    /// Further sentences, if there are any.
     pub fn details(&self) -> &[String] {
         match self {
             Self::Unprovable { damage, .. } => damage,
@@ -143,7 +146,7 @@ impl CheckError {
         }
     }
 
-    /// What to do about it.
+    /// Recommended action.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Open(OpenError::InUse { .. } | OpenError::Busy { .. }) => {

@@ -1,8 +1,9 @@
-//! `windlass pool new-identity FILE`: an identity of its own for a copy of a pool.
+//! `windlass pool new-identity FILE`: gives a copy of a pool a new identity.
 //!
-//! The identity of an array is a random number in the pool. The target's name, the NAA designators and the serial
-//! numbers of its logical units come from it, so that two arrays on copies of one pool are one array to hosts. A new
-//! identity is one commit: a crash leaves the old one or the new one.
+//! The identity of an array is a random number in the pool. Target name, NAA designators and serial
+//! numbers of its logical units are derived from it, so hosts take two arrays on copies of one pool
+//! for one array. A new identity is one commit: after a crash the pool has the old one or the new
+//! one.
 
 use std::fmt::{Display, Formatter};
 use std::path::Path;
@@ -19,38 +20,40 @@ use crate::check::CheckStage;
 use crate::error::CheckError;
 use crate::outcome::counted;
 
-/// Key of the document with the array's identity.
+/// Key of the document that holds the array's identity.
 const ARRAY: &str = "array";
 /// Prefix of the documents of volumes.
 const VOLUMES: &str = "volume/";
 /// Prefix of the documents of persistent reservations.
 const RESERVATIONS: &str = "reservations/";
 
-/// The old and the new identity. Serializes to the JSON of `windlass pool new-identity -o json`; fields are only ever added.
+/// Old and new identity. Serializes to the JSON of `windlass pool new-identity -o json`, whose
+/// fields are only ever added to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewIdentity {
     /// Path of the file or device, as given.
     pub file: String,
-    /// Identity that the pool had.
+    /// Old identity.
     pub old_id: Uuid,
-    /// Identity that it gets.
+    /// New identity.
     pub new_id: Uuid,
-    /// False when it was only planned.
+    /// False if the change was only planned.
     pub changed: bool,
-    /// Every volume, by name.
+    /// All volumes, by name.
     pub volumes: Vec<VolumeIdentity>,
-    /// Volumes whose persistent reservations are removed: they are those of the original's hosts.
+    /// Number of volumes whose persistent reservations are removed, because they belong to hosts of
+    /// the original.
     pub reservations_removed: usize,
 }
 
-/// A volume's designators.
+/// Designators of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VolumeIdentity {
     /// Name.
     pub name: String,
-    /// Designator that it had.
+    /// Old designator.
     pub old_naa: Naa,
-    /// Designator that it gets; the serial number is its last 25 digits.
+    /// New designator; its last 25 digits are the serial number.
     pub new_naa: Naa,
 }
 
@@ -74,7 +77,7 @@ impl Display for NewIdentity {
     }
 }
 
-/// Finds what a new identity would change. The file is opened for reading only.
+/// Plans a new identity. The file is opened read-only.
 pub fn plan_identity(
     path: &Path,
     new_id: Uuid,
@@ -99,8 +102,8 @@ pub fn change_identity(
     Ok(NewIdentity { changed: true, ..identity })
 }
 
-/// Opens the medium of a pool that is one file or device. A copy of one of several would be opened with the others of
-/// the original, which are found by their paths.
+/// Opens the medium of a pool that consists of one file or device. The other members of a pool are
+/// found by their paths, so a copied first member would be opened with the members of the original.
 fn open_media(path: &Path, open: &OpenOptions) -> Result<LocalMedia<Span>, CheckError> {
     let span = Span::open(path, open)?;
     let members = span.paths().len();
@@ -117,7 +120,7 @@ fn open_core<M: Media>(media: M, path: &Path, progress: &mut dyn FnMut(CheckStag
     Ok(core)
 }
 
-/// The new identity and the documents that carry it.
+/// Returns the new identity and the changes of the documents that contain it.
 fn plan<M: Media>(core: &Core<M>, path: &Path, new_id: Uuid) -> Result<(NewIdentity, Vec<CatalogChange>), CheckError> {
     let file = path.display().to_string();
     let documents = core.documents();
@@ -156,7 +159,7 @@ fn write<T: Serialize>(file: &str, key: &str, document: &T) -> Result<CatalogCha
     Ok(CatalogChange::PutDocument { key: key.to_owned(), value })
 }
 
-/// Commits the changes, all of them or none.
+/// Commits the changes atomically.
 fn commit<M: Media>(core: &mut Core<M>, changes: Vec<CatalogChange>) -> Result<(), PoolError> {
     let id = core.submit(Operation::Catalog(changes));
     loop {

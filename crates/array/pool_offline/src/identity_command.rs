@@ -11,14 +11,12 @@ use crate::identity::{NewIdentity, change_identity, plan_identity};
 use crate::repair_command::{Streams, ask, with_progress, with_standard_streams};
 use crate::{EXIT_CLEAN, EXIT_FAILED};
 
-/// Give a copy of a pool an identity of its own: target name, NAA designators and serial numbers.
-///
-/// Exit status: 0 changed, 1 refused or cannot be opened, 3 no such file, 4 in use, 5 access denied.
+/// Arguments of `windlass pool new-identity`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct IdentityArguments {
-    /// File or block device that holds the copy.
+    /// File or device of the copy
     pub file: PathBuf,
-    /// Do not ask.
+    /// Do not ask
     #[arg(long)]
     pub yes: bool,
 }
@@ -52,7 +50,7 @@ pub fn run_identity(arguments: &IdentityArguments, format: OutputFormat, streams
     }
 }
 
-/// Shows what would change and asks. Without a terminal it refuses.
+/// Shows the plan and asks for confirmation. Refuses without a terminal.
 fn agreed(planned: &NewIdentity, streams: &mut Streams<'_>) -> bool {
     let question =
         "Hosts of the pool will not find its volumes again; that is right for a copy only. Change the identity?";

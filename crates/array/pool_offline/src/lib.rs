@@ -1,7 +1,9 @@
-//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`, `repair`, `dump`, `new-identity`.
+//! Commands on the file or device of a pool that no daemon serves: `windlass pool check FILE`,
+//! `repair`, `dump`, `new-identity`.
 //!
-//! Only an agreed repair or new identity changes a pool. The file is opened for reading only, under the lock that a daemon takes, and recovery runs in memory over it
-//! ([`media::Overlay`]); so a check can also be run on a snapshot or a read-only copy.
+//! Only a confirmed repair or new identity changes a pool. Otherwise the file is opened read-only,
+//! under the lock that a daemon takes, and recovery runs in memory over it ([`media::Overlay`]). A
+//! check therefore also works on a snapshot or a read-only copy.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -27,11 +29,11 @@ pub use outcome::CheckOutcome;
 pub use repair::{RepairOutcome, plan_repair, repair};
 pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};
 
-/// Exit status of a check that found nothing wrong.
+/// Exit status of a check without findings.
 pub const EXIT_CLEAN: u8 = 0;
 /// Exit status when the pool cannot be opened, or the result cannot be written.
 pub const EXIT_FAILED: u8 = 1;
-/// Exit status when there is no such file or device.
+/// Exit status when the file or device does not exist.
 pub const EXIT_NOT_FOUND: u8 = 3;
 /// Exit status when another process has the pool open.
 pub const EXIT_IN_USE: u8 = 4;

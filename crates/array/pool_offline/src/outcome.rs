@@ -1,46 +1,47 @@
-//! What a check found, as a value, as JSON and as text for people.
+//! Result of a check, as a value, as JSON and as text.
 
 use std::fmt::{Display, Formatter, Result};
 
 use serde::Serialize;
 use uuid::Uuid;
 
-/// What a check found. Serializes to the JSON of `windlass pool check -o json`; fields are only ever added.
+/// Result of a check. Serializes to the JSON of `windlass pool check -o json`, whose fields are
+/// only ever added to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckOutcome {
     /// Path of the file or device, as given.
     pub file: String,
     /// Identity of the pool.
     pub uuid: Uuid,
-    /// Nothing is wrong.
+    /// True if there are no findings.
     pub clean: bool,
-    /// Size of the pool.
+    /// Size of the pool in bytes.
     pub size_bytes: u64,
-    /// Everything that cannot take new data.
+    /// Bytes that cannot take new data.
     pub used_bytes: u64,
-    /// What new data can use.
+    /// Bytes that can take new data.
     pub free_bytes: u64,
     /// Log, superblocks, space map and map pages; part of `used_bytes`.
     pub metadata_bytes: u64,
-    /// Volumes.
+    /// Number of volumes.
     pub volumes: usize,
-    /// Snapshots.
+    /// Number of snapshots.
     pub snapshots: usize,
-    /// Documents of the catalog.
+    /// Number of documents in the catalog.
     pub documents: usize,
-    /// Map pages verified.
+    /// Number of map pages verified.
     pub map_pages: u64,
-    /// Blocks of 4 KiB that the map reaches, each counted once; those that hold the catalog are among them.
+    /// Blocks of 4 KiB that the map reaches, each counted once, blocks of the catalog included.
     pub data_blocks: u64,
-    /// Their content was read and verified.
+    /// True if the content of these blocks was read and verified.
     pub data_verified: bool,
-    /// Log records replayed in memory: what the last run had not checkpointed.
+    /// Log records replayed in memory: those after the last checkpoint.
     pub replayed_records: u64,
-    /// Log bytes they took.
+    /// Bytes of these records in the log.
     pub replayed_bytes: u64,
     /// Number of findings.
     pub finding_count: u64,
-    /// What is wrong, a sentence each: superblock copies, then the first hundred others.
+    /// Findings, a sentence each: damaged superblock copies, then the first hundred others.
     pub findings: Vec<String>,
 }
 
@@ -97,7 +98,7 @@ impl Display for CheckOutcome {
     }
 }
 
-/// `1 volume`, `2 volumes`.
+/// Formats a count with its noun: `1 volume`, `2 volumes`.
 pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),

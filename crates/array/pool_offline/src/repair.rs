@@ -1,6 +1,8 @@
-//! `windlass pool repair FILE`: a space map and counters that contradict the trees, and superblock copies that are lost, made anew.
+//! `windlass pool repair FILE`: rebuilds a space map and counters that contradict the trees, and
+//! lost superblock copies.
 //!
-//! The repair is always done in memory first; only when that leaves a clean pool, and the user agrees, it is done on the file.
+//! The repair runs in memory first. Only if the result is a clean pool, and the user agrees, it
+//! runs on the file.
 
 use std::fmt::{Display, Formatter};
 use std::path::Path;
@@ -16,29 +18,31 @@ use crate::error::CheckError;
 use crate::names::{explain, names, names_in};
 use crate::outcome::counted;
 
-/// Memory for reference counts while a pool is repaired.
+/// Bytes of memory for reference counts during a repair.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// What a repair did, or would do. Serializes to the JSON of `windlass pool repair -o json`; fields are only ever added.
+/// Result of a repair, done or planned. Serializes to the JSON of `windlass pool repair -o json`,
+/// whose fields are only ever added to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RepairOutcome {
     /// Path of the file or device, as given.
     pub file: String,
     /// Identity of the pool.
     pub uuid: Uuid,
-    /// Something is to be repaired.
+    /// True if the pool needs a repair.
     pub needed: bool,
-    /// It was; otherwise the file is as it was.
+    /// True if it was repaired; otherwise the file is unchanged.
     pub repaired: bool,
     /// Number of changes.
     pub change_count: u64,
-    /// What was wrong, a sentence each: superblock copies, then the first hundred others.
+    /// Repaired damage, a sentence each: superblock copies, then the first hundred others.
     pub changes: Vec<String>,
-    /// Map pages that the counts were made from.
+    /// Number of map pages that the counts were derived from.
     pub map_pages: u64,
-    /// Data blocks that cannot be read; known when nothing is to be repaired, since then they are looked for. No repair brings them back.
+    /// Number of unreadable data blocks, which no repair restores. Counted only if the pool needs
+    /// no repair.
     pub unreadable_blocks: u64,
-    /// What a check finds afterwards; in a dry run, what it would find.
+    /// Findings of a check afterwards; for a dry run, the expected ones.
     pub findings_after: Vec<String>,
 }
 
@@ -79,7 +83,7 @@ impl Display for RepairOutcome {
     }
 }
 
-/// Finds what a repair of the pool in `path` would change. The file is opened for reading only.
+/// Plans the repair of the pool in `path`. The file is opened read-only.
 pub fn plan_repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<RepairOutcome, CheckError> {
     let open = OpenOptions { read_only: true, ..OpenOptions::default() };
     let name = path.display().to_string();
@@ -99,7 +103,7 @@ pub fn plan_repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<
     let mut after = verify(false)?;
     let mut unreadable_blocks = 0;
     if copies.is_empty() && report.count == 0 {
-        // Who wants a pool repaired sees something wrong with it: then it is the data.
+        // A user who asks for a repair has seen damage: if the metadata is good, it is in the data.
         let with_data = verify(true)?;
         unreadable_blocks = with_data.count.saturating_sub(after.count);
         after = with_data;
@@ -109,8 +113,8 @@ pub fn plan_repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<
     Ok(outcome(name.clone(), &names, found, false))
 }
 
-/// Repairs the pool in `path`. To be called when [`plan_repair`] found something and the user agrees. A crash on the way leaves the pool as it was, or
-/// repaired.
+/// Repairs the pool in `path`. Call it if [`plan_repair`] found damage and the user agrees. After a
+/// crash the pool is either unchanged or repaired.
 pub fn repair(path: &Path, progress: &mut dyn FnMut(CheckStage)) -> Result<RepairOutcome, CheckError> {
     let name = path.display().to_string();
     let media = LocalMedia::open(Span::open(path, &OpenOptions::default())?)
@@ -149,13 +153,13 @@ fn rebuild<M: Media>(
     Ok((core, report))
 }
 
-/// What a repair is made of.
+/// Parts of a [`RepairOutcome`].
 struct Found {
     uuid: Uuid,
     copies: Vec<String>,
     report: RepairReport,
     unreadable_blocks: u64,
-    /// Findings of the check afterwards, with names.
+    /// Findings of the check afterwards, with names instead of object numbers.
     after: Vec<String>,
 }
 

@@ -11,33 +11,30 @@ use crate::command::{OutputFormat, ProgressLine, print, report_error};
 use crate::repair::{plan_repair, repair};
 use crate::{CheckError, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, RepairOutcome};
 
-/// Rebuild the space map, reference counts and counters of a pool from its trees, and its superblock copies. Refuses what cannot be proven.
-///
-/// Exit status: 0 repaired or nothing to repair, 9 a dry run found something, the repair left something or data cannot be read, 1 refused or cannot be opened, 3 no such
-/// file, 4 in use, 5 access denied.
+/// Arguments of `windlass pool repair`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct RepairArguments {
-    /// File or block device that holds the pool.
+    /// File or device; the first one if the pool has several
     pub file: PathBuf,
-    /// Only show what would change.
+    /// Only show the changes
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
-    /// Repair without asking.
+    /// Repair without asking
     #[arg(long)]
     pub yes: bool,
 }
 
-/// The streams of a command, and whether a person is at them.
+/// Streams of a command.
 pub struct Streams<'a> {
-    /// Where answers come from.
+    /// Source of answers.
     pub input: &'a mut dyn BufRead,
-    /// Where the result goes.
+    /// Destination of the result.
     pub output: &'a mut dyn Write,
-    /// Where progress, questions and errors go.
+    /// Destination of progress, questions and errors.
     pub errors: &'a mut dyn Write,
-    /// A person can be asked.
+    /// True if a person can answer questions.
     pub interactive: bool,
-    /// `errors` shows a progress line.
+    /// True if `errors` shows a progress line.
     pub terminal: bool,
 }
 
@@ -85,7 +82,7 @@ pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &m
     }
 }
 
-/// Shows what would change and asks. Without a terminal it refuses.
+/// Shows the plan and asks for confirmation. Refuses without a terminal.
 fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> bool {
     let question = "Repair the pool? Make a copy of the file first if you can.";
     let refusal = format!(
@@ -95,7 +92,8 @@ fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> bool {
     ask(planned, question, &refusal, "not repaired; the file was not changed", streams)
 }
 
-/// Shows a plan and asks a yes-or-no question about it. Without a terminal it writes `refusal`, after a no `declined`.
+/// Shows a plan and asks a yes-or-no question about it. Without a terminal it writes `refusal`;
+/// after a negative answer, `declined`.
 pub(crate) fn ask(
     plan: &dyn Display,
     question: &str,
@@ -103,7 +101,8 @@ pub(crate) fn ask(
     declined: &str,
     streams: &mut Streams<'_>,
 ) -> bool {
-    // Nobody can agree to what cannot be written to standard error; the answer then is no.
+    // A user cannot agree to a plan that cannot be written to standard error: the answer is then
+    // no.
     let _ = write!(streams.errors, "{plan}");
     if !streams.interactive {
         let _ = writeln!(streams.errors, "{refusal}");
@@ -120,7 +119,7 @@ pub(crate) fn ask(
     yes
 }
 
-/// Does `work` with a progress line, where there is a terminal for it.
+/// Runs `work` with a progress line if there is a terminal for it.
 pub(crate) fn with_progress<T>(
     streams: &mut Streams<'_>,
     work: impl FnOnce(&mut dyn FnMut(crate::CheckStage)) -> Result<T, CheckError>,

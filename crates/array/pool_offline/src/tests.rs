@@ -35,17 +35,17 @@ fn a_pool_whose_daemon_was_killed_is_clean_after_replay_in_memory() {
     assert_eq!((outcome.volumes, outcome.snapshots, outcome.documents), (2, 1, 1));
     assert_eq!(outcome.data_blocks, DATA_BLOCKS);
     pool.assert_unchanged();
-    // Again: the first check left no trace.
+    // A second check finds the same: the first one left no trace.
     assert_eq!(check(&pool.path, Default::default(), &mut |_| {}).unwrap(), outcome);
 }
 
-/// The engine itself works on an overlay of a file open for reading only, and reopens what it left there.
+/// The engine works on an overlay of a read-only file, and reopens the state that it left there.
 #[test]
 fn the_engine_recovers_works_and_reopens_on_an_overlay() {
     on_an_overlay(Options::default().memory_bytes, false);
 }
 
-/// With so little memory that recovery takes checkpoints.
+/// Memory so small that recovery takes checkpoints.
 #[test]
 fn the_engine_recovers_with_checkpoints_on_an_overlay() {
     on_an_overlay(256 << 10, true);

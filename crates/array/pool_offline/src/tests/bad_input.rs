@@ -1,5 +1,6 @@
-//! Files that are no pool, or no longer one, or one of another release: what each command says, its exit status, that the file is unchanged, and that
-//! opening it for service is refused with a sentence too.
+//! Files that hold no pool, a damaged one, or one of another release: the message and exit status
+//! of each command. The file stays unchanged, and the array refuses to serve it, with a message
+//! too.
 
 use super::fixture::{DATA_START, Fixture, POOL_BYTES};
 use crate::{
@@ -11,7 +12,7 @@ use pool::{Core, Options};
 
 const COPIES: [u64; 4] = [0, 4096, (256 + 256) * 4096, POOL_BYTES - 4096];
 
-/// Changes a superblock copy so that its checksum holds.
+/// Changes a superblock copy and corrects its checksum.
 fn rewrite(pool: &mut Fixture, copy: usize, change: impl FnOnce(&mut [u8; 4096])) {
     pool.change(COPIES[copy], |block| {
         change(block);
@@ -26,7 +27,7 @@ fn rewrite_all(pool: &mut Fixture, change: impl Fn(&mut [u8; 4096])) {
     }
 }
 
-/// Bytes of a file system or partition table as `mkfs` and `parted` leave them, as far as anybody could look.
+/// File with the marks of a file system or partition table, as `mkfs` and `parted` write them.
 fn foreign(marks: &[(usize, &[u8])]) -> Fixture {
     let mut content = vec![0; 16 << 20];
     for (offset, mark) in marks {
@@ -50,14 +51,14 @@ fn changed(change: impl FnOnce(&mut Fixture)) -> Fixture {
     pool
 }
 
-/// What the array does at start, without the daemon around it.
+/// Opens the pool as the array does at start, without the daemon.
 fn serve(pool: &Fixture) -> Result<(), String> {
     let disk = Span::open(&pool.path, &OpenOptions::default()).map_err(|error| error.to_string())?;
     let media = LocalMedia::open(disk).map_err(|error| error.to_string())?;
     Core::open(media, Options::default(), &mut |_| {}).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Runs every command; returns the exit status of the check, and all that was said.
+/// Runs every command; returns the exit status of the check, and all output.
 fn all_commands(pool: &Fixture) -> (u8, String) {
     let ran = pool.run(false);
     let mut said = ran.errors + &ran.output;
@@ -150,7 +151,7 @@ fn what_cannot_be_opened_says_what_it_is_and_stays_as_it_is() {
     for (name, pool, words) in cases {
         let (status, said) = all_commands(&pool);
         if name == "half made" {
-            // Both far copies agree: that is a pool whose first copies were lost.
+            // Both far copies agree: this is a pool that lost its first copies.
             assert_eq!(status, EXIT_FINDINGS, "{name}: {said}");
             assert_eq!(serve(&pool), Ok(()), "{name}");
             continue;
@@ -176,7 +177,7 @@ fn features_that_only_writers_must_know_allow_a_check() {
 
 #[test]
 fn the_newest_root_of_two_copies_counts() {
-    // As a crash in the middle of a swap leaves it: two copies of the new root, two of the old one.
+    // State after a crash in the middle of a swap: two copies of the new root, two of the old one.
     let pool = changed(|pool| {
         for copy in [1, 3] {
             rewrite(pool, copy, |block| {
@@ -200,7 +201,8 @@ fn a_pool_in_use_is_refused_by_every_command() {
     assert_eq!(serve(&pool), Ok(()));
 }
 
-/// One bit of every stored block, in turn: every command ends, none panics, and the pool is never changed by one that only looks.
+/// Flips one bit in each of the stored blocks in turn: every command ends without a panic, and
+/// read-only commands never change the pool.
 #[test]
 fn any_flipped_bit_leads_to_an_answer_of_every_command() {
     let whole = Fixture::killed();

@@ -1,4 +1,4 @@
-//! Damage in every part of a pool: what is found, and what still opens.
+//! Damage in every part of a pool: the findings, and the pools that still open.
 
 use super::fixture::{CATALOG_BLOCKS, DATA_BLOCKS, FIRST_BLOCK, Fixture, POOL_BYTES};
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, OutputFormat};
@@ -82,14 +82,15 @@ fn damaged_superblock_copies_are_findings_while_two_are_left() {
 #[test]
 fn a_log_frame_lost_before_a_durable_one_keeps_the_pool_closed() {
     let mut pool = Fixture::killed();
-    // The first frame of the ring; later ones say that its records were durable.
+    // The first frame of the ring; later frames state that its records were durable.
     pool.change(256 * 4096, |block| block.fill(0));
     let ran = pool.run(false);
     assert_eq!((ran.status, ran.output.as_str()), (EXIT_FAILED, ""));
     assert!(ran.errors.contains("the log is damaged at position 0"), "{}", ran.errors);
 }
 
-/// Whatever is damaged (a third of the blocks, one at a time), a check ends with a verdict and leaves the file alone.
+/// Damages a third of the blocks, one at a time: a check always ends with a verdict and does not
+/// change the file.
 #[test]
 fn any_damaged_block_leads_to_a_verdict() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;

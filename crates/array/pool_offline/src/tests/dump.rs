@@ -1,4 +1,4 @@
-//! Every structure can be shown, of good pools and of bad ones.
+//! Dumps of every structure, from intact and damaged pools.
 
 use super::fixture::Fixture;
 use super::golden::unpack;

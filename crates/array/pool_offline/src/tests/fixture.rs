@@ -1,4 +1,4 @@
-//! Pools in files of their own folder, made by the real engine.
+//! Pools written by the real engine, each in its own folder.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -11,28 +11,28 @@ use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output
 
 use crate::{CheckArguments, OutputFormat, run_check};
 
-/// Size of every pool, sparse.
+/// Size of every pool in bytes; the file is sparse.
 pub const POOL_BYTES: u64 = 32 << 20;
 const LOG_BYTES: u64 = 1 << 20;
-/// Where the data area starts: the log ends in the first 8 MiB.
+/// Offset of the data area: the log ends in the first 8 MiB.
 pub const DATA_START: u64 = 8 << 20;
-/// Data blocks in a filled pool: what the two volumes and the snapshot share counts once.
+/// Data blocks in a filled pool; blocks that volumes and snapshot share count once.
 pub const DATA_BLOCKS: u64 = 20 + 64 + 1;
 /// Blocks that a checkpoint adds for the catalog: the object table and the documents.
 pub const CATALOG_BLOCKS: u64 = 2;
-/// The first block of the first volume holds this.
+/// Byte that fills the first block of the first volume.
 pub const FIRST_BLOCK: u8 = 0xa0;
 
 type Engine = Core<LocalMedia<FileDisk>>;
 
-/// What a run of the command gave.
+/// Result of a command.
 pub struct Ran {
     pub status: u8,
     pub output: String,
     pub errors: String,
 }
 
-/// A folder with one pool, removed with it.
+/// Folder with one pool; both are removed on drop.
 pub struct Fixture {
     folder: PathBuf,
     pub path: PathBuf,
@@ -46,7 +46,7 @@ impl Drop for Fixture {
 }
 
 impl Fixture {
-    /// A folder with a file of this content.
+    /// Creates a folder with a file of this content.
     pub fn of(content: &[u8]) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -66,12 +66,12 @@ impl Fixture {
         fixture
     }
 
-    /// A pool in which nothing was ever stored.
+    /// An empty pool.
     pub fn empty() -> Self {
         Self::made(|_| {})
     }
 
-    /// A pool of content, and a checkpoint after it.
+    /// A pool with content, followed by a checkpoint.
     pub fn checkpointed() -> Self {
         Self::made(|engine| {
             fill(engine);
@@ -95,12 +95,12 @@ impl Fixture {
         })
     }
 
-    /// A pool of content, the last of it only in the log.
+    /// A pool with content whose last part is only in the log.
     pub fn killed() -> Self {
         Self::made(fill)
     }
 
-    /// As `killed`, but the file is a copy made while the engine had the original open.
+    /// Like `killed`, but the file is a copy from while the engine had the original open.
     pub fn copied_while_open() -> Self {
         let original = Self::of(&[]);
         let mut engine = original.format();
@@ -124,7 +124,7 @@ impl Fixture {
         Core::open(media, Options { incarnation: 1, ..Options::default() }, &mut |_| {}).unwrap().0
     }
 
-    /// Changes the file as the test's story says.
+    /// Changes a block of the file; the change counts as expected content.
     pub fn change(&mut self, offset: u64, change: impl FnOnce(&mut [u8; 4096])) {
         let file = fs::OpenOptions::new().read(true).write(true).open(&self.path).unwrap();
         let mut block = [0; 4096];
@@ -134,19 +134,19 @@ impl Fixture {
         self.content[usize::try_from(offset).unwrap()..][..4096].copy_from_slice(&block);
     }
 
-    /// Cuts the file off.
+    /// Truncates the file.
     pub fn truncate(&mut self, bytes: u64) {
         fs::OpenOptions::new().write(true).open(&self.path).unwrap().set_len(bytes).unwrap();
         self.content.truncate(usize::try_from(bytes).unwrap());
     }
 
-    /// Offsets of the blocks of the data area that fit.
+    /// Offsets of the matching blocks in the data area.
     pub fn find(&self, fits: impl Fn(&[u8]) -> bool) -> Vec<u64> {
         let blocks = (0u64..).step_by(4096).zip(self.content.chunks_exact(4096));
         blocks.filter(|(offset, block)| *offset >= DATA_START && fits(block)).map(|(offset, _)| offset).collect()
     }
 
-    /// Offsets of the blocks that are not zero.
+    /// Offsets of the nonzero blocks.
     pub fn stored(&self) -> Vec<u64> {
         let blocks = (0u64..).step_by(4096).zip(self.content.chunks_exact(4096));
         blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(offset, _)| offset).collect()
@@ -156,7 +156,7 @@ impl Fixture {
         self.run_as(quick, OutputFormat::Text, false)
     }
 
-    /// Runs the command, and asserts that it changed nothing.
+    /// Runs the command, and asserts that it did not change the file.
     pub fn run_as(&self, quick: bool, format: OutputFormat, terminal: bool) -> Ran {
         let arguments = CheckArguments { file: self.path.clone(), quick, memory: None };
         let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -186,7 +186,7 @@ fn fill(engine: &mut Engine) {
     for block in 0..20u8 {
         write(engine, first, u64::from(block) * 4096, vec![FIRST_BLOCK.wrapping_add(block); 4096]);
     }
-    // Large enough to go straight to its place.
+    // A write so large that it goes straight to its place, not into the log.
     let large = (1..=64u8).flat_map(|byte| [byte; 4096]).collect();
     write(engine, first, 512 << 20, large);
     let clone = Operation::Clone {
@@ -203,7 +203,7 @@ fn fill(engine: &mut Engine) {
     run(engine, Operation::Zero { object: first.0, ranges: vec![(8192, 8192)], forced: false });
 }
 
-/// Writes, and waits until that is durable.
+/// Writes, and waits until the data is durable.
 pub fn write<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, data: Vec<u8>) {
     run(engine, Operation::Write { object: object.0, offset, data: data.into(), forced: false });
 }

@@ -1,4 +1,5 @@
-//! Pools of every format version that was ever released open, check clean, and hold what they held. See `examples/golden_image.rs`.
+//! Pools of every released format version open, check clean, and still have their content. See
+//! `examples/golden_image.rs`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +20,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
-/// Unpacks an image into a file of its own.
+/// Unpacks an image into a temporary file.
 pub fn unpack(image: &str) -> tempfile::NamedTempFile {
     let packed = File::open(folder().join(format!("{image}.gz"))).unwrap();
     let mut content = Vec::new();
@@ -48,7 +49,7 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
         let manifest: Value =
             serde_json::from_reader(File::open(folder().join(format!("{image}.json"))).unwrap()).unwrap();
         holds(image, &mut core, &manifest);
-        // A version that is read is also written.
+        // A version that can be read can also be written.
         core.checkpoint().unwrap();
         fixture::write(&mut core, ObjectId(16), 8192, vec![9; 4096]);
         core.checkpoint().unwrap();

@@ -1,4 +1,5 @@
-//! A copy of a pool and the original used to be one array to hosts: one target name, the same designators.
+//! Regression: hosts took a copy of a pool and the original for one array, with one target name and
+//! the same designators.
 
 use super::fixture::{Fixture, Ran};
 use crate::{
@@ -24,7 +25,7 @@ fn new_identity(pool: &Fixture, yes: bool, answer: Option<&str>, format: OutputF
     Ran { status, output: String::from_utf8(output).unwrap(), errors: String::from_utf8(errors).unwrap() }
 }
 
-/// The identity that the pool has: nothing else tells it without a daemon.
+/// Identity of the pool, from a plan, because only a daemon shows it otherwise.
 fn identity(pool: &Fixture) -> (Uuid, String) {
     let planned = plan_identity(&pool.path, Uuid::nil(), &mut |_| {}).unwrap();
     (planned.old_id, planned.volumes[0].old_naa.to_string())

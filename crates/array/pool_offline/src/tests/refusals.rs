@@ -1,4 +1,4 @@
-//! What is not a pool, or cannot be opened: the sentence, the exit status, and nothing changed.
+//! Files that hold no pool, or that cannot be opened: message, exit status, and an unchanged file.
 
 use super::fixture::{Fixture, POOL_BYTES};
 use crate::{CheckArguments, EXIT_FAILED, EXIT_IN_USE, EXIT_NOT_FOUND, OutputFormat, run_check};

@@ -1,4 +1,4 @@
-//! What a repair mends, what it refuses, and that nothing changes without agreement.
+//! Repairs that succeed, repairs that are refused, and no change without confirmation.
 
 use super::fixture::{DATA_START, Fixture, POOL_BYTES, Ran};
 use crate::{
@@ -24,7 +24,7 @@ fn flip(pool: &mut Fixture, offset: u64) {
     pool.change(offset, |block| block[1234] ^= 0x10);
 }
 
-/// Offsets of blocks of the space map in use: index of zone, index of group, counts.
+/// Offsets of the used blocks of the space map: index of zones, index of groups, counts.
 fn space_map(pool: &Fixture) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
     let stored = pool.stored();
     let within = |range: std::ops::Range<u64>| {
@@ -41,7 +41,7 @@ fn mends(damage: impl Fn(&mut Fixture), words: &str) {
         let ran = repair(&pool, true, false, None);
         pool.assert_unchanged();
         if ran.status == EXIT_CLEAN {
-            // What was killed may have no such block yet.
+            // A killed pool may not have such a block yet.
             assert!(pool.stored().len() < 200, "{}", ran.output);
             continue;
         }
@@ -86,7 +86,7 @@ fn lost_superblock_copies_are_written_again() {
             "superblock copy",
         );
     }
-    // More than two copies lost cannot be proven.
+    // The loss of more than two copies is not repaired, because nothing can be proven.
     let mut pool = Fixture::checkpointed();
     for offset in [0, 4096, last] {
         flip(&mut pool, offset);
