@@ -1,4 +1,5 @@
-//! `windlass conformance`: the conformance kit against any iSCSI target. No array is needed, and no root.
+//! `windlass conformance`: the conformance kit against any iSCSI target. Needs neither an array of
+//! ours nor root.
 
 use ::conformance::kit::{self, Check};
 use ::conformance::url::Url;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Exit status for a mistake on the command line.
+/// Exit status of a usage error.
 const USAGE: u8 = 2;
 
 #[derive(Debug, Args)]
@@ -24,28 +25,30 @@ pub(crate) struct Arguments {
     /// Another logical unit of the target
     #[arg(long, value_name = "N")]
     second_lun: Option<u16>,
-    /// Names of the first, second and third initiator; those left out are made from the first
+    /// Names of the first, second and third initiator; omitted names are derived from the first
     #[arg(long, value_name = "NAME", value_parser = initiator::normalize_name)]
     initiator: Vec<String>,
-    /// Only these checks: a number, a name, or a group
+    /// Run only these checks: a number, a name, or a group
     #[arg(long, value_name = "CHECK")]
     check: Vec<String>,
-    /// Print the checks and what each asks
+    /// Print the checks and the question of each
     #[arg(long)]
     list: bool,
-    /// The logical units hold nothing of value; without this, checks that write are skipped
+    /// The logical units hold no data worth keeping; without this, checks that write are skipped
     #[arg(long)]
     destroy_data: bool,
-    /// Long checks at full length, and every size around each limit that the target announces; a few minutes more
+    /// Run long checks at full length, and test every size around each limit that the target
+    /// announces; takes a few minutes more
     #[arg(long)]
     thorough: bool,
-    /// Program that does what only the administrator of the array can: PROGRAM ACTION ARGUMENT…
+    /// Program for the steps that only the administrator of the array can take: PROGRAM ACTION
+    /// ARGUMENT…
     #[arg(long, value_name = "PROGRAM")]
     hook: Option<PathBuf>,
-    /// Wait this many seconds for each answer of the target
+    /// Wait at most this many seconds for each answer of the target
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     answer_timeout: u64,
-    /// Write the results as JUnit's XML to this file too
+    /// Also write the results as JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -56,7 +59,7 @@ fn portal(text: &str) -> Result<(String, u16), String> {
     Ok((host.to_owned(), port.parse().map_err(|_| "the port is not a number up to 65535")?))
 }
 
-/// 0 when nothing failed, 1 when something did, 2 for wrong usage.
+/// Runs the checks. Exit status: 0 if no check failed, 1 if one failed, 2 for a usage error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     let checks = match select(&arguments.check) {
         Ok(checks) => checks,
@@ -80,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signal_hook::consts::TERM_SIGNALS {
-        // The second signal ends the program at once, the first one ends it with a report.
+        // The first signal ends the run with a report, the second one ends the program at once.
         let registered = signal_hook::flag::register_conditional_shutdown(*signal, 130, stop.clone())
             .and_then(|_| signal_hook::flag::register(*signal, stop.clone()));
         if let Err(error) = registered {
@@ -92,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     let report = kit::run(&options, &checks, &stop, |check| {
         done += 1;
         if shown {
-            // A terminal that is gone needs no progress.
+            // A closed terminal needs no progress.
             let _gone = write!(io::stderr(), "\r\x1b[K{done} of {}: {}", checks.len(), check.name);
         }
     });
@@ -108,7 +111,8 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     if report.count("failed") > 0 { ExitCode::FAILURE } else { printed }
 }
 
-/// The checks that are wanted, each once and in order; the first name that is none otherwise.
+/// Returns the selected checks, each once and in order; as error, the first name that matches no
+/// check.
 fn select(wanted: &[String]) -> Result<Vec<&'static Check>, &str> {
     if wanted.is_empty() {
         return Ok(kit::checks());

@@ -1,4 +1,4 @@
-//! `windlass datastore`: a clustered datastore on a logical unit of any array.
+//! `windlass datastore`: clustered datastores on logical units of any array.
 
 use crate::host_kit::{self, HostOptions, Shown};
 use cli::Globals;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use virtual_disk::verbs::datastore;
 use virtual_disk::{FormatOptions, Url};
 
-/// Shown below the help of the noun.
+/// Notes below the help of the noun.
 pub(crate) const NOTES: &str = "A datastore takes a whole logical unit; several hosts use it at once. Its format is in docs/datastore-format.md, and compatible with nothing else.
 Disks on it are made with windlass disk.
 
@@ -34,19 +34,19 @@ enum Verb {
     Format {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
-        /// Its name
+        /// Name of the datastore
         #[arg(long, value_name = "NAME", default_value = "datastore")]
         name: String,
         /// Block size: a power of two from 64K to 64M
         #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_size)]
         block_size: u64,
-        /// Hosts at a time
+        /// Maximum number of hosts that have it mounted at a time
         #[arg(long, value_name = "N", default_value_t = 64)]
         hosts: u32,
-        /// Most disks
+        /// Maximum number of disks
         #[arg(long, value_name = "N", default_value_t = 2048)]
         files: u32,
-        /// The logical unit of this name may lose its data
+        /// Destroy the data on the logical unit with this name
         #[arg(long, value_name = "NAME")]
         destroy_data: Option<String>,
     },
@@ -64,14 +64,14 @@ enum Verb {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
     },
-    /// Verify a datastore and report what is damaged
+    /// Verify a datastore and report damage
     #[command(
         after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 nothing is wrong, 1 something is. What dead hosts have left is listed and not wrong: whoever needs its place tidies it up, and --tidy does at once.\nMeant for a datastore that nobody changes meanwhile."
     )]
     Check {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
-        /// Finish first what dead hosts have left; takes about 20 s when there is one
+        /// First clean up what dead hosts have left; takes about 20 s for a dead host
         #[arg(long)]
         tidy: bool,
     },
@@ -81,13 +81,13 @@ enum Verb {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
     },
-    /// Tell the array that the free blocks of a datastore need no space
+    /// Unmap the free blocks of a datastore, so that the array can reuse their space
     #[command(after_help = "Example:\n  windlass datastore unmap iscsi://192.0.2.7/iqn.2026-01.org.example:t/0")]
     Unmap {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
     },
-    /// Be one host of a storm, until SIGTERM (cargo xtask storm)
+    /// Run one host of a storm until SIGTERM (cargo xtask storm)
     #[command(
         hide = true,
         after_help = "Example:\n  windlass datastore storm-host iscsi://127.0.0.1/iqn.2026-01.org.example:t/0 --name h1 --journal h1.journal"
@@ -95,20 +95,20 @@ enum Verb {
     StormHost {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
-        /// Name of the host; its disks are below it
+        /// Name of the host; prefix of the names of its disks
         #[arg(long)]
         name: String,
-        /// Where it keeps what was acknowledged
+        /// Journal of acknowledged operations
         #[arg(long)]
         journal: PathBuf,
-        /// Decides what it does
+        /// Seed of the host's operations
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Lock by reservations, whatever the settings say
+        /// Lock with SCSI reservations, regardless of the settings
         #[arg(long)]
         reservations: bool,
     },
-    /// Compare the end of a storm with the journals of its hosts (cargo xtask storm)
+    /// Compare the datastore after a storm with the journals of its hosts (cargo xtask storm)
     #[command(
         hide = true,
         after_help = "Example:\n  windlass datastore storm-verify iscsi://127.0.0.1/iqn.2026-01.org.example:t/0 h1.journal h2.journal"
@@ -116,10 +116,10 @@ enum Verb {
     StormVerify {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
         url: Url,
-        /// The journals of all hosts
+        /// Journals of all hosts
         #[arg(required = true)]
         journals: Vec<PathBuf>,
-        /// Lock by reservations, whatever the settings say
+        /// Lock with SCSI reservations, regardless of the settings
         #[arg(long)]
         reservations: bool,
     },

@@ -1,5 +1,5 @@
-//! What the nouns of the host kit have in common: who the host is, for all of them; signals and how results are shown, for `windlass disk` and
-//! `windlass datastore`.
+//! Common parts of the host kit's nouns: the host's identity for all of them; signals and output
+//! for `windlass disk` and `windlass datastore`.
 
 use cli::{Format, Globals};
 use serde_json::Value;
@@ -14,14 +14,15 @@ use virtual_disk::verbs::Done;
 use virtual_disk::verbs::datastore::Listing;
 use virtual_disk::{DiskError, Kit, KitOptions, Location, Url};
 
-/// Longest secret that is read.
+/// Longest CHAP secret in bytes.
 const MAX_SECRET_BYTES: usize = 4096;
 
-/// Who the host is.
+/// Identity of the host.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Host options")]
 pub(crate) struct HostOptions {
-    /// Name of the initiator; that of all hosts of the laboratory, which then differ in their ISIDs
+    /// Name of the initiator; by default all hosts of the laboratory use one name and differ in
+    /// their ISIDs
     #[arg(long, global = true, value_name = "NAME", value_parser = initiator::normalize_name)]
     initiator: Option<String>,
     /// CHAP secret of the user in the URL: file:PATH (its first line) or env:NAME
@@ -32,7 +33,8 @@ pub(crate) struct HostOptions {
     answer_timeout: u64,
 }
 
-/// Where a secret comes from. Never from an option itself: options are seen by every process of the machine.
+/// Source of a secret. The secret is never an option itself, because every process of the machine
+/// can read options.
 #[derive(Clone, Debug)]
 enum SecretSource {
     File(PathBuf),
@@ -68,7 +70,7 @@ impl SecretSource {
 }
 
 impl HostOptions {
-    /// The URL with the secret of its user.
+    /// Returns the URL with the CHAP secret of its user.
     pub(crate) fn complete(&self, url: &Url) -> Result<Url, DiskError> {
         let mut url = url.clone();
         let Some(source) = &self.chap_secret else { return Ok(url) };
@@ -85,12 +87,12 @@ impl HostOptions {
         Ok(url)
     }
 
-    /// The location with the secret of its user.
+    /// Returns the location with the CHAP secret of its user.
     pub(crate) fn at(&self, location: &Location) -> Result<Location, DiskError> {
         Ok(Location { url: self.complete(&location.url)?, disk: location.disk.clone() })
     }
 
-    /// For a kit, with the switches of this user.
+    /// Returns the options of a kit, with this user's settings.
     pub(crate) fn kit(&self) -> Result<KitOptions, DiskError> {
         Ok(KitOptions {
             settings: settings::load()?,
@@ -101,28 +103,29 @@ impl HostOptions {
         })
     }
 
-    /// Name of the initiator, when one was given.
+    /// Name of the initiator, if one was given.
     pub(crate) fn initiator(&self) -> Option<&str> {
         self.initiator.as_deref()
     }
 
-    /// Limit for each answer of the target.
+    /// Time limit for each answer of the target.
     pub(crate) fn answer_timeout(&self) -> Duration {
         Duration::from_secs(self.answer_timeout)
     }
 }
 
-/// What there is to print.
+/// Result to print.
 pub(crate) enum Shown {
-    /// What a verb did, with what it took.
+    /// Outcome of a verb, with the work that it took.
     Done(Done),
     /// A list.
     List(Listing),
-    /// Text, its JSON, and the exit status.
+    /// Text, its JSON form, and the exit status.
     Text(String, Value, u8),
 }
 
-/// Runs a verb with a kit and prints what came of it. `datastores` says whether one may be mounted.
+/// Runs a verb with a kit and prints its result. `datastores`: whether the verb may mount a
+/// datastore.
 pub(crate) fn run(
     globals: &Globals,
     options: Result<KitOptions, DiskError>,
@@ -191,7 +194,7 @@ fn list(globals: &Globals, listing: &Listing) -> String {
     out
 }
 
-/// Columns two spaces apart.
+/// Formats rows as columns that are two spaces apart.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -204,15 +207,15 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Says what went wrong and what to do.
+/// Prints an error with its code and help, and returns its exit status.
 pub(crate) fn fail(error: &DiskError) -> ExitCode {
     failed(&error.to_string(), error.code(), error.exit_status(), error.help().as_deref())
 }
 
-/// Says what went wrong, with the word and the exit status of it, and what to do if something can be done.
+/// Prints an error with its code and, if there is one, its help; returns the exit status.
 pub(crate) fn failed(words: &str, code: &str, status: u8, help: Option<&str>) -> ExitCode {
     let help = help.map(|help| format!("\nhelp: {}", harmless(help))).unwrap_or_default();
-    // What is in the way may have a name that drives the terminal.
+    // The name of an object in the message may contain control sequences for the terminal.
     let _closed = writeln!(io::stderr(), "error: {} (code: {code}){help}", harmless_lines(words));
     ExitCode::from(status)
 }

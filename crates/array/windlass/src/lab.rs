@@ -1,4 +1,5 @@
-//! `windlass lab`: the white papers' tests against any array, offload off and on. No array of ours is needed, and no root.
+//! `windlass lab`: the tests of the white papers against any array, with offload off and on. Needs
+//! neither an array of ours nor root.
 
 use crate::host_kit::{self, HostOptions};
 use ::lab::results::{self, CaseResult, Verdict};
@@ -16,14 +17,14 @@ use std::time::{Duration, Instant};
 use text::terminal::{harmless, harmless_lines};
 use virtual_disk::DiskError;
 
-/// A check failed: data, locks or space were not as they should be.
+/// Exit status when a check failed: data, locks or space were wrong.
 const CHECK_FAILED: u8 = 9;
-/// Ctrl-C, as shells have it.
+/// Exit status after Ctrl-C, as in shells.
 const CANCELLED: u8 = 130;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// List the cases, with the papers' figures
+    /// List the cases with the figures of the papers
     #[command(after_help = "Examples:\n  windlass lab list\n  windlass lab list -o json")]
     List,
     /// Run cases, each with the primitive off and on
@@ -51,16 +52,17 @@ pub(crate) enum Verb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Names of cases, or all; then the URL of the logical unit, and perhaps of a second one
+    /// Names of cases, or all; then the URL of the logical unit, and optionally of a second one
     #[arg(required = true, num_args = 1.., value_name = "CASE…|all URL [URL]")]
     words: Vec<String>,
-    /// Rounds of off and on
+    /// Number of rounds, each with the primitive off and on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pairs: u32,
-    /// small (a minute a case at most), paper (the papers' own sizes), or the size of the largest disk
+    /// small (at most a minute per case), paper (the sizes of the papers), or the size of the
+    /// largest disk
     #[arg(long, value_name = "SIZE", default_value = "small")]
     size: Size,
-    /// Where the nas- cases work: a directory of a mounted file system; they remove what they write
+    /// Working directory of the nas- cases on a mounted file system; they remove their files
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
@@ -77,17 +79,18 @@ pub(crate) struct QuickArguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Overwrite this logical unit although it holds data: TARGET/LUN or its NAA identifier; once for each of two
+    /// Overwrite this logical unit although it holds data: TARGET/LUN or its NAA identifier; give
+    /// it once for each of two units
     #[arg(long, value_name = "NAME")]
     destroy_data: Vec<String>,
-    /// Keep the results in this file, after each case
+    /// Save the results to this file after each case
     #[arg(long, value_name = "FILE", default_value = "windlass-lab.json")]
     save: PathBuf,
     #[command(flatten)]
     host: HostOptions,
 }
 
-/// The size of `quick`.
+/// Size of `quick`.
 const QUICK_SIZE: Size = Size::Bytes(512 << 20);
 
 /// Runs the verb.
@@ -119,7 +122,7 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
     }
 }
 
-/// Cases and URLs of a command line.
+/// Splits a command line into cases and URLs.
 fn split(words: &[String]) -> Result<(Vec<String>, Vec<Url>), String> {
     let (mut names, mut urls) = (Vec::new(), Vec::new());
     for word in words {
@@ -148,7 +151,7 @@ fn split(words: &[String]) -> Result<(Vec<String>, Vec<Url>), String> {
     }
 }
 
-/// The names of all cases.
+/// Names of all cases.
 fn all_names() -> impl Iterator<Item = &'static str> {
     cases::ALL.iter().map(|case| case.name).chain(nas::CASES.iter().map(|case| case.name))
 }
@@ -221,7 +224,7 @@ fn measure(options: &Options, format: Format) -> ExitCode {
     }
 }
 
-/// Prints what was found, and says how it ended.
+/// Prints the results, and how the run ended.
 fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     let Ended { run, cancelled, left } = ended;
     let text = match format {
@@ -264,17 +267,18 @@ fn compared(first: &Path, second: &Path) -> ExitCode {
     }
 }
 
-/// A line on standard error, if that is still open.
+/// Writes a line to standard error; a closed one is ignored.
 fn say(words: &str) {
     let _closed = writeln!(io::stderr(), "{}", harmless_lines(words));
 }
 
-/// The command line makes no sense.
+/// Reports a usage error.
 fn usage(words: &str) -> ExitCode {
     host_kit::fail(&DiskError::Usage(words.to_owned()))
 }
 
-/// Why a run did not begin: what the other nouns of the host kit say of it, where they know it.
+/// Reports why a run did not start, with the words of the host kit's other nouns where they have
+/// some for it.
 fn fail(error: LabError, options: &Options) -> ExitCode {
     let units = || options.urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
     let known = match error {
@@ -296,17 +300,17 @@ fn fail(error: LabError, options: &Options) -> ExitCode {
     host_kit::fail(&known)
 }
 
-/// How far the run is: one line that is drawn over and over on a terminal, else a line for each case.
+/// Progress of the run: on a terminal one line that is redrawn, otherwise a line for each case.
 struct Progress {
     terminal: bool,
     case: RefCell<String>,
     step: RefCell<String>,
-    /// When the step began, and when it was last drawn.
+    /// Start of the step, and time of the last redraw.
     begun: Cell<Instant>,
     drawn: Cell<Instant>,
 }
 
-/// Between two drawings.
+/// Shortest time between two redraws.
 const REDRAW: Duration = Duration::from_millis(100);
 
 impl Progress {
@@ -323,7 +327,7 @@ impl Progress {
 
     fn draw(&self, rest: &str) {
         if self.terminal {
-            // A terminal that is gone needs no progress.
+            // A closed terminal needs no progress.
             let _gone = write!(io::stderr(), "\r\x1b[K{}{}{rest}", self.case.borrow(), self.step.borrow());
             self.drawn.set(Instant::now());
         }
@@ -356,7 +360,7 @@ impl Watch for Progress {
         if !self.terminal || total == 0 || self.drawn.get().elapsed() < REDRAW {
             return;
         }
-        // Far below 2^53.
+        // Both numbers are far below 2^53.
         let share = done as f64 / total as f64;
         let left = self.begun.get().elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-3);
         self.draw(&format!("  {:.0} %, {left:.0} s left", share * 100.0));

@@ -1,4 +1,4 @@
-//! `windlass lab report`: files that runs wrote, as one page or as Markdown.
+//! `windlass lab report`: turns saved runs into one HTML page or into Markdown.
 
 use crate::host_kit;
 use ::lab::results::{Run, VERSION};
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// What `windlass lab run` has kept; several are compared
+    /// Files that `windlass lab run` has saved; several are compared
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write to this file instead of standard output
@@ -21,19 +21,19 @@ pub(crate) struct Arguments {
     markdown: bool,
 }
 
-/// Where runs come from.
+/// Help for a missing or unreadable run.
 const KEPT: &str = "runs are kept by  windlass lab run … --save FILE";
 
-/// How the report is written.
+/// Format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One HTML file that needs nothing else.
+    /// One self-contained HTML file.
     Html,
-    /// For documents.
+    /// Markdown, for documents.
     Markdown,
 }
 
-/// Why there is no report.
+/// Reason why there is no report.
 struct Failure {
     code: &'static str,
     status: u8,
@@ -42,17 +42,17 @@ struct Failure {
 }
 
 impl Failure {
-    /// A file that is no run, or is in the way.
+    /// Input that is not a run, or output that would replace one.
     fn usage(message: String, help: &'static str) -> Self {
         Self { code: "usage", status: 2, message, help: Some(help) }
     }
 
-    /// There is no such file.
+    /// Missing file.
     fn not_found(message: String, help: &'static str) -> Self {
         Self { code: "not-found", status: 3, message, help: Some(help) }
     }
 
-    /// The system refuses.
+    /// Input or output error.
     fn failed(message: String) -> Self {
         Self { code: "failed", status: 1, message, help: None }
     }
@@ -63,9 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     report(&arguments.files, arguments.to.as_deref(), if arguments.markdown { Form::Markdown } else { Form::Html })
 }
 
-/// Reports one run, or compares several, from their files: to `output`, or to standard output.
+/// Writes the report of one run, or the comparison of several, to `output` or to standard output.
 ///
-/// 0 when it is written, 2 when a file is no run, 3 when there is no such file, 1 when it cannot be read or written.
+/// Exit status: 0 when the report is written, 2 when a file is not a run, 3 when a file does not
+/// exist, 1 when one cannot be read or written.
 pub(crate) fn report(files: &[PathBuf], output: Option<&Path>, form: Form) -> ExitCode {
     match not_over_results(files, output).and_then(|()| make(files, form)).and_then(|text| write(&text, output)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,7 +74,7 @@ pub(crate) fn report(files: &[PathBuf], output: Option<&Path>, form: Form) -> Ex
     }
 }
 
-/// The report does not go over what it is made of.
+/// Refuses an output file that is one of the inputs.
 fn not_over_results(files: &[PathBuf], output: Option<&Path>) -> Result<(), Failure> {
     let same = |file: &PathBuf| {
         output.is_some_and(|output| {
@@ -118,7 +119,7 @@ fn read(file: &Path) -> Result<Run, Failure> {
     Ok(run)
 }
 
-/// A file is there whole or not at all: it gets its name when all of it is written.
+/// Writes the file atomically: it gets its name when it is complete.
 fn write(text: &str, output: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = output else {
         return match io::stdout().write_all(text.as_bytes()) {
@@ -132,7 +133,7 @@ fn write(text: &str, output: Option<&Path>) -> Result<(), Failure> {
     unfinished.push(".unfinished");
     let written = fs::write(&unfinished, text).and_then(|()| fs::rename(&unfinished, path));
     written.map_err(|error| {
-        // What could not be written need not be there.
+        // A file that was never created cannot be removed.
         let _absent = fs::remove_file(&unfinished);
         Failure::failed(format!("cannot write {}: {error}", path.display()))
     })

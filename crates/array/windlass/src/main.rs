@@ -1,4 +1,4 @@
-//! The one binary: the array itself, and the commands that administer it.
+//! The windlass binary: the array itself, and the commands that administer it.
 #![forbid(unsafe_code)]
 
 mod conformance;
@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// A storage array whose speciality is storage offload
+/// A storage array that specialises in storage offload
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version = daemon::VERSION, max_term_width = 120, disable_help_subcommand = true)]
 struct Arguments {
@@ -36,10 +36,12 @@ enum Command {
         after_help = "Examples:\n  windlass serve --state-dir /var/lib/windlass\n  windlass serve --state-dir /tmp/w --iscsi 127.0.0.1:3260 --pool-size 8G"
     )]
     Serve(daemon::ServeOptions),
-    /// Start a temporary array and compare the host's way with the array's, with QEMU's and libiscsi's tools
+    /// Start a temporary array and compare copies by the host with copies by the array, using
+    /// QEMU's and libiscsi's tools
     #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
     Demo(DemoArguments),
-    /// Ask any iSCSI target what VMware's hosts rely on, and compare the answers with the standards
+    /// Test the commands that VMware's hosts rely on against any iSCSI target, and compare the
+    /// answers with the standards
     #[command(
         after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list"
     )]
@@ -55,7 +57,7 @@ enum Command {
     /// Clustered datastores on logical units of any array
     #[command(alias = "datastores", after_help = datastore::NOTES)]
     Datastore(Box<datastore::Arguments>),
-    /// Run the vendors' white papers against any array, offload off and on
+    /// Run the tests of the vendors' white papers against any array, with offload off and on
     #[command(subcommand)]
     Lab(lab::Verb),
     /// Check the configuration and print the merged result
@@ -77,7 +79,7 @@ struct DemoArguments {
     /// Stop after the table instead of leaving the array running
     #[arg(long)]
     once: bool,
-    /// Make the temporary array in this directory
+    /// Create the temporary array in this directory
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Smaller disks and fewer rounds
@@ -85,7 +87,7 @@ struct DemoArguments {
     small: bool,
 }
 
-/// An error of the command line that shows a URL, without the secrets in it.
+/// Removes the secrets from the URL that an error of the command line shows.
 fn without_secrets(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && value.contains("://")
@@ -187,7 +189,7 @@ fn run_demo(arguments: &DemoArguments) -> ExitCode {
     }
 }
 
-/// Writes to standard output; a closed pipe is not an error.
+/// Writes to standard output. A closed pipe is not an error.
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
@@ -195,7 +197,7 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Says why the array does not run.
+/// Prints why the array does not run, and returns the exit status of the error.
 fn fail(error: &daemon::ServeError) -> ExitCode {
     let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
     let _closed = writeln!(io::stderr(), "error: {error}{help}");
@@ -212,7 +214,8 @@ mod tests {
         fn check(command: &Command, path: &str) {
             let path = format!("{path} {}", command.get_name());
             let verbs: Vec<_> = command.get_subcommands().collect();
-            // Beneath a verb, such as what to dump, the verb has the examples.
+            // A subcommand below a verb, such as the structure to dump, is covered by the examples
+            // of its verb.
             let is_verb = path.trim().split(' ').count() == 3;
             if verbs.is_empty() || is_verb {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `windlass probe`: what would a VMware host conclude about a logical unit? No array of ours is needed, and no root.
+//! `windlass probe`: reports what a VMware host would conclude about a logical unit. Needs neither
+//! an array of ours nor root.
 
 use crate::host_kit::{self, HostOptions};
 use ::probe::{Options, ProbeError};
@@ -9,25 +10,26 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use virtual_disk::DiskError;
 
-/// A primitive that a host needs is missing.
+/// Exit status when a primitive that a host needs is missing.
 const INCOMPLETE: u8 = 9;
-/// Ended by a signal.
+/// Exit status after a signal.
 const CANCELLED: u8 = 130;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     url: Url,
-    /// Prove each primitive: 192 KiB near the end of the unit, unmapped ones if there are, are written and put back as they were; nobody else may use
-    /// the unit meanwhile
+    /// Prove each primitive: 192 KiB near the end of the unit, unmapped if possible, are written
+    /// and then restored; no other host may use the unit meanwhile
     #[arg(long)]
     write_test: bool,
     #[command(flatten)]
     host: HostOptions,
 }
 
-/// 0 when everything is there, 9 when something is missing, 130 when interrupted; when nothing can be said, or the write test ended early, the status of
-/// `windlass disk` for that error.
+/// Runs the probe. Exit status: 0 if every primitive is there, 9 if one is missing, 130 when
+/// interrupted; if the probe found nothing out, or the write test ended early, the status that
+/// `windlass disk` has for that error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
         return host_kit::fail(&DiskError::Usage(
@@ -64,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     }
 }
 
-/// Says it as the other nouns of the host kit do, where they know it.
+/// Reports the error with the words of the host kit's other nouns where they have some for it.
 fn fail(url: &Url, error: ProbeError) -> ExitCode {
     let words = error.to_string();
     let known = match error {

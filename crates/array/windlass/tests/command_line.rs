@@ -1,4 +1,4 @@
-//! The binary itself: exit statuses, and which of the two outputs things go to.
+//! The binary itself: exit statuses, and the use of standard output and standard error.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::process::{Command, Output};
@@ -52,7 +52,8 @@ fn completion_scripts_know_the_nouns() {
     }
 }
 
-/// Puts a sequence that clears the screen before every text, and every name, that a file of results may have as it likes.
+/// Puts a sequence that clears the screen before every text and every free name in a file of
+/// results.
 fn hostile(value: &mut serde_json::Value) {
     const CLEAR: &str = "\u{1b}[2J\n";
     match value {
@@ -76,7 +77,7 @@ fn hostile(value: &mut serde_json::Value) {
     }
 }
 
-/// `lab compare` printed the names of arrays and cases as they were.
+/// Regression: `lab compare` printed the names of arrays and cases unfiltered.
 #[test]
 fn a_file_of_results_does_not_drive_the_terminal() {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/lab/windlass-2026-11-22.json");

@@ -1,4 +1,4 @@
-//! The whole array as a process, administered while a host is logged in.
+//! Administration of a whole array, run as a process, while a host is logged in.
 
 use crate::fixture::{Fixture, sense};
 use conformance::commands::CommandError;
@@ -37,7 +37,7 @@ fn a_session_learns_what_an_administrator_changed() {
     assert_eq!(unit_ready(&mut session), Some((6, 0x3f, 0x0e)), "REPORTED LUNS DATA HAS CHANGED");
     assert_eq!(session.report_luns().unwrap().len(), 2);
 
-    // In use: by its access, and by the session that sees it.
+    // Two things keep the volume in use: its access, and the session that sees it.
     let refused = fixture.try_run(&["volume", "delete", "v2", "--yes"]);
     assert_eq!(refused.status.code(), Some(4));
     let words = String::from_utf8(refused.stderr).unwrap();
@@ -65,7 +65,7 @@ fn what_hosts_offload_is_counted() {
     session.write16(0, vec![7; 64 << 10].into()).unwrap();
     session.read16(0, 128).unwrap();
     session.unmap(&[(0, 64)]).unwrap();
-    // Below the mapping unit: done, without benefit.
+    // An UNMAP below the mapping unit succeeds and deallocates nothing.
     session.unmap(&[(65, 1)]).unwrap();
     for _ in 0..3 {
         session.unmap(&[(GIB / 512, 8)]).unwrap_err();
@@ -104,7 +104,7 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
     fixture.array.create_volume("v1", "1G").unwrap();
     fixture.ok(&["volume", "set", "v1", "--write-cache", "on"]);
     fixture.ok(&["snapshot", "create", "v1", "monday"]);
-    // A clone larger than its source is two changes of the pool.
+    // A clone larger than its source is two catalog changes in one commit.
     fixture.ok(&["volume", "clone", "v1@monday", "v2", "--size", "3G"]);
     fixture.ok(&["host", "create", "h1", "--iqn", "iqn.2026-01.org.example:h1", "--chap-user", "h1"]);
     fixture.ok(&["access", "grant", "v2", "--host", "h1", "--lun", "7"]);
@@ -115,7 +115,7 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
     let seen = |fixture: &Fixture| {
         nouns.map(|words| {
             let mut list = fixture.array.json(words).unwrap();
-            // Nobody is logged in after the restart.
+            // No host is logged in after the restart.
             for item in list.as_array_mut().unwrap() {
                 item.as_object_mut().unwrap().remove("sessions");
             }
@@ -139,7 +139,7 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
     assert_eq!(session.read16(8, 8).unwrap(), vec![9; 4096]);
 }
 
-/// A full pool refuses what would grow it, in words, and still takes deletions.
+/// A full pool refuses volumes with a message, and still accepts deletions.
 #[test]
 fn a_full_pool_says_so_and_can_be_emptied() {
     let fixture = Fixture::start("256M", &[]);
@@ -151,7 +151,7 @@ fn a_full_pool_says_so_and_can_be_emptied() {
         let data: Vec<u8> = (0..1_u32 << 18).flat_map(|word| (word ^ lba as u32).to_le_bytes()).collect();
         match session.write16(lba, data.into()) {
             Ok(()) => lba += 2048,
-            // A threshold, told once.
+            // A threshold, reported once.
             Err(CommandError::Status { sense: Some(Sense { key: 6, code: 0x38, .. }), .. }) => {}
             Err(error) => break error,
         }
@@ -183,7 +183,7 @@ fn a_full_pool_says_so_and_can_be_emptied() {
     fixture.ok(&["volume", "create", "z", "--size", "1G"]);
 }
 
-/// systemd is told when the portals accept, and when the array begins to stop.
+/// The array notifies systemd when the portals accept connections, and when it begins to stop.
 #[test]
 fn the_service_manager_is_told() {
     let directory = TempDir::new().unwrap();

@@ -1,7 +1,9 @@
-//! A full file system below a sparse pool keeps the array neither from starting nor from serving reads.
+//! A full file system below a sparse pool does not prevent the array from starting or from serving
+//! reads.
 //!
-//! The array used to refuse to start after any end, because replay takes a checkpoint, which found no
-//! room: every volume was offline until someone freed space, for reads too. A clean stop failed as well.
+//! Regression: the array refused to start, even after a clean stop, because replay takes a
+//! checkpoint, which found no room. All volumes were offline, for reads too, until an administrator
+//! freed space. A clean stop failed as well.
 
 use crate::fixture::{Fixture, sense};
 use conformance::commands::CommandError;
@@ -13,11 +15,11 @@ use std::process::Command;
 
 const SECTORS: u64 = 2048;
 
-/// A small file system in memory, unmounted at the end.
+/// Small file system in memory, unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
-    /// Mounts it, or says why this machine cannot.
+    /// Mounts it; as error, the reason why this machine cannot.
     fn mount(at: &Path) -> Result<Self, String> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=256M", "windlass-test"]).arg(at);
@@ -28,7 +30,7 @@ impl Small {
         }
     }
 
-    /// Takes what is left, as a log file does that nobody rotates.
+    /// Takes the rest of the space, as a log file does that is never rotated.
     fn fill(&self) {
         let mut file = File::create(self.0.join("filler")).unwrap();
         for bytes in [1 << 20, 4096] {
@@ -48,7 +50,7 @@ impl Drop for Small {
     }
 }
 
-/// A MiB without zeros and without repetitions.
+/// One MiB of data without zeros and without repetitions.
 fn data(seed: u64) -> Vec<u8> {
     let word = |word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed << 40) | 1;
     (0..SECTORS * 64).flat_map(|number| word(number).to_le_bytes()).collect()
@@ -86,7 +88,7 @@ fn assert_reads(fixture: &Fixture, written: u64) {
 fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
     let mut mounted = Err("not tried".to_owned());
     let mut fixture = Fixture::start_over("1G", &[], |state| mounted = Small::mount(state));
-    // Declared after the fixture, so that it is unmounted before the directory is removed.
+    // Declared after the fixture, and so unmounted before its directory is removed.
     let small = match mounted {
         Ok(small) => small,
         Err(reason) => return println!("skipped: no small file system can be mounted here: {reason}"),
@@ -99,7 +101,8 @@ fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
     // A small overwrite of a block that nothing shares needs no space.
     let block = || bytes::Bytes::from(data(0)[..4096].to_vec());
     session.write16(0, block()).unwrap();
-    // Small writes that need blocks stay in the log, where replay finds them without room for their blocks.
+    // Small writes that need blocks stay in the log; replay finds them there without room for the
+    // blocks.
     let scattered = |number: u64| (1024 + number) * SECTORS;
     let small_writes = (0..512).take_while(|&number| session.write16(scattered(number), block()).is_ok()).count();
     println!("{written} MiB and {small_writes} small writes until the file system was full");
@@ -120,12 +123,12 @@ fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
     });
     drop(session);
 
-    // A clean stop is no error, and what it leaves opens as well.
+    // A clean stop succeeds, and the pool that it leaves opens as well.
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
     assert_reads(&fixture, written);
 
-    // With room again, writes go on without a restart.
+    // Writes continue without a restart once there is room.
     small.enlarge();
     let mut session = fixture.log_in("v1");
     crate::fixture::wait_for("a write that needs space is taken", || {

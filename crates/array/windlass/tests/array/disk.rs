@@ -1,4 +1,4 @@
-//! `windlass datastore` and `windlass disk` against the whole array, as processes.
+//! `windlass datastore` and `windlass disk`, run as processes against the whole array.
 
 use crate::fixture::{Fixture, wait_for};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// The array with logical units, and the words of the host kit with files of its own.
+/// Host that runs the commands of the host kit, with its own settings and state directory.
 pub(crate) struct Host<'a> {
     pub(crate) fixture: &'a Fixture,
     pub(crate) home: tempfile::TempDir,
@@ -46,7 +46,7 @@ impl<'a> Host<'a> {
         serde_json::from_str(&self.ok(&[words, &["-o", "json"]].concat())).unwrap()
     }
 
-    /// Status and words of a command that fails.
+    /// Exit status and standard error of a command that must fail.
     #[track_caller]
     pub(crate) fn fails(&self, words: &[&str]) -> (i32, String) {
         let output = self.run(words);
@@ -68,7 +68,7 @@ fn disks_are_made_cloned_grown_and_deleted_in_both_spellings() {
     let made = host.json(&["disk", "create", "-d", "eagerzeroedthick", "-c", "64M", &disk]);
     assert_eq!(made["spent"]["zeroed"]["offloaded_bytes"], 64 * MIB, "{made:#}");
     assert_eq!(made["spent"]["zeroed"]["host_bytes"], 0);
-    // The same in vmkfstools' words.
+    // Create with the options of vmkfstools.
     host.ok(&["disk", "-c", "32M", "-d", "thin", &at(&one, "thin")]);
     for (name, capacity, used) in [("vm/disk", 64, 64), ("thin", 32, 0)] {
         let stat = host.ok(&["disk", "--extendedstat", &at(&one, name)]);
@@ -76,7 +76,8 @@ fn disks_are_made_cloned_grown_and_deleted_in_both_spellings() {
             format!("Capacity bytes: {}\nUsed bytes: {}\nUnshared bytes: {}\n", capacity * MIB, used * MIB, used * MIB);
         assert!(stat.contains(&wanted), "{stat}");
     }
-    // Between two datastores of different block sizes, by the array; and by the host when that is asked for.
+    // Clones between two datastores with different block sizes: by the array, and by the host on
+    // request.
     let cloned = host.json(&["disk", "clone", "-i", &disk, &at(&two, "clone"), "-d", "eagerzeroedthick"]);
     assert_eq!(cloned["spent"]["copied"]["offloaded_bytes"], 64 * MIB, "{cloned:#}");
     assert!(cloned["spent"]["received_bytes"].as_u64().unwrap() < MIB, "{cloned:#}");
@@ -84,7 +85,7 @@ fn disks_are_made_cloned_grown_and_deleted_in_both_spellings() {
     assert_eq!(cloned["spent"]["copied"]["by_host"][0]["bytes"], 64 * MIB, "{cloned:#}");
     assert_eq!(cloned["spent"]["copied"]["by_host"][0]["reason"], "switched off on this host");
     assert!(cloned["spent"]["received_bytes"].as_u64().unwrap() > 64 * MIB, "{cloned:#}");
-    // All of it is zeros: a thin disk gives it back.
+    // The whole disk is zeros: a thin disk returns all its blocks.
     let punched = host.json(&["disk", "-K", &at(&two, "by-host")]);
     assert_eq!(punched["freed_bytes"], 64 * MIB, "{punched:#}");
     host.ok(&["disk", "-j", &at(&two, "by-host")]);
@@ -103,7 +104,7 @@ fn disks_are_made_cloned_grown_and_deleted_in_both_spellings() {
     assert_eq!(host.json(&["disk", "stat", &at(&one, "linked")])["used_bytes"], 96 * MIB);
     let (status, words) = host.fails(&["disk", "delete", &disk]);
     assert!(status == 4 && words.contains("is the base of other disks"), "{words}");
-    // A template that others are based on is cloned without its lock.
+    // A template that is the base of other disks is cloned without its lock.
     host.ok(&["disk", "clone", &disk, &at(&two, "full")]);
     host.ok(&["disk", "delete", &at(&one, "linked")]);
     host.ok(&["disk", "commit", &at(&one, "vm/snapshot")]);
@@ -138,7 +139,8 @@ fn whole_logical_units_are_copied_and_data_is_not_overwritten_by_mistake() {
     );
     let (status, _) = host.fails(&["datastore", "format", &one, "--destroy-data", "third"]);
     assert_eq!(status, 2);
-    // A clone of the whole unit is a datastore with the same disks. What is not mapped is zeroed there instead of copied.
+    // A clone of the whole unit is a datastore with the same disks. Unmapped blocks are zeroed
+    // there instead of copied.
     let cloned = host.json(&["disk", "clone", &one, &two]);
     let offloaded = |what: &str| cloned["spent"][what]["offloaded_bytes"].as_u64().unwrap_or(0);
     assert_eq!(offloaded("copied") + offloaded("zeroed"), 256 * MIB, "{cloned:#}");
@@ -157,7 +159,7 @@ fn whole_logical_units_are_copied_and_data_is_not_overwritten_by_mistake() {
     assert!(status == 6, "{words}");
     let three = host.unit("three", "64M");
     host.ok(&["disk", "clone", &three, &format!("{one}#large"), "-d", "thin"]);
-    // Nothing is mapped in what it comes from.
+    // The source has no mapped blocks.
     assert_eq!(host.json(&["disk", "stat", &format!("{one}#large")])["used_bytes"], 0);
     host.ok(&["disk", "clone", &format!("{one}#disk"), &two]);
     host.ok(&["datastore", "format", &one, "--name", "second", "--destroy-data", "first"]);
@@ -215,20 +217,20 @@ fn what_is_wrong_is_said_with_what_to_do() {
     }
     host.ok(&["datastore", "format", &url]);
     assert!(host.fails(&["disk", "stat", &disk]).1.contains("windlass datastore ls"));
-    // One of several that is not there hides none of the others.
+    // A missing unit does not hide the others.
     let listed = host.run(&["datastore", "list", &url.replace("/0", "/77"), &url]);
     assert_eq!(listed.status.code(), Some(3), "{listed:?}");
     assert!(String::from_utf8_lossy(&listed.stdout).contains(&url), "{listed:?}");
     let (status, told) = host.fails(&["disk", "create", "-c", "1M", &format!("{url}#\u{1b}[31m")]);
     assert!(status == 2 && !told.contains('\u{1b}'), "{told:?}");
-    // More than the datastore has, and more than the array has.
+    // More than the datastore holds, and more than the array holds.
     let (status, words) = host.fails(&["disk", "create", "-c", "1G", &disk]);
     assert!(status == 6 && words.contains("the datastore is full"), "{words}");
     let large = host.unit("large", "1G");
     host.ok(&["datastore", "format", &large]);
     host.ok(&["disk", "settings", "set", "DataMover.HardwareAcceleratedInit", "0"]);
     assert!(host.ok(&["datastore", "check", &large]).contains(": clean"));
-    // A user and a wrong secret.
+    // A user, and a wrong secret.
     let secret = host.home.path().join("secret");
     std::fs::write(&secret, "hunter2-hunter2\n").unwrap();
     fixture.ok(&[
@@ -247,7 +249,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         host.run(&["datastore", "list", &user, "--initiator", "iqn.2026-01.org.example:chap", "--chap-secret", source])
     };
     let source = format!("file:{}", secret.display());
-    // The nouns without a kit of their own take it too.
+    // The nouns without a mounted datastore accept the secret too.
     let others = |words: &[&str]| {
         let given = ["--initiator", "iqn.2026-01.org.example:chap", "--chap-secret", &source];
         let output = host.run(&[words, &given].concat());
@@ -267,7 +269,8 @@ fn what_is_wrong_is_said_with_what_to_do() {
     }
 }
 
-/// Waits until the clone of this name is a part that can be resumed, and has copied some of its source.
+/// Waits until the clone `name` is a partial disk that can be resumed, and has copied a part of its
+/// source.
 fn wait_for_part(host: &Host<'_>, url: &str, name: &str) {
     let before = host.fixture.written("one");
     wait_for(&format!("a part {name}"), || {
@@ -285,7 +288,7 @@ fn an_interrupted_clone_is_removed_or_goes_on() {
     host.ok(&["datastore", "format", &url]);
     let (source, copy) = (format!("{url}#source"), format!("{url}#copy"));
     host.ok(&["disk", "create", "-d", "eagerzeroedthick", "-c", "1536M", &source]);
-    // The host copies, which takes long enough to be interrupted.
+    // The host copies, which takes long enough for an interruption.
     let mut child = host
         .command(&["disk", "clone", &source, &copy, "-N", "--resume", "-d", "thin"])
         .stderr(Stdio::piped())
@@ -306,7 +309,7 @@ fn an_interrupted_clone_is_removed_or_goes_on() {
     assert!(resumed > 0 && resumed < 1536 * MIB, "{cloned:#}");
     assert_eq!(cloned["spent"]["copied"]["host_bytes"].as_u64().unwrap(), 1536 * MIB - resumed, "{cloned:#}");
     assert_eq!(host.json(&["disk", "stat", &copy])["used_bytes"], 1536 * MIB);
-    // Somebody has had the source open since: the part is of no use.
+    // Another process has opened the source since: the partial copy is useless.
     let other = format!("{url}#other");
     let mut child = host
         .command(&["disk", "clone", &source, &other, "-N", "--resume", "-d", "thin", "-q"])
@@ -344,18 +347,20 @@ fn a_clone_that_is_refused_leaves_an_interrupted_one_as_it_was() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-d", "thin"]);
     assert!(status == 4 && said.contains("--resume"), "{status}: {said}");
-    // Asked for another format, it said that the disk had been open since; and after that this was so.
+    // Regression: a request for another format reported that the source had been opened since, and
+    // then made that true.
     let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-N", "--resume", "-d", "eagerzeroedthick"]);
     assert!(status == 2 && said.contains("was begun as thin: go on with  -d thin"), "{status}: {said}");
     assert!(host.json(&words)["resumed_bytes"].as_u64().unwrap() > 0);
-    // What no file can have is refused for a disk that grows as for a new one.
+    // A size above the limit of a file is refused for a grown disk as for a new one.
     let (status, said) = host.fails(&["disk", "grow", &copy, "-c", "1E"]);
     assert!(status != 0 && said.contains("a file has at most"), "{said}");
     assert!(host.ok(&["datastore", "check", &url]).contains(": clean"));
 }
 
-/// Interrupted while it filled the disk, the last migration left its destination half made. At every step, in
-/// virtual time: `a_migration_that_is_interrupted_at_any_step_leaves_one_disk_and_nothing_else`.
+/// Regression: a migration that was interrupted while it filled the disk left a half-written
+/// destination. `a_migration_that_is_interrupted_at_any_step_leaves_one_disk_and_nothing_else`
+/// tests every step in virtual time.
 #[test]
 fn a_migration_that_is_interrupted_leaves_the_disk_where_it_was() {
     let fixture = Fixture::start("1G", &[]);
@@ -364,7 +369,7 @@ fn a_migration_that_is_interrupted_leaves_the_disk_where_it_was() {
     host.ok(&["datastore", "format", &url]);
     let (from, to) = (format!("{url}#from"), format!("{url}#to"));
     host.ok(&["disk", "create", "-d", "thin", "-c", "256M", &from]);
-    // While it fills the disk, while the guest settles, and while it copies.
+    // Interrupts during the fill, while the guest settles, and during the copy.
     for (settle, bytes) in [("3600", 16 * MIB), ("3600", (256 + 1) * MIB), ("0", (256 + 32) * MIB)] {
         let before = fixture.written("one");
         let words = ["disk", "migrate", &from, &to, "--load", "-N", "--settle", settle];

@@ -1,4 +1,4 @@
-//! An array of one test, with a directory of its own, and the ways to it: the command line, REST and sessions.
+//! Array of one test, in its own directory, with access by command line, REST and sessions.
 
 use array_process::array::{Array, ArrayOptions, free_portal};
 use conformance::commands::CommandError;
@@ -12,13 +12,13 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Begins the name of every host of the tests.
+/// Prefix of the name of every host in the tests.
 const INITIATOR_PREFIX: &str = "iqn.2026-01.org.example";
 
-/// How long a condition is waited for: a machine that builds on all processors meanwhile must not fail a test.
+/// Longest wait for a condition: a machine that is busy with builds must not fail a test.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Waits until the condition holds. `what` names it when it never does.
+/// Waits until the condition holds. `what` names it in the panic after [`PATIENCE`].
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
@@ -28,7 +28,7 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Runs the host's side on a local runtime, as the host kit does.
+/// Runs host code on a local runtime, as the host kit does.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, work)
@@ -40,12 +40,12 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// An array with a pool of `pool_size` ("256M") and further arguments of the daemon.
+    /// Starts an array with a pool of `pool_size` ("256M") and further arguments of the daemon.
     pub(crate) fn start(pool_size: &str, arguments: &[&str]) -> Self {
         Self::start_over(pool_size, arguments, |_| {})
     }
 
-    /// As [`Self::start`], after `prepare` has put files into the state directory.
+    /// Like [`Self::start`], after `prepare` has put files into the state directory.
     pub(crate) fn start_over(pool_size: &str, arguments: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = TempDir::new().unwrap();
         let state_directory = directory.path().join("state");
@@ -62,7 +62,7 @@ impl Fixture {
         Self { directory, array }
     }
 
-    /// Where the test may keep files; the array's are below `state`.
+    /// Directory for files of the test; those of the array are below `state`.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -72,23 +72,23 @@ impl Fixture {
         self.array.restart().unwrap();
     }
 
-    /// What a command prints that succeeds.
+    /// Output of a command, which must succeed.
     pub(crate) fn ok(&self, words: &[&str]) -> String {
         self.array.command(words).unwrap()
     }
 
-    /// What a command prints with `-o json`.
+    /// Output of a command with `-o json`.
     pub(crate) fn json(&self, words: &[&str]) -> Value {
         self.array.json(words).unwrap()
     }
 
-    /// A field of what a command prints with `-o json`.
+    /// A numeric field of the output of a command with `-o json`.
     pub(crate) fn number(&self, words: &[&str], field: &str) -> u64 {
         let shown = self.json(words);
         shown[field].as_u64().unwrap_or_else(|| panic!("no {field} in {shown}"))
     }
 
-    /// Runs a command that may fail.
+    /// Runs a command that is allowed to fail.
     pub(crate) fn try_run(&self, words: &[&str]) -> Output {
         let server = self.array.server();
         Command::new(env!("CARGO_BIN_EXE_windlass")).args(["--server", &server]).args(words).output().unwrap()
@@ -103,34 +103,35 @@ impl Fixture {
         answer
     }
 
-    /// The value of the first metric whose line starts so.
+    /// Value of the first metric whose line begins with `start`.
     pub(crate) fn metric(&self, start: &str) -> f64 {
         let text = self.get("/metrics");
         let line = text.lines().find(|line| line.starts_with(start));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("no {start} in {text}"))
     }
 
-    /// Bytes that hosts have written to a volume since the array started: how far somebody's work is.
+    /// Bytes that hosts have written to a volume since the array started: measures the progress of
+    /// other processes.
     pub(crate) fn written(&self, volume: &str) -> u64 {
         let start = format!("windlass_io_bytes_total{{volume=\"{volume}\",op=\"write\"");
         let text = self.get("/metrics");
         let line = text.lines().find(|line| line.starts_with(&start));
-        // No line before the first write. Whole numbers below 2^53.
+        // No line exists before the first write. The value is a whole number below 2^53.
         line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).map_or(0, |bytes| bytes as u64)
     }
 
-    /// Waits until hosts have written so many bytes to a volume.
+    /// Waits until hosts have written this many bytes to a volume.
     #[track_caller]
     pub(crate) fn wait_for_written(&self, volume: &str, bytes: u64) {
         wait_for(&format!("{bytes} bytes written to {volume}"), || self.written(volume) >= bytes);
     }
 
-    /// A session to a volume, with the unit attentions of a new one behind it.
+    /// Logs in to a volume and clears the unit attentions of the new session.
     pub(crate) fn log_in(&self, volume: &str) -> Session {
         self.connect(volume, &SessionOptions::default())
     }
 
-    /// The same as the host of that name.
+    /// Logs in to a volume as the host `host`, and clears the unit attentions.
     pub(crate) fn log_in_as(&self, host: &str, volume: &str) -> Session {
         let initiator_name = format!("{INITIATOR_PREFIX}:{host}");
         self.connect(volume, &SessionOptions { initiator_name, ..SessionOptions::default() })
@@ -144,7 +145,7 @@ impl Fixture {
     }
 }
 
-/// Sense key, additional sense code and qualifier of a command that failed with them.
+/// Sense key, additional sense code and qualifier of a failed command.
 #[track_caller]
 pub(crate) fn sense(error: &CommandError) -> (u8, u8, u8) {
     match error {

@@ -1,4 +1,5 @@
-//! A full pool: what every write path says, what still works out of the working reserve, and that space which comes back is of use at once.
+//! A full pool: the sense data of every write path, the commands that the working reserve still
+//! allows, and the immediate use of freed space.
 
 use crate::fixture::{Fixture, sense};
 use conformance::cdb::{self, Cdb, padded};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 /// SPACE ALLOCATION FAILED WRITE PROTECT.
 const FULL: (u8, u8, u8) = (7, 0x27, 7);
-/// No command may take longer, even on a busy machine: the pool looks for space that is on its way, and then says so.
+/// Longest time for a command, even on a busy machine: the pool waits for space that is about to be
+/// freed, and then refuses.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Data without zeros and without repetitions.
@@ -18,7 +20,7 @@ fn data(seed: u64, blocks: usize) -> Vec<u8> {
     (0..blocks as u64 * 64).flat_map(|word| (word.wrapping_mul(0x9e37_79b9) ^ (seed << 40) | 1).to_le_bytes()).collect()
 }
 
-/// Does something, again while a unit attention is told instead: thresholds are.
+/// Runs an action, again after each unit attention: thresholds are reported as unit attentions.
 fn past_attentions<T>(mut action: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
     loop {
         match action() {
@@ -28,7 +30,7 @@ fn past_attentions<T>(mut action: impl FnMut() -> Result<T, CommandError>) -> Re
     }
 }
 
-/// Writes new content to a volume until not even a block of 4 KiB finds room.
+/// Writes new content to a volume until not even a block of 4 KiB fits.
 fn fill(fixture: &Fixture, volume: &str) {
     let mut session = fixture.log_in(volume);
     let mut lba = 0;
@@ -47,7 +49,8 @@ fn fill(fixture: &Fixture, volume: &str) {
     }
 }
 
-/// A volume with content in its first and third MiB, and a pool that another volume has filled.
+/// Creates a volume with content in its first and third MiB, in a pool that another volume has
+/// filled.
 fn full_pool() -> (Fixture, Session) {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "64M").unwrap();
@@ -62,7 +65,7 @@ fn full_pool() -> (Fixture, Session) {
     (fixture, session)
 }
 
-/// Each command that stores something new in `lba` and the blocks after it.
+/// Commands that each store new data at `lba` and the blocks after it.
 fn write_paths(lba: u64, naa: &[u8; 16]) -> Vec<(&'static str, Cdb, Vec<u8>)> {
     let ten = |opcode: u8, count: u8| {
         let [a, b, c, d] = u32::try_from(lba).unwrap().to_be_bytes();
@@ -101,12 +104,13 @@ fn write_paths(lba: u64, naa: &[u8; 16]) -> Vec<(&'static str, Cdb, Vec<u8>)> {
     ]
 }
 
-/// Neither BUSY, nor COPY ABORTED, nor a wait: DATA PROTECT, and nothing is written. After an UNMAP the same commands succeed at once.
+/// Every path reports DATA PROTECT, writes nothing, and neither reports BUSY or COPY ABORTED nor
+/// waits. After an UNMAP the same commands succeed at once.
 #[test]
 fn every_write_path_says_that_the_pool_is_full() {
     let (fixture, mut session) = full_pool();
     let naa = session.naa_designator().unwrap();
-    // Each in a MiB of its own, so that none has what another one left.
+    // Each path has its own MiB, so that none reuses blocks of another.
     let paths =
         || (0..).map(|at| 8192 + at * 4096).zip(0..).map(|(lba, at)| (lba, write_paths(lba, &naa).swap_remove(at)));
     let count = write_paths(8192, &naa).len();
@@ -118,12 +122,12 @@ fn every_write_path_says_that_the_pool_is_full() {
         assert_eq!(sense(&error), FULL, "{name}");
         assert_eq!(past_attentions(|| session.read16(lba, 8)).unwrap(), vec![0; 4096], "{name}");
     }
-    // What needs no space goes on.
+    // Overwrites of blocks that nothing shares need no space.
     past_attentions(|| session.write16(0, data(7, 2048).into())).unwrap();
     past_attentions(|| session.write_same16(4096, 2048, Some(data(8, 1).into()), false)).unwrap();
     assert_eq!(past_attentions(|| session.compare_and_write(0, &data(7, 1), &data(9, 1))).unwrap(), Compared::Written);
 
-    // Another host: one with the same name would take the place of this session.
+    // A second host: a login with the same name would reinstate the session of the first.
     let mut filler = fixture.log_in_as("filler", "filler");
     past_attentions(|| filler.unmap(&[(0, 128 * 2048)])).unwrap();
     for (lba, (name, cdb, out)) in paths().take(count) {
@@ -135,7 +139,7 @@ fn every_write_path_says_that_the_pool_is_full() {
     fixture.ok(&["pool", "check", "p0"]);
 }
 
-/// The write test of a probe failed to put back what it had not even changed, and what it had found out was lost.
+/// Regression: `pool list` said healthy while writes of 1 MiB were refused, until those of 4 KiB were refused as well.
 #[test]
 fn a_probe_says_what_it_could_not_try() {
     let (fixture, session) = full_pool();
@@ -152,7 +156,8 @@ fn a_probe_says_what_it_could_not_try() {
     assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), mapped);
 }
 
-/// Locks of a datastore lie in blocks that each snapshot shares anew; a host that cannot take them loses the datastore.
+/// Locks of a datastore are in blocks that each snapshot shares again; a host that cannot take them
+/// loses the datastore.
 #[test]
 fn locks_are_taken_after_a_snapshot_in_a_full_pool() {
     let fixture = Fixture::start("256M", &[]);
@@ -172,14 +177,14 @@ fn locks_are_taken_after_a_snapshot_in_a_full_pool() {
         assert_eq!(taken, Compared::Written);
         past_attentions(|| session.write16(lba + 8, data(200, 8).into())).unwrap();
     }
-    // Growing fails all the same.
+    // Growth still fails.
     assert_eq!(sense(&past_attentions(|| session.write16(8192, data(1, 8).into())).unwrap_err()), FULL);
     drop(session);
     fixture.ok(&["pool", "check", "p0"]);
 }
 
-/// A change of persistent reservations that survive a loss of power was refused in a full pool with INSUFFICIENT REGISTRATION RESOURCES: a cluster could
-/// not fence.
+/// Regression: a full pool refused changes of persistent reservations with APTPL (INSUFFICIENT
+/// REGISTRATION RESOURCES), so a cluster could not fence.
 #[test]
 fn a_cluster_fences_in_a_full_pool() {
     const WRITE_EXCLUSIVE_REGISTRANTS_ONLY: u8 = 5;
@@ -190,7 +195,7 @@ fn a_cluster_fences_in_a_full_pool() {
     one.persistent_reserve_out(REGISTER, 0, (0, 0x11), APTPL).unwrap();
     two.persistent_reserve_out(REGISTER, 0, (0, 0x22), APTPL).unwrap();
     fill(&fixture, "filler");
-    // As large as before, larger by a registration, and smaller.
+    // Changes of the same size, of a larger size (one more registration), and of a smaller size.
     let reserve = |session: &mut Session, action, keys| {
         past_attentions(|| session.persistent_reserve_out(action, WRITE_EXCLUSIVE_REGISTRANTS_ONLY, keys, 0))
     };

@@ -1,4 +1,5 @@
-//! The host's side against the whole array: a clustered datastore of two hosts, with the primitives on and off.
+//! Host kit against the whole array: a clustered datastore of two hosts, with the primitives on and
+//! off.
 
 use crate::fixture::{Fixture, run, wait_for};
 use data_mover::{DataMover, Device, Settings};
@@ -52,7 +53,7 @@ fn two_hosts_share_a_datastore_and_only_who_moves_the_bytes_differs() {
     for (volume, settings) in [("on", Settings::default()), ("off", Settings::off())] {
         fixture.array.create_volume(volume, "256M").unwrap();
         let moved = run(two_hosts(&fixture, volume, settings));
-        // A 32 MiB clone: commands, or all of it twice.
+        // Bytes on the wire for a 32 MiB clone: commands only, or the data twice.
         match settings.hardware_accelerated_move {
             true => assert!(moved < MIB, "{moved} bytes on the wire"),
             false => assert!(moved > 64 * MIB, "{moved} bytes on the wire"),
@@ -75,7 +76,7 @@ async fn two_hosts(fixture: &Fixture, volume: &str, settings: Settings) -> u64 {
         disk.write(offset, pattern(offset, MIB)).await.unwrap();
     }
     let expected = content(&disk).await;
-    // The second host hears who has it.
+    // The second host waits for the lock, which the first one holds.
     let refused = tokio::time::timeout(std::time::Duration::from_secs(1), second.open("template")).await;
     assert!(refused.is_err(), "the lock of another host was taken");
     let wire = |unit: &LogicalUnit| {
@@ -91,7 +92,7 @@ async fn two_hosts(fixture: &Fixture, volume: &str, settings: Settings) -> u64 {
     assert_eq!(content(&clone).await, expected);
     clone.write(0, pattern(7, MIB)).await.unwrap();
     clone.close().await.unwrap();
-    // Both touch one file without pause.
+    // Both hosts touch one file continuously.
     let touches = async |store: &Rc<Datastore<LogicalUnit>>| {
         for _ in 0..50 {
             store.touch("clone").await.unwrap();
@@ -167,7 +168,7 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
             assert!(said.contains(expected), "{words:?}: {said}");
         }
         assert_eq!(disk.read(0, MIB).await.unwrap(), pattern(5, MIB));
-        // Who is alive is told from who died and is still written down.
+        // The list tells a living host from a dead one whose entry remains.
         let hosts = async || {
             let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
             command.args(["datastore", "list", &url, "--no-headers"]).stdin(std::process::Stdio::null());
@@ -184,12 +185,13 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
         heartbeat.abort();
         store.unmount().await.unwrap();
     });
-    // Nobody has it mounted any more.
+    // No host has it mounted any longer.
     fixture.ok(&["disk", "zero", &url, "--destroy-data", &naa]);
     assert_eq!(fixture.number(&["volume", "show", "v1"], "mapped_bytes"), 0);
 }
 
-/// The write test put back what had been there before, over what a guest had written meanwhile and had been told was written.
+/// Regression: the write test restored the old content over data that a guest had written meanwhile
+/// and that had been acknowledged.
 #[test]
 fn a_write_test_ends_where_somebody_else_writes() {
     let fixture = Fixture::start("256M", &[]);
@@ -203,7 +205,7 @@ fn a_write_test_ends_where_somebody_else_writes() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.args(["probe", &url, "--write-test"]).stdin(std::process::Stdio::null());
         let mut probing = tokio::task::spawn_blocking(move || command.output().unwrap());
-        // Behind what the test itself writes to, and within what it keeps.
+        // Outside of the blocks that the test writes, and inside the range that it restores.
         let lba = 15 * 2048 + 300;
         let mut number = 0;
         let output = loop {
@@ -219,7 +221,7 @@ fn a_write_test_ends_where_somebody_else_writes() {
         // What was known by then is shown all the same.
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("Vendor WINDLASS"), "{output:?}");
         assert_eq!(unit.read(data_mover::Extent { lba, blocks: 1 }).await.unwrap(), pattern(number, 512));
-        // All the rest is as it was.
+        // All other blocks are unchanged.
         let expected = pattern(15, MIB);
         let found = unit.read(data_mover::Extent { lba: 15 * 2048, blocks: 300 }).await.unwrap();
         assert_eq!(found, expected.slice(..300 * 512));
@@ -234,7 +236,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     let expected = pattern(3, 16 * MIB);
     run(async {
         let unit = unit(&fixture, "v1", "one").await;
-        // All of it written: there is no unmapped space to work on.
+        // Every block is written: the test finds no unmapped space to use.
         for offset in (0..16 * MIB).step_by(1 << 20) {
             let at = usize::try_from(offset).unwrap();
             unit.write(offset / 512, expected.slice(at..at + (1 << 20))).await.unwrap();
@@ -264,13 +266,13 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     assert!(probe(&["-o", "esxcli"]).contains("   Clone Status: supported\n"));
     assert!(probe(&[]).contains("announced, not tried"));
     assert!(probe(&["--write-test"]).contains("claim rule  esxcli storage core claimrule add"));
-    // Ended in the middle, again and again: what the test had written was left there.
+    // Regression: an interrupted write test left its data on the unit.
     for operations in [1, 2, 4, 8, 16, 32, 64] {
         let before = fixture.written("v1");
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.args(["probe", &url, "--write-test"]).stdout(std::process::Stdio::null());
         let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
-        // Or until it has ended, when it has less to write.
+        // Continues also when the test has ended, because it had less to write.
         wait_for("the write test", || {
             fixture.written("v1") >= before + operations * 512 || child.try_wait().unwrap().is_some()
         });
@@ -292,7 +294,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         });
     };
     assert_whole(&fixture);
-    // Others at the same time, with the same initiator name: sessions of two processes are two.
+    // Concurrent probes with the same initiator name: each process has its own session.
     let child = |words: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.args(["probe", &url]).args(words).stdout(std::process::Stdio::null()).spawn().unwrap()
@@ -302,7 +304,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         assert_eq!(child.wait().unwrap().code(), Some(0));
     }
     assert_whole(&fixture);
-    // The array dies in the middle of a write test, and comes back: what was there is put back.
+    // The array dies during a write test and comes back: the old content is restored.
     for operations in [4, 16] {
         let before = fixture.written("v1");
         let mut probing = child(&["--write-test"]);
@@ -311,7 +313,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
         });
         fixture.array.kill().unwrap();
         fixture.array.restart().unwrap();
-        // Before or after it, or in the middle.
+        // The kill came before, during or after the write test.
         let status = probing.wait().unwrap().code();
         assert!(matches!(status, Some(0 | 1 | 7)), "{status:?}");
         assert_whole(&fixture);
@@ -323,7 +325,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
     assert_eq!(no_lun.status.code(), Some(3), "{no_lun:?}");
 }
 
-/// Nobody ever broke the reservation of a host that hangs.
+/// Regression: the reservation of a hanging host was never broken.
 #[test]
 fn a_reservation_that_stands_is_broken_and_its_owner_hears_of_it_before_it_writes() {
     let fixture = Fixture::start("256M", &[]);
@@ -336,10 +338,11 @@ fn a_reservation_that_stands_is_broken_and_its_owner_hears_of_it_before_it_write
         let mover = mover(Settings::off());
         let began = std::time::Instant::now();
         assert!(mover.update(&*lives, 9, &old, &new).await.unwrap());
-        // Its patience comes first: a host that only is slow keeps its reservation.
+        // The patience passes first: a host that is only slow keeps its reservation.
         assert!(began.elapsed().as_secs() >= 5, "{:?}", began.elapsed());
         assert_eq!(mover.tally().reservations_broken, 1);
-        // It wakes up. Without the unit attention it would write what it made of the old content.
+        // The host wakes up. Without the unit attention it would write data derived from the old
+        // content.
         let late = hangs.write_reserved(9, pattern(2, 512)).await;
         assert_eq!(late, Err(data_mover::DeviceError::ReservationConflict));
         assert_eq!(hangs.read(data_mover::Extent { lba: 9, blocks: 1 }).await.unwrap(), new);

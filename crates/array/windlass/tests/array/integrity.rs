@@ -1,5 +1,5 @@
-//! Bits that rot in the pool's file under a volume, its snapshot and its clone: exactly those are named, everything else is served, an
-//! overwrite heals, and a scrub then finds nothing.
+//! Bit rot in the pool file under a volume, its snapshot and its clone: the array names exactly
+//! these, serves everything else, heals a block by an overwrite, and a later scrub finds nothing.
 
 use crate::fixture::Fixture;
 use conformance::commands::CommandError;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 const BLOCK: usize = 4096;
 
-/// A block that is nowhere else.
+/// Block content that occurs nowhere else.
 fn block(seed: u32) -> Vec<u8> {
     (0..1024_u32).flat_map(|word| (word.wrapping_mul(2_654_435_761) ^ (seed << 20) | 1).to_le_bytes()).collect()
 }
 
-/// Turns a bit in every copy of the block in the file.
+/// Flips a bit in every copy of the block in the file.
 fn rot(path: &Path, content: &[u8]) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
     let mut found = 0;
@@ -50,7 +50,7 @@ fn what_rots_is_named_and_an_overwrite_heals_it() {
     rot(&fixture.array.pool_file(), &block(2));
     fixture.array.restart().unwrap();
 
-    // A host's read fails, and what it hit is told.
+    // A read fails, and the event names the affected objects.
     let mut session = fixture.log_in("vm1");
     for lba in [0, 8, 24] {
         session.read16(lba, 8).unwrap();

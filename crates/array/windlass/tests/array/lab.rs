@@ -1,11 +1,12 @@
-//! `windlass lab` against the whole array: tiny cases with both sides, what it refuses, and how it ends when somebody or something ends it.
+//! `windlass lab` against the whole array: tiny cases with both sides, refusals, and the end of an
+//! interrupted run.
 
 use crate::fixture::{Fixture, wait_for};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Two volumes of 256 MiB, by URL.
+/// Starts an array with two volumes of 256 MiB; returns their URLs.
 fn start() -> (Fixture, Vec<String>) {
     let fixture = Fixture::start("1G", &[]);
     let urls = ["v1", "v2"].map(|name| {
@@ -19,7 +20,7 @@ fn file(fixture: &Fixture) -> PathBuf {
     fixture.directory().join("results.json")
 }
 
-/// Arguments of a run, with the results kept below the fixture's directory.
+/// Command that runs cases and saves the results in the directory of the fixture.
 fn command(fixture: &Fixture, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
     command.args(["lab", "run"]).args(words).args(["-o", "json", "--save"]).arg(file(fixture));
@@ -38,12 +39,12 @@ fn kept(fixture: &Fixture) -> Value {
     serde_json::from_slice(&std::fs::read(file(fixture)).unwrap()).unwrap()
 }
 
-/// Waits until the run has begun a case, and has written something in it.
+/// Starts a run, and waits until it has begun a case and written data in it.
 fn spawn(fixture: &Fixture, words: &[&str]) -> Child {
     let mut command = command(fixture, words);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the run's file", || file(fixture).exists());
-    // More than what a datastore has at its beginning.
+    // More than the initial writes of a datastore.
     let before = fixture.written("v1");
     fixture.wait_for_written("v1", before + (64 << 10));
     child
@@ -76,7 +77,7 @@ fn cases_run_with_both_sides_and_leave_nothing_behind() {
         assert!(case.get("skipped").is_none(), "{case:#}");
         assert!(case["paper"]["figures"].as_array().is_some_and(|figures| !figures.is_empty()), "{case:#}");
     }
-    // 16 MiB read and written by the host; some commands when the array copies.
+    // Off: the host reads and writes 16 MiB. On: the array copies, and only commands are sent.
     assert!(median(0, "off", "wire_bytes") > 32e6 && median(0, "on", "wire_bytes") < 1e6);
     assert_eq!(cases[0]["on"]["moved_bytes"]["offloaded"], 16 << 20);
     assert_eq!(cases[0]["off"]["moved_bytes"]["switched off on this host"], 16 << 20);
@@ -86,7 +87,7 @@ fn cases_run_with_both_sides_and_leave_nothing_behind() {
     assert!(median(3, "on", "returned_share") > 0.999 && median(3, "off", "returned_share") < 0.01);
     assert!(median(5, "on", "freed_share") > 0.999);
     assert_eq!((mapped(&fixture, "v1"), mapped(&fixture, "v2")), (0, 0));
-    // Two results beside each other.
+    // Two results side by side.
     let path = file(&fixture);
     let compared = fixture.ok(&["lab", "compare", path.to_str().unwrap(), path.to_str().unwrap()]);
     assert!(compared.contains("clone-template  passed → passed") && compared.contains("+0.0 %"), "{compared}");
@@ -153,7 +154,8 @@ fn a_cancelled_run_keeps_what_it_had_and_wipes_its_scratch() {
     assert_eq!(mapped(&fixture, "v1"), 0);
 }
 
-/// A lost session ended the run and left what it had written, as that of a host does whose heartbeat was too late.
+/// Regression: a lost session, such as that of a host with a late heartbeat, ended the run and left
+/// its data behind.
 #[test]
 fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
     let (mut fixture, urls) = start();
@@ -164,6 +166,7 @@ fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(9), "{said}");
     let run = kept(&fixture);
+    // On a busy machine the first case may have ended before the kill.
     let passed: Vec<_> = run["cases"].as_array().unwrap().iter().map(|case| case["check_passed"].as_bool()).collect();
     assert_eq!((passed, &run["ended_early"]), (vec![Some(false), Some(true)], &Value::Null), "{said}");
     assert_eq!(mapped(&fixture, "v1"), 0);

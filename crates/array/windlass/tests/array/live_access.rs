@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const BLOCKS: u32 = 32;
 
-/// A WRITE was sent to one volume, waits for its data, and meanwhile its LUN is another volume's.
+/// A WRITE waits for its data while its LUN is given to another volume.
 #[test]
 fn a_write_is_for_the_volume_that_stood_there_when_it_came() {
     let fixture = Fixture::start("256M", &[]);
@@ -50,7 +50,8 @@ fn a_write_is_for_the_volume_that_stood_there_when_it_came() {
     assert_eq!(session.read16(0, BLOCKS).unwrap(), zeros, "v1");
 }
 
-/// A session that came in through a grant to anybody must not become that of a host which has to prove who it is.
+/// A session that used a grant to any host must not become the session of a host that has to
+/// authenticate.
 #[test]
 fn who_did_not_prove_it_is_not_the_host() {
     let fixture = Fixture::start("256M", &[]);
@@ -76,7 +77,7 @@ fn who_did_not_prove_it_is_not_the_host() {
     assert_eq!(other.report_luns().unwrap().len(), 1);
     assert!(Session::connect(&url, &named("victim")).is_err(), "a login without CHAP");
 
-    // Who has proved it stays when the host gets another secret; the next login wants the new one.
+    // An authenticated session survives a new secret of its host; the next login needs the new one.
     let mut proving = url.clone();
     proving.chap = Some(conformance::url::UserSecret { user: "victim".into(), secret: "twelve-chars-and-more".into() });
     let mut proven = Session::connect(&proving, &named("victim")).unwrap();
@@ -93,7 +94,8 @@ fn who_did_not_prove_it_is_not_the_host() {
     assert!(Session::connect(&proving, &again).is_err(), "the old secret");
 }
 
-/// Members of a host group see its volumes as the same LUN, as soon as they join and until they leave, and after a crash.
+/// Members of a host group see its volumes at the same LUN from joining to leaving, also after a
+/// crash.
 #[test]
 fn a_host_group_s_members_see_the_same_lun_at_once() {
     let mut fixture = Fixture::start("256M", &[]);

@@ -1,4 +1,5 @@
-//! A login flood: connections without a session are limited, and neither hosts that are there nor hosts that come notice it.
+//! A login flood: connections without a session are limited, and neither logged-in hosts nor hosts
+//! that log in are affected.
 
 use crate::fixture::Fixture;
 use array_process::observe;
@@ -15,19 +16,19 @@ use std::time::{Duration, Instant};
 const LATENCY: Duration = Duration::from_secs(3);
 /// Memory that the flood may add: 256 connections with what each may have sent, and room for the allocator.
 const MEMORY: u64 = 64 << 20;
-/// Lines of the log that a flood may cost.
+/// Largest number of log lines that a flood may cause.
 const LINES: usize = 40;
 /// Limit of the flood in time; it ends earlier when all its connections were made.
 const TIME: Duration = Duration::from_secs(6);
 
-/// What an honest host that logs in again and again saw.
+/// Statistics of a well-behaved host that logs in repeatedly.
 struct Logins {
     longest: Duration,
     succeeded: u32,
     failed: u32,
 }
 
-/// Logs in and out until told to stop. A login that failed is tried again, as hosts do.
+/// Logs in and out until `stop` is set. A failed login is retried, as hosts do.
 fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
     let mut logins = Logins { longest: Duration::ZERO, succeeded: 0, failed: 0 };
     let name = "iqn.2026-01.org.example:newcomer";
@@ -55,7 +56,7 @@ fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
     logins
 }
 
-/// Floods from an address while two hosts work and a third one logs in again and again.
+/// Floods from an address while two hosts work and a third one logs in repeatedly.
 fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
     let url = |volume: &str| fixture.array.volume(volume).unwrap().url().parse::<Url>().unwrap();
     let (one, other) = (url("v1"), url("v2"));
@@ -118,11 +119,11 @@ fn a_login_flood_is_not_noticed_by_those_who_behave() {
     let idle = observe::memory(fixture.array.pid()).unwrap().resident_bytes;
     let lines_before = lines(&fixture).len();
 
-    // From somewhere else, the flood drives out its own connections only.
+    // A flood from another address displaces only its own connections.
     let logins = flood_from(&fixture, Ipv4Addr::new(127, 0, 0, 2));
     println!("  {} logins, {} failed, longest {:?}", logins.succeeded, logins.failed, logins.longest);
     assert!(logins.succeeded > 5 && logins.failed == 0, "{} of {}", logins.failed, logins.succeeded);
-    // From the machine of those who log in, it may hit them; they come in when they try again.
+    // A flood from the address of the hosts may displace them; they succeed when they retry.
     let logins = flood_from(&fixture, Ipv4Addr::LOCALHOST);
     println!("  {} logins, {} failed, longest {:?}", logins.succeeded, logins.failed, logins.longest);
     assert!(logins.succeeded > 5);
@@ -130,7 +131,7 @@ fn a_login_flood_is_not_noticed_by_those_who_behave() {
     let peak = observe::memory(fixture.array.pid()).unwrap().peak_resident_bytes;
     println!("resident: {} MiB before, {} MiB at most", idle >> 20, peak >> 20);
     assert!(peak <= idle + MEMORY, "{peak} bytes resident at most, {idle} before");
-    // It is told: in numbers, and in a few lines.
+    // The flood is reported in metrics and in a few lines of the log.
     let displaced = fixture.metric("windlass_connections_closed_total{reason=\"displaced\"}");
     assert!(displaced > 1_000.0, "{displaced}");
     assert!(fixture.metric("windlass_connections{session=\"no\"}") <= limit);
@@ -138,7 +139,7 @@ fn a_login_flood_is_not_noticed_by_those_who_behave() {
     let told: Vec<_> = lines.iter().skip(lines_before).collect();
     assert!(told.iter().any(|line| line.contains("have no session")), "{told:?}");
     assert!(told.len() <= LINES, "{} lines: {told:#?}", told.len());
-    // And it is over: what was left open is gone.
+    // The flood is over: its open connections are gone.
     let started = Instant::now();
     while fixture.metric("windlass_connections{session=\"no\"}") > 0.0 {
         assert!(started.elapsed() < Duration::from_secs(30), "connections that were closed are still there");

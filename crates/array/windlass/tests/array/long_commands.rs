@@ -1,4 +1,5 @@
-//! Commands that take long, of the whole array: whoever loses his access, is reset or goes away is not waited for until they are done.
+//! Long commands of the whole array: revoked access, resets and logouts do not wait for them to
+//! end.
 
 use crate::fixture::{Fixture, sense, wait_for};
 use bytes::Bytes;
@@ -25,13 +26,14 @@ fn fill(session: &mut Session) {
     }
 }
 
-/// Which steps of the copy have begun to write.
+/// For each step of the copy, whether it has begun to write.
 fn written(session: &mut Session) -> Vec<bool> {
     let mut begins = |lba: u64| session.read16(lba, 1).unwrap().iter().any(|byte| *byte != 0);
     (0..u64::from(STEP * STEPS)).step_by(4096).map(|lba| begins(100_003 + lba)).collect()
 }
 
-/// A host went on writing for as long as its WRITE USING TOKEN took, after its access was revoked.
+/// Regression: after its access was revoked, a host went on writing until its WRITE USING TOKEN
+/// ended.
 #[test]
 fn after_a_revoke_nothing_lands_any_more() {
     let fixture = Fixture::start("1G", &[]);
@@ -42,7 +44,7 @@ fn after_a_revoke_nothing_lands_any_more() {
         let (mut copying, mut watching) = (fixture.log_in_as("a", "v1"), fixture.log_in_as("b", "v1"));
         fill(&mut copying);
         let token = copying.populate_token(0, &[(0, STEP * STEPS)]).unwrap();
-        // Misaligned, so that data is moved.
+        // A misaligned destination, so that the array moves the data.
         let mut list = write_list(&token, 0, false, &[(100_003, STEP * STEPS)]);
         list[2] |= u8::from(immediate);
         let cdb = write_using_token(7, u32::try_from(list.len()).unwrap());
@@ -50,7 +52,7 @@ fn after_a_revoke_nothing_lands_any_more() {
         if immediate {
             assert_eq!(copying.wait(tag).unwrap().status, 0);
         } else {
-            // Its data goes out, and it begins to write.
+            // The data is sent, and the command begins to write.
             wait_for("the copy to begin", || {
                 let answered = copying.poll(Duration::from_millis(10)).unwrap();
                 assert!(answered.is_none(), "{answered:?}");
@@ -59,7 +61,7 @@ fn after_a_revoke_nothing_lands_any_more() {
         }
         fixture.ok(&["access", "revoke", "v1", "--host", "a", "--yes"]);
         let then = written(&mut watching);
-        // While the array does other work: more of it than the copy had to do.
+        // Other work of the array, more than the rest of the copy.
         let data = Bytes::from(vec![1; 1 << 20]);
         for _ in 0..256 {
             watching.write16(0, data.clone()).unwrap();
@@ -73,7 +75,7 @@ fn after_a_revoke_nothing_lands_any_more() {
     }
 }
 
-/// A logout was answered when SANITIZE had ended, and initiators gave up before.
+/// Regression: a logout was answered when SANITIZE had ended; initiators gave up earlier.
 #[test]
 fn a_logout_does_not_wait_for_a_sanitize_operation() {
     let fixture = Fixture::start("1G", &[]);
@@ -92,7 +94,8 @@ fn a_logout_does_not_wait_for_a_sanitize_operation() {
     assert!(runs(), "the operation goes on after the logout");
 }
 
-/// Third-party copies were carried out to their end before a reset of another host was answered, or a new login with the same ISID.
+/// Regression: a reset by another host, or a new login with the same ISID, was answered only after
+/// all third-party copies had ended.
 #[test]
 fn resets_and_logins_do_not_wait_for_copies() {
     const SEGMENT: u16 = 61_432;
@@ -109,13 +112,13 @@ fn resets_and_logins_do_not_wait_for_copies() {
             let cdb = cdb::extended_copy(u32::try_from(list.len()).unwrap());
             session.submit(cdb, TransferRequest::Out(list.clone().into())).unwrap();
         }
-        // The lists go out, and the first copy begins.
+        // The lists are sent, and the first copy begins.
         let answered = session.poll(Duration::from_millis(300)).unwrap();
         assert!(answered.is_none(), "{answered:?}");
     };
     let carried_out =
         || fixture.metric("windlass_offload_commands_total{volume=\"v1\",primitive=\"xcopy\",outcome=\"ok\"");
-    // Whoever waits for the copies sees all four of them carried out.
+    // A function that waits for the copies would see all four of them completed.
     let prompt = |what: &str| assert!(carried_out() < 4.0, "{what} waited for {} copies", carried_out());
     submit(&mut copying);
     let answer = other.task_management(TaskManagementFunction::LOGICAL_UNIT_RESET, None).unwrap();
@@ -137,7 +140,8 @@ fn resets_and_logins_do_not_wait_for_copies() {
     prompt("logout");
 }
 
-/// It is a power-on event besides for its sender. Nobody else loses a session by it, or any host could keep others off.
+/// TARGET COLD RESET is also a power-on event for its sender. No other host loses its session by
+/// it; otherwise any host could lock others out.
 #[test]
 fn a_cold_reset_ends_the_session_of_its_sender() {
     let fixture = Fixture::start("256M", &[]);

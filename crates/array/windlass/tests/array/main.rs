@@ -1,4 +1,4 @@
-//! The whole array as a process, over a real pool and real sessions.
+//! Tests of the whole array as a process, with a real pool and real sessions.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod administration;

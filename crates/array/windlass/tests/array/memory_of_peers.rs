@@ -1,4 +1,5 @@
-//! What one host can make the array hold: not more than its memory, and not what the others need.
+//! Memory that one host can make the array hold: at most the array's limit, and not the share of
+//! other hosts.
 
 use crate::fixture::Fixture;
 use array_process::observe;
@@ -17,7 +18,7 @@ fn options(name: &str, qualifier: u16) -> SessionOptions {
     SessionOptions { initiator_name, qualifier, ..SessionOptions::default() }
 }
 
-/// A session that sends what it may without being asked.
+/// A session that sends unsolicited data as far as the protocol allows.
 fn connect(url: &Url, options: &SessionOptions) -> Session {
     let mut config = Session::config(url, options);
     config.initial_r2t = false;
@@ -40,7 +41,7 @@ fn url(fixture: &Fixture, volume: &str) -> Url {
     fixture.array.volume(volume).unwrap().url().parse().unwrap()
 }
 
-/// Hundreds of commands that need memory of their own, at once: the array stays within what it was given.
+/// Hundreds of concurrent commands that need memory: the array stays within its limit.
 #[test]
 fn commands_of_all_hosts_work_in_bounded_memory() {
     let fixture = Fixture::start("2G", &["--memory", "256M"]);
@@ -70,7 +71,8 @@ fn commands_of_all_hosts_work_in_bounded_memory() {
     assert!(peak < 256 << 20, "{} MiB", peak >> 20);
 }
 
-/// A host that announces seventy large writes and sends next to nothing of them costs the others nothing.
+/// A host that announces seventy large writes and sends hardly any of their data does not affect
+/// other hosts.
 #[test]
 fn writes_that_are_announced_and_never_sent_do_not_make_the_array_busy() {
     let fixture = Fixture::start("1G", &["--memory", "256M"]);
@@ -101,7 +103,7 @@ fn writes_that_are_announced_and_never_sent_do_not_make_the_array_busy() {
     }
 }
 
-/// Sessions that fill their windows with commands which wait for one that never comes.
+/// Opens sessions that fill their windows with commands which wait for a missing CmdSN.
 fn fill_windows(url: &Url, sessions: u16) -> Vec<Session> {
     (0..sessions)
         .map(|at| {
@@ -128,7 +130,8 @@ fn fill_windows(url: &Url, sessions: u16) -> Vec<Session> {
         .collect()
 }
 
-/// What hundreds of sessions had sent stayed with the process when all of them had gone: 275 of 297 MiB with `--memory 128M`.
+/// Regression: the process kept the memory of hundreds of closed sessions: 275 of 297 MiB with
+/// `--memory 128M`.
 #[test]
 fn memory_of_connections_is_returned_when_they_have_gone() {
     let fixture = Fixture::start("1G", &["--memory", "128M"]);

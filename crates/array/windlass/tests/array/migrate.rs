@@ -1,4 +1,5 @@
-//! A disk moves while a guest that verifies is at work, over the real array: no write is lost, and the guest hardly waits.
+//! Migration of a disk over the real array while a verifying guest works: no write is lost, and the
+//! guest hardly waits.
 
 use crate::disk::Host;
 use crate::fixture::Fixture;
@@ -50,7 +51,7 @@ async fn publish(endpoint: &Endpoint<LogicalUnit>) -> Result<(), datastore::Data
     }
 }
 
-/// Lets the guest go on for so many requests.
+/// Lets the guest complete this many further requests.
 async fn more_requests(load: &Load, mover: &DataMover, requests: usize) {
     let wanted = load.samples().len() + requests;
     while load.samples().len() < wanted {
@@ -58,7 +59,7 @@ async fn more_requests(load: &Load, mover: &DataMover, requests: usize) {
     }
 }
 
-/// Runs the guest until `work` is done.
+/// Runs the guest until `work` has finished.
 async fn under_load<T>(
     load: &Load,
     mirror: &Mirror<LogicalUnit>,
@@ -132,7 +133,7 @@ fn migrate(fixture: &Fixture, name: &str, settings: Settings, block_bytes: u64) 
 
 #[test]
 fn a_destination_without_space_leaves_the_guest_at_the_source() {
-    // The pool has space for the source, and for a part of the copy when the host makes it.
+    // The pool has space for the source and for only a part of the copy, which the host makes.
     let fixture = Fixture::start("256M", &[]);
     run(Settings::off(), async |kit| {
         let here = store(kit, &fixture, "here", 1 << 20).await;
@@ -164,7 +165,8 @@ fn a_destination_without_space_leaves_the_guest_at_the_source() {
     });
 }
 
-/// The array of the source died when the guest was at the destination: the command blamed the source and told to repeat it, with no word of the move.
+/// Regression: the array of the source died after the guest had moved to the destination. The
+/// command blamed the source, suggested a retry, and did not mention the move.
 #[test]
 fn a_source_that_dies_after_the_cut_over_is_told_beside_the_move() {
     let (mut old, new) = (Fixture::start("512M", &[]), Fixture::start("512M", &[]));

@@ -1,4 +1,5 @@
-//! One logical unit over two portals as one device: paths are cut while a load verifies every byte that it reads.
+//! One logical unit over two portals as one device: paths are cut while a load verifies every byte
+//! it reads.
 
 use crate::fixture::run;
 use array_process::array::{Array, ArrayOptions, Volume, free_portal};
@@ -18,7 +19,7 @@ const PLACES: u64 = 512;
 struct TwoPortals {
     array: Array,
     volume: Volume,
-    // Removed after the array is gone.
+    // Dropped after the array.
     directory: TempDir,
 }
 
@@ -62,8 +63,8 @@ fn stamped(place: u64, generation: u64) -> Bytes {
     (0..BYTES as u64 / 8).flat_map(|word| (seed ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes()).collect()
 }
 
-/// Sixteen guests write and read their own places until told to stop; every read has to be what was written last.
-/// Counts the operations.
+/// Sixteen guests write and read their own places until `stop` is set; every read must return the
+/// last write. Counts the operations.
 async fn verifying_load(device: &Multipath, stop: &Cell<bool>, written: &RefCell<Vec<u64>>, operations: &Cell<u64>) {
     let guest = async |guest: u64| {
         let mut turn = 0_u64;
@@ -83,7 +84,7 @@ async fn verifying_load(device: &Multipath, stop: &Cell<bool>, written: &RefCell
     futures_util::future::join_all(guests).await;
 }
 
-/// Waits until a counter is larger by so much.
+/// Waits until a counter has grown by `by`.
 async fn more(counter: &Cell<u64>, by: u64) {
     let (wanted, deadline) = (counter.get() + by, Instant::now() + Duration::from_secs(120));
     while counter.get() < wanted {
@@ -116,7 +117,7 @@ fn a_path_is_cut_under_a_verifying_load_again_and_again() {
                     more(&operations, 64).await;
                     let index = match policy {
                         Policy::RoundRobin => cut % 2,
-                        // The one that is in use.
+                        // The path in use.
                         Policy::OneActive => usize::from(device.paths()[0].down.is_some() || cut % 2 == 1),
                     };
                     device.cut(index);
@@ -130,7 +131,7 @@ fn a_path_is_cut_under_a_verifying_load_again_and_again() {
             assert!(paths.iter().map(|path| path.losses).sum::<u64>() >= 6, "{paths:?}");
             assert!(paths.iter().all(|path| path.counters.commands > 20), "{paths:?}");
             assert_eq!(device.counters().commands, paths.iter().map(|path| path.counters.commands).sum::<u64>());
-            // And another host sees all of it.
+            // Another host sees all writes.
             let other = Multipath::connect(&array.urls()[1..], &options("two", policy)).await.unwrap();
             for (place, generation) in
                 written.into_inner().into_iter().enumerate().filter(|(_, generation)| *generation > 0)
@@ -150,7 +151,7 @@ fn locks_are_taken_once_whatever_is_cut() {
         let connect = async |host| Multipath::connect(&array.urls(), &options(host, Policy::RoundRobin)).await.unwrap();
         let (one, two) = (connect("one").await, connect("two").await);
         let (stop, attempts) = (Cell::new(false), Cell::new(0));
-        // A counter that two hosts raise: no step is lost or done twice.
+        // A counter that two hosts increment: no step is lost or applied twice.
         let raise = async |device: &Multipath, host: u64| {
             let mut raised = 0_u64;
             let mut unknown = 0_u64;
@@ -160,7 +161,7 @@ fn locks_are_taken_once_whatever_is_cut() {
                 let count = u64::from_le_bytes(before[..8].try_into().unwrap()) + 1;
                 let mut after = vec![0; 512];
                 after[..8].copy_from_slice(&count.to_le_bytes());
-                // Who did it, so that the same count of another host is another image.
+                // The host's number, so that the same count of another host is a different image.
                 after[8..16].copy_from_slice(&host.to_le_bytes());
                 match device.compare_and_write(0, before, after.into()).await {
                     Ok(Compared::Written) => raised += 1,
@@ -210,7 +211,7 @@ fn no_path_is_an_error_after_a_while_and_the_array_comes_back() {
             "{error}"
         );
         array.array.restart().unwrap();
-        // What waited for a path goes on.
+        // Operations that waited for a path continue.
         assert_eq!(device.read(Extent { lba: 0, blocks: 8 }).await.unwrap(), stamped(1, 1));
         assert_eq!(other.read(Extent { lba: 0, blocks: 8 }).await.unwrap(), stamped(1, 1));
     });
@@ -224,7 +225,7 @@ fn a_reservation_stays_on_its_path_and_is_lost_with_it() {
         let other = Multipath::connect(&array.urls(), &options("two", Policy::RoundRobin)).await.unwrap();
         device.reserve().await.unwrap();
         for place in 0..4 {
-            // Over either path by turns this would meet its own reservation.
+            // Alternating paths would conflict with the device's own reservation.
             device.write(place * BLOCKS, stamped(place, 1)).await.unwrap();
         }
         assert_eq!(other.write(0, stamped(0, 9)).await, Err(DeviceError::ReservationConflict));
@@ -233,7 +234,7 @@ fn a_reservation_stays_on_its_path_and_is_lost_with_it() {
         let error = device.write(0, stamped(0, 2)).await.unwrap_err();
         assert!(matches!(&error, DeviceError::Lost(reason) if reason.contains("reservation")), "{error}");
         device.release().await.unwrap();
-        // The array noticed that the session is gone, and so is what it held.
+        // The array noticed the loss of the session, and released its reservation.
         let deadline = Instant::now() + Duration::from_secs(10);
         while other.write(0, stamped(0, 3)).await == Err(DeviceError::ReservationConflict) {
             assert!(Instant::now() < deadline, "the reservation of a lost session stays");
@@ -257,13 +258,13 @@ fn digests_go_over_all_paths_and_wrong_paths_are_refused() {
             device.cut(usize::try_from(place % 2).unwrap());
             assert_eq!(device.read(Extent { lba: place * BLOCKS, blocks: BLOCKS }).await.unwrap(), stamped(place, 5));
         }
-        // Sessions of the same name and ISID would end those of the device.
+        // Sessions with the same name and ISID would end those of the device.
         let settings = options("two", Policy::RoundRobin);
-        // Another logical unit.
+        // The URL of another logical unit.
         let mixed = [array.urls()[0].clone(), other_volume.url().parse().unwrap()];
         let refused = Multipath::connect(&mixed, &settings).await;
         assert!(matches!(refused, Err(MultipathError::Different { .. })));
-        // One path that nobody answers on stays behind; all of them are an error.
+        // One path without an answer stays down; if none answers, the connect fails.
         let nobody: Url = "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0".parse().unwrap();
         let half = [nobody.clone(), array.urls()[1].clone()];
         let half = Multipath::connect(&half, &options("three", Policy::RoundRobin)).await.unwrap();

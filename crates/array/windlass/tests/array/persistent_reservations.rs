@@ -1,4 +1,5 @@
-//! Persistent reservations of the whole array as a process: what outlives `kill -9`, and what a fenced host can still do.
+//! Persistent reservations of the whole array as a process: their state after `kill -9`, and the
+//! commands left to a fenced host.
 
 use crate::fixture::{Fixture, wait_for};
 use conformance::commands::{CommandError, RESERVATION_CONFLICT};
@@ -41,7 +42,7 @@ fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
     assert_eq!(one.registered_keys().unwrap(), [0x11]);
     assert_eq!(one.persistent_reservation().unwrap(), Some((0x11, WRITE_EXCLUSIVE_REGISTRANTS_ONLY)));
     one.write16(0, block(1)).unwrap();
-    // It comes back by itself only with a key; a clone of the volume knows of nothing.
+    // The fenced host needs a key to write again; a clone of the volume has no registrations.
     fixture.array.command(&["volume", "clone", "v1", "c1"]).unwrap();
     fixture.array.publish_volume("c1").unwrap();
     let mut copy = fixture.log_in_as("three", "c1");
@@ -53,13 +54,13 @@ fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
     two.persistent_reserve_out(REGISTER, 0, (0, 0x23), APTPL).unwrap();
     two.write16(0, block(4)).unwrap();
 
-    // The last registration without APTPL: nothing is kept any more.
+    // The last registration without APTPL: no state is kept.
     one.persistent_reserve_out(REGISTER, 0, (0x11, 0x12), 0).unwrap();
     fixture.kill_and_restart();
     let mut two = fixture.log_in_as("two", "v1");
     assert_eq!((two.registered_keys().unwrap(), two.persistent_reservation().unwrap()), (vec![], None));
 
-    // Deleted with the volume, also for the next start.
+    // State is deleted with the volume, also on disk.
     two.persistent_reserve_out(REGISTER, 0, (0, 0x23), APTPL).unwrap();
     two.logout().unwrap();
     fixture.array.command(&["access", "revoke", "v1", "--any", "--yes"]).unwrap();
@@ -68,7 +69,8 @@ fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
     assert!(fixture.array.json(&["volume", "list"]).unwrap().as_array().unwrap().iter().all(|v| v["name"] == "c1"));
 }
 
-/// Writes of the preempted host are under way while PREEMPT AND ABORT is answered: whatever it wrote, nothing lands afterwards.
+/// PREEMPT AND ABORT is answered while writes of the preempted host are in flight: none of them
+/// takes effect afterwards.
 #[test]
 fn nothing_of_a_preempted_host_lands_after_the_answer() {
     let fixture = Fixture::start("512M", &[]);
@@ -85,7 +87,8 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
         let stop = Instant::now() + Duration::from_secs(120);
         let victim = std::thread::spawn(move || {
             let mut lba = 0;
-            // Until the first refusal, be it the unit attention, the conflict or no answer at all: the task was aborted.
+            // Ends at the first refusal: the unit attention, the conflict, or a missing answer of
+            // an aborted task.
             while Instant::now() < stop {
                 let cdb = conformance::cdb::write16(lba, 1, false);
                 let data = block(round | 0x80);
@@ -104,7 +107,7 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
         });
         wait_for("the victim's writes", || done.load(Ordering::Relaxed) >= 20 || victim.is_finished());
         one.persistent_reserve_out(PREEMPT_AND_ABORT, WRITE_EXCLUSIVE_ALL_REGISTRANTS, (0x11, 0x22), 0).unwrap();
-        // From here on every block is ours.
+        // From here on, this host owns every block.
         for chunk in 0..4 {
             one.write16(chunk * 2048, vec![0; 1 << 20].into()).unwrap();
         }
@@ -118,7 +121,7 @@ fn nothing_of_a_preempted_host_lands_after_the_answer() {
     }
 }
 
-/// Who is registered and who has reserved what, on every surface: the command line, REST and the metrics.
+/// Registrations and reservations as the administrator sees them: command line, REST and metrics.
 #[test]
 fn registrations_are_seen_by_administrators() {
     let mut fixture = Fixture::start("512M", &[]);
@@ -151,7 +154,7 @@ fn registrations_are_seen_by_administrators() {
     assert_eq!(fixture.metric("windlass_lock_conflicts_total{volume=\"v1\",kind=\"reservation\"}"), 1.0);
     assert!(fixture.get("/api/v1/reservations?volume=v9").contains("404"));
 
-    // What outlives a crash is seen again, before any host is back.
+    // State that survives a crash is listed before any host is back.
     fixture.kill_and_restart();
     assert_eq!(fixture.json(&["reservation", "list"]), rows);
     fixture.log_in_as("one", "v1").persistent_reserve_out(CLEAR, 0, (0x11, 0), 0).unwrap();

@@ -1,9 +1,10 @@
 //! A pool of release 0.1 opens, checks clean and serves.
 //!
-//! `pool_offline/golden/array-0.1.gz` is the pool of a whole array of that release, killed while hosts were
-//! logged in: volumes (one thick, one with a write cache), a snapshot, a clone, persistent reservations,
-//! LUNs and an overwriting SANITIZE in progress. `array-0.1.json` is what its administrator saw. Block B of LUN L
-//! holds the SHA-256 of the text `L-B`, 128 times.
+//! `pool_offline/golden/array-0.1.gz` is the pool of a whole array of that release, killed while
+//! hosts were logged in: volumes (one thick, one with a write cache), a snapshot, a clone,
+//! persistent reservations, LUNs and an overwriting SANITIZE in progress. `array-0.1.json` is the
+//! state that its administrator saw. Block B of LUN L holds the SHA-256 of the text `L-B`, 128
+//! times.
 
 use crate::fixture::Fixture;
 use array_process::array::Array;
@@ -24,7 +25,8 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../pool_offline/golden").join(name)
 }
 
-/// Unpacks the pool: the number of its blocks, then number and content of each that is not zeros.
+/// Unpacks the pool from this format: number of blocks, then number and content of each nonzero
+/// block.
 fn unpack(state_directory: &Path) {
     let mut content = Vec::new();
     let packed = File::open(golden("array-0.1.gz")).unwrap();
@@ -43,7 +45,7 @@ fn content(lun: u32, block: u64) -> Vec<u8> {
     Sha256::digest(format!("{lun}-{block}")).repeat(128)
 }
 
-/// Every field of `old` is in `new` with the same value; `new` may have more.
+/// Asserts that every field of `old` is in `new` with the same value; `new` may have more.
 #[track_caller]
 fn assert_kept(what: &str, old: &Value, new: &Value) {
     let (old, new) = (old.as_array().unwrap(), new.as_array().unwrap());
@@ -77,14 +79,15 @@ fn a_pool_of_release_0_1_opens_checks_clean_and_serves() {
         assert_kept(rows, &manifest[rows], &fixture.json(&[noun, "list"]));
     }
 
-    // The overwriting SANITIZE that the kill interrupted goes on to its end.
+    // The overwriting SANITIZE, interrupted by the kill, continues to its end.
     let deadline = Instant::now() + Duration::from_secs(120);
     while fixture.json(&["job", "list"])[0]["state"] != "done" {
         assert!(Instant::now() < deadline, "{}", fixture.ok(&["job", "list"]));
         std::thread::sleep(Duration::from_millis(100));
     }
 
-    // Registered is the nexus of the release before; a new one of the same host reads and may not write.
+    // The nexus of the old release is registered; a new nexus of the same host can read and not
+    // write.
     for (lun, volume, blocks) in [(0, "db", 640), (1, "thick", 320), (3, "late", 192)] {
         let mut session = fixture.log_in_as("old-host", volume);
         for block in 0..blocks {
@@ -98,7 +101,7 @@ fn a_pool_of_release_0_1_opens_checks_clean_and_serves() {
         session.logout().unwrap();
     }
 
-    // It takes new content, and is what it was after a crash of the present release.
+    // The pool accepts new content, and keeps it over a crash of the present release.
     fixture.ok(&["volume", "clone", "db@nightly", "again"]);
     fixture.array.publish_volume("again").unwrap();
     let mut session = fixture.log_in_as("new-host", "again");

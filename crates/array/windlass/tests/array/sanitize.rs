@@ -1,4 +1,5 @@
-//! SANITIZE of the whole array: a loss of power does not end it, and what others share with the volume stays theirs.
+//! SANITIZE of the whole array: it survives a loss of power, and leaves data shared with snapshots
+//! intact.
 
 use crate::fixture::{Fixture, sense};
 use conformance::cdb::padded;
@@ -10,13 +11,13 @@ use std::time::{Duration, Instant};
 /// LOGICAL UNIT NOT READY, SANITIZE IN PROGRESS.
 const IN_PROGRESS: (u8, u8, u8) = (2, 0x04, 0x1b);
 
-/// A session that has not looked whether the logical unit is ready.
+/// A session that has not yet tested whether the logical unit is ready.
 fn log_in(fixture: &Fixture) -> Session {
     let url = fixture.array.volume("v1").unwrap().url().parse().unwrap();
     Session::connect(&url, &SessionOptions::default()).unwrap()
 }
 
-/// Waits until the logical unit is ready; whether it has said that it is being sanitized, and how far that was.
+/// Waits until the logical unit is ready; returns the progress indications reported until then.
 fn await_ready(session: &mut Session) -> Vec<u16> {
     let mut progress = Vec::new();
     let started = Instant::now();
@@ -39,7 +40,7 @@ fn await_ready(session: &mut Session) -> Vec<u16> {
     }
 }
 
-/// The one job that runs.
+/// The only running job.
 fn running_job(fixture: &Fixture) -> serde_json::Value {
     let jobs = fixture.json(&["job", "list"]);
     jobs.as_array().unwrap().iter().find(|job| job["state"] == "running").cloned().unwrap_or_else(|| panic!("{jobs}"))
@@ -58,13 +59,13 @@ fn an_overwrite_outlives_a_crash_and_spares_snapshots() {
             fixture.ok(&["snapshot", "create", "v1", "before"]);
         }
     }
-    // OVERWRITE with IMMED and a pattern of four bytes, once.
+    // OVERWRITE with IMMED and a pattern of four bytes, one pass.
     let list = [&[1, 0, 0, 4][..], b"wind"].concat();
     let cdb = padded(&[0x48, 0x81, 0, 0, 0, 0, 0, 0, 8, 0]);
     session.run("SANITIZE", cdb, TransferRequest::Out(list.into())).unwrap();
     assert_eq!(sense(&session.write16(0, vec![9; 512].into()).unwrap_err()), IN_PROGRESS);
     drop(session);
-    // It is a job that nobody can end, the same one after a crash.
+    // The job cannot be cancelled, and is the same job after a crash.
     let job = running_job(&fixture);
     assert_eq!((&job["kind"], &job["subject"], &job["unit"]), (&"sanitize".into(), &"v1".into(), &"bytes".into()));
     assert_eq!(job["sanitize"], serde_json::json!({ "method": "overwrite", "passes": 1 }));
@@ -87,7 +88,7 @@ fn an_overwrite_outlives_a_crash_and_spares_snapshots() {
     }
     session.write16(0, vec![9; 512].into()).unwrap();
     drop(session);
-    // What was not mapped shares the pattern.
+    // Blocks that were not mapped share the pattern.
     assert!(fixture.number(&["pool", "show", "p0"], "used_bytes") < 700 << 20);
     fixture.ok(&["volume", "clone", "v1@before", "copy"]);
     fixture.array.publish_volume("copy").unwrap();
@@ -95,11 +96,11 @@ fn an_overwrite_outlives_a_crash_and_spares_snapshots() {
     assert_eq!(copy.read16(7 * 2048, 2048).unwrap(), old(7));
     drop(copy);
 
-    // Done is done, also for the next start.
+    // A completed sanitize stays completed after a restart.
     fixture.kill_and_restart();
     let mut session = fixture.log_in("v1");
     assert_eq!(session.read16(0, 1).unwrap(), vec![9; 512]);
-    // BLOCK ERASE, waited for.
+    // BLOCK ERASE without IMMED.
     session.run("SANITIZE", padded(&[0x48, 0x02]), TransferRequest::None).unwrap();
     assert_eq!(session.read16(0, 2048).unwrap(), vec![0; 1 << 20]);
     let status = session.get_lba_status(0).unwrap();
@@ -108,7 +109,7 @@ fn an_overwrite_outlives_a_crash_and_spares_snapshots() {
     fixture.ok(&["pool", "check", "p0"]);
 }
 
-/// A volume that goes away while it is sanitized takes that with it.
+/// Deleting a volume ends its sanitize operation.
 #[test]
 fn a_volume_that_is_sanitized_can_be_deleted() {
     let mut fixture = Fixture::start("512M", &[]);

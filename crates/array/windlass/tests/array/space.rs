@@ -1,4 +1,5 @@
-//! Space, jobs, snapshots and events of the whole array as a process, over a real pool and a real session.
+//! Space, jobs, snapshots and events of the whole array as a process, with a real pool and a real
+//! session.
 
 use crate::fixture::{Fixture, sense, wait_for};
 use conformance::commands::CommandError;
@@ -118,7 +119,7 @@ fn a_threshold_is_told_once_over_a_restart() {
     drop(session);
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
-    // The alert shows that the thresholds were looked at.
+    // The alert shows that the thresholds were evaluated.
     wait_for("the alert", || fixture.json(&["alert", "list"])[0]["code"] == "volume-threshold");
     assert_eq!(told(&fixture), 1);
     fixture.array.kill().unwrap();
@@ -129,7 +130,8 @@ fn a_threshold_is_told_once_over_a_restart() {
     assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
 }
 
-/// A name asks the array; what has a slash in it or is there as a file is a file.
+/// `pool check` of a name asks the array; an argument with a slash, or the name of an existing
+/// file, is a file.
 #[test]
 fn a_check_of_a_name_and_of_a_file_are_different_things() {
     let fixture = Fixture::start("512M", &[]);
@@ -145,7 +147,7 @@ fn a_check_of_a_name_and_of_a_file_are_different_things() {
     assert_eq!(options.status.code(), Some(2));
 }
 
-/// Waits for an event: thresholds are looked at every now and then.
+/// Waits for an event: thresholds are evaluated periodically.
 fn await_event(fixture: &Fixture, code: &str) {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -162,7 +164,7 @@ fn await_event(fixture: &Fixture, code: &str) {
 /// THIN PROVISIONING SOFT THRESHOLD REACHED.
 const THRESHOLD: (u8, u8, u8) = (6, 0x38, 7);
 
-/// A write, again if the host is told of a threshold instead.
+/// Writes, and retries once if the host is notified of a threshold instead.
 fn write(session: &mut Session, lba: u64, data: bytes::Bytes) -> Result<(), CommandError> {
     match session.write16(lba, data.clone()) {
         Err(error) if sense(&error) == THRESHOLD => session.write16(lba, data),
@@ -170,8 +172,8 @@ fn write(session: &mut Session, lba: u64, data: bytes::Bytes) -> Result<(), Comm
     }
 }
 
-/// Three volumes on a pool that gets full: the thick one and the one that only overwrites go on, the thin one gets an error until there is
-/// space again.
+/// Three volumes on a pool that fills up: the thick one and one that only overwrites continue, the
+/// thin one gets an error until there is space again.
 #[test]
 fn a_full_pool_stops_only_who_needs_space_and_growing_helps() {
     let fixture = Fixture::start("512M", &[]);
@@ -193,7 +195,7 @@ fn a_full_pool_stops_only_who_needs_space_and_growing_helps() {
         match session.write16(mib * 2048, data(1000 + mib as u32, 1 << 20).into()) {
             Ok(()) => mib += 1,
             Err(error) => match sense(&error) {
-                // Once for each soft threshold; the write has not been done.
+                // Once for each soft threshold; the write was not executed.
                 THRESHOLD => told += 1,
                 other => break other,
             },

@@ -1,5 +1,6 @@
-//! Copy tokens of the whole array as a process: a token copies the source as it was, and is refused when it is forged, expired, cancelled or
-//! another host's. What tokens keep is told in the space of the pool, shows nowhere else, and is gone after `kill -9`.
+//! Copy tokens of the whole array as a process: a token copies the source as it was, and is refused
+//! when it is forged, expired, cancelled or another host's. The space that tokens keep is reported
+//! for the pool only, and is freed by `kill -9`.
 
 use crate::fixture::{Fixture, wait_for};
 use conformance::commands::CommandError;
@@ -16,7 +17,7 @@ fn pool(fixture: &Fixture, field: &str) -> u64 {
     fixture.number(&["pool", "show"], field)
 }
 
-/// Waits until the pool says so.
+/// Waits until the field of the pool has the wanted value.
 #[track_caller]
 fn until(fixture: &Fixture, field: &str, wanted: impl Fn(u64) -> bool) {
     let started = Instant::now();
@@ -26,7 +27,7 @@ fn until(fixture: &Fixture, field: &str, wanted: impl Fn(u64) -> bool) {
     }
 }
 
-/// One I_T nexus of a host, to both volumes.
+/// I_T nexus of a host that reaches both volumes.
 struct Host {
     session: Session,
     urls: [Url; 2],
@@ -61,7 +62,7 @@ fn assert_refused<T: std::fmt::Debug>(result: Result<T, CommandError>, qualifier
     }
 }
 
-/// Content that differs from block to block.
+/// Content that differs in every block.
 fn content(seed: u32, bytes: usize) -> bytes::Bytes {
     let words = (0..bytes / 4).map(|word| (seed << 20 ^ u32::try_from(word).unwrap_or(0)) | 1);
     words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>().into()
@@ -78,7 +79,7 @@ fn a_token_copies_the_source_as_it_was() {
         host.source().write16(piece * 2048, old.slice(piece as usize * MIB..(piece as usize + 1) * MIB)).unwrap();
     }
     let used = pool(&fixture, "used_bytes");
-    // Not aligned with 4 KiB blocks, and out of order.
+    // Ranges that are unaligned to 4 KiB blocks, and out of order.
     let ranges = [(4096 + 3, 8192), (0, 4096)];
     let token = host.source().populate_token(0, &ranges).unwrap();
     assert!(pool(&fixture, "used_bytes") - used < MIB as u64, "a token moves no data");
@@ -90,10 +91,10 @@ fn a_token_copies_the_source_as_it_was() {
         host.source().write16(piece * 2048, content(2, MIB)).unwrap();
     }
     host.source().unmap(&[(0, 2048)]).unwrap();
-    // What is overwritten is kept for the token, and told as such.
+    // Overwritten blocks are kept for the token, and counted for it.
     until(&fixture, "token_bytes", |bytes| bytes >= 6 * MIB as u64);
     let parts = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "token_bytes", "shared_bytes"];
-    // A part is null while it is counted.
+    // A part is null while it is being counted.
     let counted = || {
         let shown = fixture.json(&["pool", "show"]);
         parts.iter().all(|field| shown[*field].is_u64()).then_some(shown)
@@ -115,7 +116,7 @@ fn a_token_copies_the_source_as_it_was() {
     };
     assert!(read(host.target(), 100, 8192) == old[(4096 + 3) * 512..][..8192 * 512]);
     assert!(read(host.target(), 20_000, 4096) == old[..4096 * 512]);
-    // From within, onto the source itself.
+    // Copies within the volume, onto the source itself.
     host.source().write_using_token(&token, 8192, true, &[(50_000, 4096)]).unwrap();
     assert!(read(host.source(), 50_000, 4096) == old[..4096 * 512]);
     assert_refused(host.target().write_using_token(&token, 0, false, &[(100, 8)]), 0x09);
@@ -149,7 +150,8 @@ fn what_is_forged_expired_cancelled_or_anothers_is_refused() {
     assert!(host.target().read16(0, 2048).unwrap().iter().all(|byte| *byte == 0));
 
     let short = host.source().populate_token(1, &[(0, 2048)]).unwrap();
-    // After a second without a use it expires. A use renews it, so the attempts are further and further apart.
+    // The token expires after one second without use. A use renews it, so the attempts get further
+    // apart.
     let mut pause = Duration::from_millis(1100);
     wait_for("the token to expire", || {
         std::thread::sleep(pause);
@@ -159,7 +161,7 @@ fn what_is_forged_expired_cancelled_or_anothers_is_refused() {
     assert_refused(host.target().write_using_token(&short, 0, false, &[(0, 2048)]), 0x07);
     host.target().write_using_token(&token, 0, false, &[(0, 2048)]).unwrap();
 
-    // The source is deleted: so is what was kept of it.
+    // The source is deleted, and with it the blocks that the token kept.
     fixture.ok(&["access", "revoke", "source", "--any", "--yes"]);
     host.target().clear_unit_attentions().unwrap();
     assert_refused(host.target().write_using_token(&token, 0, false, &[(0, 2048)]), 0x06);
@@ -199,7 +201,7 @@ fn a_crash_ends_every_token_and_leaves_nothing_behind() {
         .unwrap();
     let outcome: Value = serde_json::from_slice(&checked.stdout).unwrap();
     assert!(checked.status.success(), "{outcome}");
-    // What the volume has, and what the pool keeps of itself.
+    // Blocks of the volume, and those of the pool's own structures.
     assert_eq!(outcome["volumes"], 1, "{outcome}");
     assert!(outcome["data_blocks"].as_u64().unwrap() < 256 + 16, "{outcome}");
 }

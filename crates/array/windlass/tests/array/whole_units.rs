@@ -1,4 +1,5 @@
-//! Copies of whole logical units: where they go on, what they do not overwrite, and what is said when they fail.
+//! Copies of whole logical units: where they resume, what they refuse to overwrite, and the
+//! messages when they fail.
 
 use crate::disk::{Host, interrupt};
 use crate::fixture::{Fixture, wait_for};
@@ -8,7 +9,7 @@ use std::process::{Child, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// Writes so many MiB from the beginning on, without zeros and without repetitions.
+/// Writes this many MiB from the beginning, without zeros and without repetitions.
 fn fill(session: &mut Session, mebibytes: u64) {
     for piece in 0..mebibytes {
         let data: Vec<u8> = (0..MIB / 8)
@@ -18,21 +19,22 @@ fn fill(session: &mut Session, mebibytes: u64) {
     }
 }
 
-/// How far a copy is, as its host has noted.
+/// Bytes copied so far, as the host has noted them in its state directory.
 fn note(host: &Host<'_>) -> Option<u64> {
     let mut files = std::fs::read_dir(host.home.path().join("windlass")).ok()?.filter_map(Result::ok);
     let file = files.find(|file| file.file_name().to_string_lossy().starts_with("clone-naa"))?;
     serde_json::from_slice::<Value>(&std::fs::read(file.path()).ok()?).ok()?["copied_bytes"].as_u64()
 }
 
-/// Begins a copy that notes how far it is, and waits until it has.
+/// Starts a copy with notes of its progress, and waits for the first note.
 fn begin(host: &Host<'_>, words: &[&str]) -> Child {
     let child = host.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the copy's first note", || note(host).is_some());
     child
 }
 
-/// A copy of 512 MiB from one whole logical unit to another is begun and interrupted; returns how much it had done.
+/// Starts a copy of 512 MiB from one whole logical unit to another, and interrupts it; returns the
+/// bytes copied.
 fn interrupted_copy(host: &Host<'_>, words: &[&str]) -> u64 {
     let before = host.fixture.written("to");
     let child = begin(host, words);
@@ -43,7 +45,8 @@ fn interrupted_copy(host: &Host<'_>, words: &[&str]) -> u64 {
     note(host).filter(|copied| *copied > 0).expect("a part that is copied")
 }
 
-/// Nobody locks a whole logical unit: what an interrupted copy left is looked at on both sides before the copy goes on.
+/// A whole logical unit has no lock: before a copy resumes, it compares both sides of the part that
+/// is done.
 #[test]
 fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
     let fixture = Fixture::start("2G", &[]);
@@ -59,19 +62,20 @@ fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
         }
     };
     let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
-    // Nobody has touched anything: it goes on where it was.
+    // Neither side has changed: the copy resumes where it was.
     let copied = interrupted_copy(&host, &clone);
     assert_eq!(host.json(&clone)["resumed_bytes"], copied);
     assert_same(&mut source);
     let named = host.fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
     let clone = [&clone[..], &["--destroy-data", &named]].concat();
-    // The source is written to: what follows is copied anew.
+    // The source has changed: the copy resumes at the change.
     let copied = interrupted_copy(&host, &clone);
     source.write16(0, vec![7; 1 << 20].into()).unwrap();
     let resumed = host.json(&clone)["resumed_bytes"].as_u64().unwrap();
     assert!(resumed < copied, "{resumed} of {copied}");
     assert_same(&mut source);
-    // The destination is: that may be somebody's, and is not overwritten until it is named.
+    // The destination has changed: the data may belong to someone else, and is overwritten only if
+    // it is named.
     interrupted_copy(&host, &clone);
     host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
     fixture.log_in_as("other", "to").write16(64, vec![9; 4096].into()).unwrap();
@@ -81,7 +85,8 @@ fn a_copy_of_whole_units_goes_on_from_the_first_difference() {
     assert_same(&mut source);
 }
 
-/// What did not come in time in the middle of a copy was told with the status of an array that is gone.
+/// Regression: an answer that came too late during a copy was reported with the exit status of an
+/// array that is gone.
 #[test]
 fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
     let fixture = Fixture::start("1G", &[]);
@@ -102,7 +107,7 @@ fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
     );
 }
 
-/// Kills a copy without a word when it has noted something, and has written so many MiB.
+/// Kills a copy with SIGKILL after its first note and after it has written this many MiB.
 fn killed_copy(host: &Host<'_>, words: &[&str], mebibytes: u64) {
     let before = host.fixture.written("to");
     let mut child = begin(host, words);
@@ -111,7 +116,7 @@ fn killed_copy(host: &Host<'_>, words: &[&str], mebibytes: u64) {
     child.wait().unwrap();
 }
 
-/// A copy that had noted nothing yet, or what lay behind its last note, went on over what somebody had put there since.
+/// Regression: a copy without a note, or behind its last note, resumed over data of another writer.
 #[test]
 fn a_copy_goes_on_only_over_what_it_has_written_itself() {
     let fixture = Fixture::start("2G", &[]);
@@ -121,7 +126,7 @@ fn a_copy_goes_on_only_over_what_it_has_written_itself() {
     fill(&mut source, 256);
     let named = fixture.json(&["volume", "show", "to"])["naa"].as_str().unwrap().to_owned();
     let clone = ["disk", "clone", &from, &to, "-N", "--resume", "-q"];
-    // What was written behind the last note is the copy's own, and is no reason to ask.
+    // Data behind the last note was written by the copy itself, and needs no confirmation.
     for mebibytes in [0, 8, 16, 32] {
         killed_copy(&host, &clone, mebibytes);
     }
@@ -133,21 +138,21 @@ fn a_copy_goes_on_only_over_what_it_has_written_itself() {
             "MiB {piece}"
         );
     }
-    // Somebody else's data far behind.
+    // Data of another writer, far behind the copied part.
     host.ok(&["disk", "zero", &to, "--destroy-data", &named]);
     killed_copy(&host, &clone, 0);
     target.write16(1_000_000, vec![9; 4096].into()).unwrap();
     let (status, words) = host.fails(&clone);
     assert!(status == 4 && words.contains("holds data: the") && words.contains("--destroy-data naa."), "{words}");
     assert_eq!(target.read16(1_000_000, 8).unwrap(), vec![9; 4096]);
-    // And where the copy has been.
+    // Data of another writer within the copied part.
     host.ok(&["datastore", "format", &to, "--name", "precious", "--destroy-data", &named]);
     host.ok(&["disk", "create", "-c", "8M", "-d", "thin", &format!("{to}#theirs")]);
     let (status, words) = host.fails(&clone);
     assert!(status == 4 && words.contains("is not what the copy that was interrupted can have left there"), "{words}");
     assert_eq!(host.json(&["datastore", "ls", &to])[0]["name"], "theirs");
     assert!(host.ok(&["datastore", "check", &to]).contains(": clean"));
-    // The copy of another one: there is nothing to delete but the note.
+    // A copy from another source: only the note is to be deleted.
     let other = host.unit("other", "256M");
     let (status, words) = host.fails(&["disk", "clone", &other, &to, "--resume"]);
     assert!(status == 2 && words.contains("to begin anew, remove ") && words.contains("/clone-naa."), "{words}");
@@ -157,7 +162,7 @@ fn a_copy_goes_on_only_over_what_it_has_written_itself() {
     assert_eq!(source.read16(0, 2048).unwrap(), target.read16(0, 2048).unwrap());
 }
 
-/// One logical unit has as many URLs as it has portals.
+/// A logical unit has as many URLs as portals.
 #[test]
 fn a_unit_is_not_copied_to_itself() {
     let fixture = Fixture::start("512M", &[]);
@@ -182,7 +187,7 @@ fn a_unit_is_not_copied_to_itself() {
     assert_eq!(host.json(&["datastore", "ls", &url]).as_array().unwrap().len(), 1);
 }
 
-/// What was overwritten is gone, and was not told unless the copy was interrupted.
+/// Regression: overwritten data was lost, which was reported only for an interrupted copy.
 #[test]
 fn a_copy_that_fails_says_how_much_it_has_overwritten() {
     let fixture = Fixture::start("256M", &[]);
