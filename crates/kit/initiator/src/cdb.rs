@@ -1,4 +1,5 @@
-//! CDBs and parameter lists as bytes (SPC-4, SBC-3). Builders for what the kit sends; a test that wants a malformed one changes bytes.
+//! CDBs and parameter lists as bytes (SPC-4, SBC-3). Builders for the commands of the kit; a test
+//! that needs a malformed command changes the bytes.
 
 /// A CDB padded to 16 bytes.
 pub type Cdb = [u8; 16];
@@ -33,7 +34,7 @@ pub fn test_unit_ready() -> Cdb {
     [0; 16]
 }
 
-/// INQUIRY, SPC-4 §6.6; `page` asks for a VPD page.
+/// INQUIRY, SPC-4 §6.6; `page` selects a VPD page.
 pub fn inquiry(page: Option<u8>, allocation_length: u16) -> Cdb {
     let [high, low] = allocation_length.to_be_bytes();
     padded(&[0x12, u8::from(page.is_some()), page.unwrap_or(0), high, low, 0])
@@ -129,7 +130,7 @@ pub fn receive_copy_results(service_action: u8, list_identifier: u8, allocation_
 pub struct CopySegment {
     /// Index of the source among the CSCD descriptors.
     pub source: u16,
-    /// Index of the destination.
+    /// Index of the destination among the CSCD descriptors.
     pub destination: u16,
     /// First block of the source.
     pub source_lba: u64,
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(report_luns(256), hex!("a0 00 00000000 00000100 000000000000"));
     }
 
-    /// The worked example of a 4 MiB copy between two logical units.
+    /// Example of a 4 MiB copy between two logical units.
     #[test]
     fn extended_copy_between_two_logical_units() {
         let (source, destination) = ([0x61; 16], [0x62; 16]);

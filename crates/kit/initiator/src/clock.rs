@@ -1,10 +1,10 @@
-//! The clock of the machine.
+//! Clock of the machine.
 
 use data_mover::Clock;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The machine's clock, and tokio's timers.
+/// The machine's clocks, and tokio's timers.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock(Instant);
 

@@ -1,5 +1,6 @@
-//! The task that moves a session's bytes. One poll writes what all commands of the moment have to say in one call, takes everything that has arrived and
-//! wakes those whose commands are answered; they run before the next poll, so that their next commands go out together again.
+//! The driver: the task that does a session's network I/O. One poll writes the output of all
+//! commands in one call, reads everything that has arrived, and wakes tasks whose commands are
+//! answered. These run before the next poll, so that their next commands are again sent together.
 
 use crate::in_flight::TICKS;
 use crate::session::{Inner, SessionError};
@@ -20,21 +21,22 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 pub(crate) mod tests;
 
-/// Room for received bytes that is made at once.
+/// Size of the receive buffer that is allocated at once.
 const ROOM_BYTES: usize = 256 << 10;
-/// Less room than this is not read into: the rest of a buffer would be filled in many small steps.
+/// Smallest free space that is read into: the rest of a buffer would be filled in many small steps.
 const LEAST_ROOM_BYTES: usize = 32 << 10;
-/// What is taken in one turn: then those who were answered say what they want next, so that the target has work while the rest is looked at.
-/// Without it, target and host wait for each other by turns.
+/// Limit of bytes read in one turn. Then the tasks that were answered send their next commands, so
+/// that the target has work while the remaining input is processed. Without it, target and host
+/// would wait for each other in turn.
 const TURN_BYTES: usize = 64 << 10;
-/// Chunks written by one call.
+/// Largest number of chunks written by one call.
 const WRITE_CHUNKS: usize = 32;
 
-/// Why a session is lost whose gate is closed.
+/// Reason of the loss of a session whose gate is closed.
 pub(crate) const STOPPED: &str =
     "this host was stopped, or cut off, for longer than its lease of the datastore, and must not write any more";
 
-/// See the module.
+/// Driver of a session.
 pub(crate) struct Driver {
     inner: Rc<Inner>,
     reader: OwnedReadHalf,
@@ -46,19 +48,20 @@ impl Driver {
     pub(crate) fn new(inner: Rc<Inner>, reader: OwnedReadHalf) -> Self {
         let step = (inner.timeout / TICKS).max(Duration::from_millis(1));
         let mut clock = interval_at(Instant::now() + step, step);
-        // A machine that slept has not waited.
+        // After a suspend of the machine, missed ticks must not count as waiting.
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self { inner, reader, input: BytesMut::new(), clock }
     }
 
-    /// Writes what there is, as far as it goes now.
+    /// Writes pending output as far as the socket takes it.
     fn write(&self, context: &mut Context<'_>) -> io::Result<()> {
         let inner = &self.inner;
         let mut output = inner.output.borrow_mut();
         let mut writer = inner.writer.borrow_mut();
         let Some(writer) = writer.as_mut() else { return Ok(()) };
         loop {
-            // No more than one call writes: the machine has to know what piles up because the target does not read.
+            // Takes no more than one call writes: the machine must see what piles up when the
+            // target does not read.
             let room = WRITE_CHUNKS.saturating_sub(output.len());
             output.extend(std::iter::from_fn(|| inner.machine.borrow_mut().poll_output()).take(room));
             if output.is_empty() {
@@ -76,7 +79,7 @@ impl Driver {
                 Poll::Ready(Ok(written)) => written,
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Poll::Ready(Err(error)) => return Err(error),
-                // Wakes this task when there is room.
+                // The socket wakes this task when it is writable.
                 Poll::Pending => return Ok(()),
             };
             inner.count(|counters| counters.sent_bytes += written as u64);
@@ -91,13 +94,14 @@ impl Driver {
         }
     }
 
-    /// Takes what has arrived, until there is nothing more or a turn is over.
+    /// Reads until nothing is left or the turn is over.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut left = TURN_BYTES;
         while left > 0 {
             let begun = self.input.len();
             if self.input.capacity() - begun < LEAST_ROOM_BYTES {
-                // No more than was allocated at first: when everybody is done with what was read before, the same memory is used again.
+                // Reserves no more than the first allocation: once all earlier input is released,
+                // the same memory is reused.
                 self.input.reserve(ROOM_BYTES.saturating_sub(begun).max(LEAST_ROOM_BYTES));
             }
             let read = ready!(pin!(self.reader.read_buf(&mut (&mut self.input).limit(left))).poll(context))?;
@@ -109,7 +113,7 @@ impl Driver {
             self.inner.machine.borrow_mut().handle_input(&mut self.input);
             dispatch(&self.inner)?;
         }
-        // After the tasks that are to run now.
+        // Runs again after the tasks that are ready now.
         context.waker().wake_by_ref();
         Poll::Ready(Ok(()))
     }
@@ -119,12 +123,12 @@ impl Driver {
         if let Poll::Ready(read) = self.read(context) {
             read?;
         }
-        // Data that was asked for, and commands that waited for the window.
+        // Data requested by the target, and commands that waited for the window.
         self.write(context)
     }
 }
 
-/// Tells everybody what has come.
+/// Delivers events to the waiting tasks.
 fn dispatch(inner: &Inner) -> io::Result<()> {
     loop {
         let event = inner.machine.borrow_mut().poll_event();
@@ -144,9 +148,9 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
                 // Unit attentions come with the next command anyway.
                 _ => {}
             },
-            // Nobody here asks for it.
+            // This crate sends no pings.
             Some(Event::Pong { .. }) => {}
-            // One for each request of the session; the machine takes no others.
+            // Answers to a request of the session; the machine accepts no other ones.
             Some(
                 answer @ (Event::LoggedIn { .. }
                 | Event::LoginFailed { .. }
@@ -164,13 +168,14 @@ fn dispatch(inner: &Inner) -> io::Result<()> {
 impl Future for Driver {
     type Output = ();
 
-    /// Ends with the session.
+    /// Resolves when the session ends.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let inner = self.inner.clone();
         if inner.check().is_err() {
             return Poll::Ready(());
         }
-        // Before anything is written: commands that waited here, and data that a target asks for, may be of a time when this host was somebody else.
+        // Checked before anything is written: queued commands, and data that a target requests, may
+        // date from before the host lost its lease.
         if !inner.may_write() {
             inner.lose(SessionError::Lost { portal: inner.portal.clone(), reason: STOPPED.into() });
             return Poll::Ready(());

@@ -1,4 +1,5 @@
-//! The commands that are not answered: who waits for which, and since when. No clock is asked and nothing is allocated for a command.
+//! Commands in flight: the waiter of each, and the time since when it waits. A command needs no
+//! clock reading and no allocation.
 
 use crate::session::Inner;
 use iscsi::initiator::Completion;
@@ -7,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Steps of the driver's clock in the time that a command may take.
+/// Ticks of the driver's clock within the time limit of a command.
 pub(crate) const TICKS: u32 = 8;
 
 #[derive(Debug)]
@@ -16,12 +17,12 @@ enum Slot {
         since: u32,
         waker: Option<Waker>,
     },
-    /// Nobody waits any more, and there is no answer yet: it may still do what it was sent for.
+    /// Abandoned and not answered: the command may still take effect.
     Forgotten,
     Done(Completion),
 }
 
-/// See the module.
+/// Table of the commands in flight.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     slots: FxHashMap<u32, Slot>,
@@ -37,7 +38,7 @@ impl InFlight {
         self.slots.values().filter(|slot| !matches!(slot, Slot::Done(_))).count()
     }
 
-    /// A command was answered. Nobody waits when the future of the command was dropped.
+    /// Records an answer; it is discarded if the future of the command was dropped.
     pub(crate) fn complete(&mut self, completion: Completion) {
         let tag = completion.initiator_task_tag;
         match self.slots.get_mut(&tag) {
@@ -53,7 +54,7 @@ impl InFlight {
         }
     }
 
-    /// Nobody waits for the answer any more. The command counts until it comes.
+    /// Abandons a command. It counts as in flight until its answer comes.
     fn forget(&mut self, tag: u32) {
         match self.slots.get_mut(&tag) {
             Some(slot @ Slot::Waiting { .. }) => *slot = Slot::Forgotten,
@@ -64,7 +65,7 @@ impl InFlight {
         }
     }
 
-    /// The session is lost: who still waits gets nothing.
+    /// Ends all waiting commands without an answer, because the session is lost.
     pub(crate) fn end(&mut self) {
         for slot in std::mem::take(&mut self.slots).into_values() {
             if let Slot::Waiting { waker: Some(waker), .. } = slot {
@@ -73,7 +74,8 @@ impl InFlight {
         }
     }
 
-    /// A step of the clock. True when a command waits for more than [`TICKS`] whole ones.
+    /// Advances the clock by one tick. Returns true when a command has waited for more than
+    /// [`TICKS`] whole ticks.
     pub(crate) fn tick(&mut self) -> bool {
         self.tick = self.tick.wrapping_add(1);
         let now = self.tick;
@@ -81,7 +83,8 @@ impl InFlight {
     }
 }
 
-/// The answer to a command; `None` when the session was lost before it came. Dropped, the answer is forgotten.
+/// Future of the answer to a command; `None` when the session was lost before. Dropping it abandons
+/// the command.
 pub(crate) struct Answer<'a> {
     inner: &'a Inner,
     tag: u32,
@@ -148,7 +151,7 @@ mod tests {
         assert_eq!((in_flight.len(), in_flight.slots.len()), (0, 1));
         in_flight.forget(8);
         assert!(in_flight.slots.is_empty());
-        // One that never comes ends with the session.
+        // An answer that never comes ends with the session.
         in_flight.insert(9);
         in_flight.forget(9);
         in_flight.end();

@@ -1,9 +1,9 @@
-//! The signals by which a person, or the system, asks a program to end.
+//! Signals that ask a program to end.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGINT and SIGTERM. While there is one of these, they do not end the program by themselves.
+/// Handler of SIGINT and SIGTERM. While it exists, these signals do not end the program.
 #[derive(Debug)]
 pub struct Interrupts {
     interrupt: Signal,
@@ -11,12 +11,12 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on. To be called on a runtime of tokio.
+    /// Installs the handler. Requires a tokio runtime.
     pub fn watch() -> io::Result<Self> {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// The next of them.
+    /// Waits for the next signal.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,11 +1,12 @@
-//! The host's side of iSCSI.
+//! iSCSI initiator.
 //!
-//! * [`Session`]: one connection to one target for many commands at once, in one thread, on the tokio runtime that is there. Its byte and
-//!   command counters are the truth about what was on the wire.
-//! * [`LogicalUnit`]: what a session found at a LUN, as a [`data_mover::Device`].
-//! * [`Multipath`]: several sessions of one logical unit as one device, which outlives the loss of any of them.
-//! * [`cdb`], [`sense`], [`url`]: the bytes of commands and sense data, and how a logical unit is named. They are written down here once more,
-//!   and not shared with the array, so that the kits do not agree with a mistake of the array's.
+//! * [`Session`]: one connection to one target for many concurrent commands, in one thread, on the
+//!   current tokio runtime. Its counters show the exact bytes and commands on the wire.
+//! * [`LogicalUnit`]: a logical unit found at a LUN, as a [`data_mover::Device`].
+//! * [`Multipath`]: several sessions to one logical unit as one device, which survives the loss of
+//!   any of them.
+//! * [`cdb`], [`sense`], [`url`]: the bytes of commands and sense data, and the URLs of logical
+//!   units. These are independent of the array's code, so that the kits do not share its mistakes.
 #![forbid(unsafe_code)]
 
 pub mod cdb;

@@ -1,4 +1,4 @@
-//! A logical unit that was found at a LUN of a session.
+//! A logical unit found at a LUN of a session.
 
 use crate::cdb;
 use crate::parameter_data::{Capacity, designator, long, naa, narrow, provisioning, text, word};
@@ -20,60 +20,60 @@ const RESERVATION_CONFLICT: u8 = 0x18;
 const TASK_SET_FULL: u8 = 0x28;
 const UNIT_ATTENTION: u8 = 0x06;
 
-/// Most times that a command is sent again after BUSY, TASK SET FULL or a unit attention.
+/// Largest number of retries after BUSY, TASK SET FULL or a unit attention.
 const MAX_RETRIES: u32 = 200;
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// Why there is no logical unit.
+/// Reason why no logical unit was found.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProbeError {
-    /// The session broke.
+    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A command that every logical unit knows failed.
+    /// A mandatory command failed.
     #[error("LUN {lun}: {error}")]
     Command {
-        /// The LUN, as in the URL.
+        /// LUN, as in the URL.
         lun: u16,
-        /// What happened.
+        /// Error of the command.
         error: DeviceError,
     },
-    /// There is nothing, or no disk, at the LUN.
+    /// No logical unit, or no disk, is at the LUN.
     #[error("there is no disk at LUN {lun} (peripheral qualifier and device type {found:02x}h)")]
     NoDisk {
-        /// The LUN.
+        /// LUN, as in the URL.
         lun: u16,
-        /// Byte 0 of INQUIRY.
+        /// Byte 0 of the INQUIRY data.
         found: u8,
     },
-    /// READ CAPACITY tells blocks that nobody can work with.
+    /// READ CAPACITY returns an unusable block length.
     #[error(
         "LUN {lun}: READ CAPACITY tells logical blocks of {bytes} bytes; they have a power of two, from 512 to 65536"
     )]
     BlockLength {
-        /// The LUN.
+        /// LUN, as in the URL.
         lun: u16,
-        /// What it tells.
+        /// Block length in bytes.
         bytes: u32,
     },
-    /// READ CAPACITY tells more than any disk has.
+    /// READ CAPACITY returns an impossible capacity.
     #[error(
         "LUN {lun}: READ CAPACITY tells that block {last} is the last one, of {block_bytes} bytes each; a disk has less than 8 EiB"
     )]
     Capacity {
-        /// The LUN.
+        /// LUN, as in the URL.
         lun: u16,
-        /// The last block.
+        /// LBA of the last block.
         last: u64,
-        /// Bytes of a block.
+        /// Block length in bytes.
         block_bytes: u32,
     },
     /// An answer without the form it should have.
     #[error("LUN {lun}: the answer to {command} is too short")]
     Malformed {
-        /// The LUN.
+        /// LUN, as in the URL.
         lun: u16,
-        /// The command.
+        /// Name of the command.
         command: &'static str,
     },
 }
@@ -93,7 +93,7 @@ pub struct LogicalUnit {
 const STATUS_BYTES: u32 = 8 + 255 * 16;
 
 impl LogicalUnit {
-    /// Finds out what is at a LUN.
+    /// Finds the logical unit at a LUN, and reads its identity.
     pub async fn find(session: &Session, lun: u16) -> Result<Self, ProbeError> {
         let command_error = |error| ProbeError::Command { lun, error };
         let malformed = |command| ProbeError::Malformed { lun, command };
@@ -122,14 +122,14 @@ impl LogicalUnit {
         let capacity = capacity.map_err(command_error)?;
         let Some(capacity) = Capacity::parse(&capacity) else { return Err(malformed("READ CAPACITY")) };
         let Capacity { last, block_bytes, thin, reads_zeros } = capacity;
-        // All who work with a unit divide by the one and multiply the other.
+        // All users of a unit divide by the block length and multiply by the number of blocks.
         if !capacity.has_usable_blocks() {
             return Err(ProbeError::BlockLength { lun, bytes: block_bytes });
         }
         let Some(blocks) = capacity.blocks() else { return Err(ProbeError::Capacity { lun, last, block_bytes }) };
         (unit.identity.blocks, unit.identity.block_bytes) = (blocks, block_bytes);
         (unit.thin, unit.reads_zeros) = (thin, reads_zeros);
-        // Pages that a unit need not have.
+        // These pages are optional.
         let page = unit.page(0x83).await.map_err(command_error)?.unwrap_or_default();
         unit.identity.naa = naa(&page);
         unit.designator = designator(&page);
@@ -137,12 +137,13 @@ impl LogicalUnit {
         Ok(unit)
     }
 
-    /// The session.
+    /// Session to the unit.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What tells this logical unit from all others, whatever the path: `naa.6001…` or `eui.…`; `None` when it does not say.
+    /// Designator that identifies the logical unit on any path: `naa.6001…` or `eui.…`; `None` when
+    /// it reports none.
     pub fn designator(&self) -> Option<&str> {
         self.designator.as_deref()
     }
@@ -152,13 +153,15 @@ impl LogicalUnit {
         self.thin
     }
 
-    /// LBPRZ: what is unmapped reads as zeros.
+    /// LBPRZ: unmapped blocks read as zeros.
     pub fn reads_zeros(&self) -> bool {
         self.reads_zeros
     }
 
-    /// The same for a host that is going to lock by COMPARE AND WRITE: a unit that announces the command is asked to write block 0 over itself, which
-    /// changes nothing. One that does not know the command after all (tgt announces 128 blocks) has [`Limits::compare_and_write`] 0 from then on.
+    /// Like [`Self::find`], for a host that will lock by COMPARE AND WRITE. If the unit announces
+    /// the command, block 0 is written over itself with it, which changes nothing. If the unit does
+    /// not know the command after all (tgt announces 128 blocks), [`Limits::compare_and_write`]
+    /// becomes 0.
     pub async fn find_to_lock(session: &Session, lun: u16) -> Result<Self, ProbeError> {
         let mut unit = Self::find(session, lun).await?;
         if unit.identity.limits.compare_and_write > 0
@@ -209,7 +212,7 @@ impl LogicalUnit {
                 limits.copy_segments = u16::try_from(word(&answer, 8).unwrap_or(0) & 0xffff).unwrap_or(0);
                 let bytes = word(&answer, 16).unwrap_or(0);
                 let block_bytes = u64::from(self.identity.block_bytes.max(1));
-                // 0: no limit but that of the descriptor.
+                // 0: no limit except that of the descriptor.
                 limits.copy_segment = if bytes == 0 { u64::from(u16::MAX) } else { bytes / block_bytes };
             }
             Err(error) if error.is_lost() => return Err(error),
@@ -218,9 +221,11 @@ impl LogicalUnit {
         Ok(limits)
     }
 
-    /// What is mapped of some blocks, and whether that is all of it; at most so many blocks. `None` when the unit does not tell.
+    /// Mapped extents among these blocks, at most `limit` blocks, and whether these are all. `None`
+    /// when the unit does not report them.
     ///
-    /// Errors: those of the questions after the first one, and a lost connection.
+    /// Errors: those of later requests, and a lost connection; a refusal of the first one returns
+    /// `None`.
     pub async fn mapped(&self, of: Range<u64>, limit: u64) -> Result<Option<(Vec<Extent>, bool)>, DeviceError> {
         let (mut found, mut extents) = (0, Vec::<Extent>::new());
         let mut take = |Extent { lba, blocks }| {
@@ -237,9 +242,11 @@ impl LogicalUnit {
         Ok(all.map(|all| (extents, all)))
     }
 
-    /// Tells `each` of the runs of mapped blocks, in order, until it wants no more. Returns whether that were all; `None` when the unit does not tell.
+    /// Calls `each` for the runs of mapped blocks, in order, until it returns false. Returns
+    /// whether these were all; `None` when the unit does not report them.
     ///
-    /// Errors: those of the questions after the first one, and a lost connection.
+    /// Errors: those of later requests, and a lost connection; a refusal of the first one returns
+    /// `None`.
     pub async fn each_mapped(
         &self,
         of: Range<u64>,
@@ -273,7 +280,7 @@ impl LogicalUnit {
         self.run("TEST UNIT READY", cdb::test_unit_ready(), TransferRequest::None).await.map(drop)
     }
 
-    /// READ of so many blocks.
+    /// READ of `blocks` blocks.
     pub async fn read_blocks(&self, lba: u64, blocks: u32) -> Result<Bytes, DeviceError> {
         self.read_over(lba, blocks, true).await
     }
@@ -301,10 +308,11 @@ impl LogicalUnit {
         }
     }
 
-    /// GET LBA STATUS from `lba` on: runs of blocks one behind the other, the first from `lba` on, with their provisioning status: 0 mapped or not known, 1
-    /// deallocated, 2 anchored. At least one; not all the way to the end if that is too much for one answer.
+    /// GET LBA STATUS from `lba` on: adjacent runs of blocks, the first beginning at `lba`, with
+    /// their provisioning status: 0 mapped or unknown, 1 deallocated, 2 anchored. At least one run;
+    /// fewer than all when they do not fit one answer.
     ///
-    /// Errors: [`DeviceError::NotSupported`] also when the unit answers and tells nothing.
+    /// Errors: [`DeviceError::NotSupported`] also when the answer has no usable run.
     pub async fn provisioning(&self, lba: u64) -> Result<Vec<(Extent, u8)>, DeviceError> {
         let command = cdb::get_lba_status(lba, STATUS_BYTES);
         let answer = self.run("GET LBA STATUS", command, TransferRequest::In(STATUS_BYTES)).await?;
@@ -315,7 +323,8 @@ impl LogicalUnit {
         }
     }
 
-    /// Sends a command and returns its Data-In; sends it again after BUSY, TASK SET FULL and unit attentions.
+    /// Sends a command and returns its Data-In. Retries after BUSY, TASK SET FULL and unit
+    /// attentions.
     pub async fn run(
         &self,
         command: &'static str,
@@ -325,7 +334,8 @@ impl LogicalUnit {
         self.run_over(command, cdb, transfer, true).await
     }
 
-    /// The same; not sent again after a unit attention, which ends it with [`DeviceError::ReservationConflict`], unless `attentions` are of no interest.
+    /// Like [`Self::run`]. Unless `attentions` is set, a unit attention is not retried, and returns
+    /// [`DeviceError::ReservationConflict`].
     async fn run_over(
         &self,
         command: &'static str,
@@ -359,7 +369,7 @@ impl LogicalUnit {
     }
 }
 
-/// The session broke before the answer.
+/// Error of a session that broke before the answer.
 fn lost(error: SessionError) -> DeviceError {
     match error {
         SessionError::Timeout { .. } => DeviceError::TimedOut(error.to_string()),
@@ -367,18 +377,19 @@ fn lost(error: SessionError) -> DeviceError {
     }
 }
 
-/// WRITE and COMPARE AND WRITE. Targets report residuals of their own for parameter lists (tgt does for UNMAP).
+/// Whether the command is WRITE or COMPARE AND WRITE. For parameter lists, targets report residuals
+/// by their own rules (tgt for UNMAP).
 fn is_content(cdb: &[u8; 16]) -> bool {
     matches!(cdb, [0x8a | 0x89, ..])
 }
 
-/// Data-In of a good command, or what went wrong; `sent` when it had Data-Out all of which the target has to take.
+/// Data-In of a good command, or its error. With `sent`, the target must have taken all Data-Out.
 fn outcome(command: &'static str, completion: Completion, sent: bool) -> Result<Bytes, DeviceError> {
     if completion.response != 0 {
         return Err(DeviceError::Lost(format!("{command}: target failure")));
     }
     match completion.status {
-        // What the command did with the rest nobody knows.
+        // The effect on the remaining data is unknown.
         GOOD if sent && completion.residual != 0 => {
             Err(DeviceError::Lost(format!("{command} ended with GOOD, and not with all of its data")))
         }
@@ -401,7 +412,7 @@ mod tests {
     use super::*;
     use crate::driver::tests::run;
 
-    /// Blocks of no bytes were divided by, and capacities beyond all numbers added to.
+    /// Regression: code divided by a block length of 0, and overflowed on absurd capacities.
     #[test]
     fn a_unit_of_an_absurd_size_is_not_found() {
         for (last, block_bytes, told) in [
@@ -438,7 +449,7 @@ mod tests {
         }
     }
 
-    /// A WRITE of which the target took half counted as done.
+    /// Regression: a WRITE of which the target took half counted as successful.
     #[test]
     fn good_for_a_part_of_the_data_is_no_success() {
         let completion = |residual| Completion {
@@ -452,7 +463,7 @@ mod tests {
         assert!(outcome("WRITE", completion(0), true).is_ok());
         assert!(matches!(outcome("WRITE", completion(512), true), Err(error) if error.is_lost()));
         assert!(outcome("WRITE", completion(-512), true).is_err());
-        // Less than there is room for is fine.
+        // Less Data-In than requested is allowed.
         assert!(outcome("INQUIRY", completion(4000), false).is_ok());
     }
 }

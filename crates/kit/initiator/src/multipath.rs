@@ -1,13 +1,16 @@
-//! Several sessions of one logical unit as one [`Device`]: a host's multipathing, by hand.
+//! Multipathing: several sessions to one logical unit as one [`Device`].
 //!
-//! Paths are of one logical unit when its designator (NAA, else EUI) is the same through all. Commands go round, or over one path while the others wait.
-//! A path whose session is lost logs in again in the background, and commands that were on it go over another. What such a command did is not known, so
-//! it is sent again only where doing it twice is doing it once (`device`): reads, writes, zeros, UNMAP, copies that do not overlap themselves. A
-//! COMPARE AND WRITE is resolved by reading what is there now, and reported as lost when that does not tell.
+//! All paths must show the same designator (NAA, else EUI). Commands go to the paths in turn, or
+//! over one path while the others are idle. A path whose session is lost logs in again in the
+//! background, and its commands go over another path. The effect of such a command is unknown, so
+//! it is sent again only if repeating it is harmless (`device`): reads, writes, zeros, UNMAP,
+//! copies that do not overlap themselves. COMPARE AND WRITE is resolved by reading the block, and
+//! reported as lost if the content does not show the result.
 //!
-//! Left out on purpose: a write of a lost session that the array still carries out after the same write was sent again over another path. The
-//! array ends the commands of a session whose connection it sees closed; a network that holds bytes back for longer than that is as dangerous here as it
-//! is with the kernel's multipathing.
+//! Not handled on purpose: the array carries out a write of a lost session after the same write was
+//! repeated over another path. The array ends the commands of a session whose connection it sees
+//! closed; a network that holds bytes back for longer is as dangerous here as with the kernel's
+//! multipathing.
 
 mod device;
 
@@ -24,29 +27,30 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Which path the next command takes.
+/// Choice of the path for the next command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// All by turns.
+    /// All paths in turn.
     #[default]
     RoundRobin,
-    /// One, until it is lost.
+    /// One path, until it is lost.
     OneActive,
 }
 
 /// Settings of all paths.
 #[derive(Clone, Debug)]
 pub struct MultipathOptions {
-    /// Of each session. The ISIDs count up from its qualifier; two devices of one initiator name must not share any, as each login ends the session
-    /// that had the ISID before.
+    /// Settings of each session. The ISIDs count up from its qualifier. Two devices with one
+    /// initiator name must not share any ISID, since each login ends the earlier session of its
+    /// ISID.
     pub session: Options,
-    /// Which path the next command takes.
+    /// Choice of the path for the next command.
     pub policy: Policy,
     /// Pause between two tries to log in.
     pub login_pause: Duration,
-    /// Time after which a path without commands is asked whether it is there.
+    /// Time after which an idle path is checked.
     pub check_after: Duration,
-    /// How long a command waits while there is no path at all.
+    /// Time for which a command waits while all paths are down.
     pub patience: Duration,
 }
 
@@ -62,50 +66,51 @@ impl Default for MultipathOptions {
     }
 }
 
-/// Why there is no multipath device.
+/// Reason why the multipath device could not be set up.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum MultipathError {
     /// No URL was given.
     #[error("no path was given")]
     NoPath,
-    /// No path came up; this is what the last of them said. Or one was refused, which trying again does not mend.
+    /// No path came up; the error is that of the last one. Or a path failed in a way that a retry
+    /// cannot repair.
     #[error("{url}: {error}")]
     Path {
-        /// The path.
+        /// URL of the path.
         url: String,
-        /// Why.
+        /// Error of the path.
         error: ProbeError,
     },
-    /// A logical unit says nothing by which it could be told from others.
+    /// A logical unit has no designator, so it cannot be compared with those of other paths.
     #[error(
         "{url} has neither an NAA nor an EUI designator: whether it is the logical unit of the other paths cannot be known"
     )]
     NoDesignator {
-        /// The path.
+        /// URL of the path.
         url: String,
     },
     /// Two paths lead to two logical units.
     #[error("{url} is {found}, and the paths before it are {expected}")]
     Different {
-        /// The path.
+        /// URL of the path.
         url: String,
-        /// Its logical unit.
+        /// Designator found there.
         found: String,
-        /// That of the first path.
+        /// Designator of the first path.
         expected: String,
     },
 }
 
-/// A path as it is now.
+/// Status of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStatus {
-    /// Without secrets.
+    /// URL without secrets.
     pub url: String,
-    /// Why it is down; `None` while it is up.
+    /// Reason why the path is down; `None` while it is up.
     pub down: Option<String>,
-    /// Times that it was lost.
+    /// Number of times it was lost.
     pub losses: u64,
-    /// Of all its sessions.
+    /// Counters over all its sessions.
     pub counters: Counters,
 }
 
@@ -114,7 +119,7 @@ struct Path {
     qualifier: u16,
     unit: RefCell<Result<Rc<LogicalUnit>, String>>,
     losses: Cell<u64>,
-    /// Of the sessions that are lost.
+    /// Counters of its lost sessions.
     before: Cell<Counters>,
 }
 
@@ -137,7 +142,7 @@ fn add(a: Counters, b: Counters) -> Counters {
     }
 }
 
-/// Who holds a reservation: a path, as long as it has not been lost once more.
+/// Holder of a reservation: a path, until its next loss.
 #[derive(Clone, Copy)]
 struct Reserved {
     index: usize,
@@ -149,24 +154,24 @@ struct Shared {
     identity: Identity,
     designator: String,
     paths: Vec<Path>,
-    /// The path that was used last.
+    /// Index of the path used last.
     last: Cell<usize>,
-    /// The path that holds a reservation: the others would meet it as another host's.
+    /// Path that holds a reservation: other paths would meet it as another host's.
     reserved: Cell<Option<Reserved>>,
-    /// A path came up or went down.
+    /// Notified when a path comes up or goes down.
     changed: Notify,
-    /// Of all sessions, those to come too.
+    /// Gates of all sessions, including later ones.
     gates: RefCell<Vec<Gate>>,
 }
 
-/// See the module. Clones are the same device; its sessions are closed with the last of them.
+/// Multipath device. Clones are the same device; its sessions are closed with the last of them.
 #[derive(Clone)]
 pub struct Multipath {
     shared: Rc<Shared>,
     _keepers: Rc<Keepers>,
 }
 
-/// Ends the tasks that keep the paths.
+/// Tasks that keep the paths; aborted when dropped.
 struct Keepers(Vec<JoinHandle<()>>);
 
 impl Drop for Keepers {
@@ -183,7 +188,7 @@ async fn open(url: &Url, qualifier: u16, options: &Options) -> Result<LogicalUni
     LogicalUnit::find(&session, url.lun).await
 }
 
-/// True when the same may succeed later: nobody answered, or stopped answering.
+/// Whether a retry may succeed: there was no answer, or answers stopped.
 fn may_pass(error: &ProbeError) -> bool {
     match error {
         ProbeError::Session(SessionError::Login { .. }) => false,
@@ -196,9 +201,11 @@ fn may_pass(error: &ProbeError) -> bool {
 }
 
 impl Multipath {
-    /// Logs in over all paths. One that nobody answers on stays behind and is tried again; at least one has to come up.
+    /// Logs in over all paths. A path without an answer is tried again in the background; at least
+    /// one has to come up.
     ///
-    /// To be called on a `LocalSet` or a local runtime of tokio. Errors: a path that is refused or is of another logical unit.
+    /// Requires a `LocalSet` or a local runtime of tokio. Errors: a path is refused or leads to
+    /// another logical unit.
     pub async fn connect(urls: &[Url], options: &MultipathOptions) -> Result<Self, MultipathError> {
         let mut found: Option<(Identity, String)> = None;
         let mut paths = Vec::with_capacity(urls.len());
@@ -252,7 +259,7 @@ impl Multipath {
         Ok(Self { shared, _keepers: Rc::new(keepers) })
     }
 
-    /// The paths in the order of their URLs.
+    /// Status of the paths, in the order of their URLs.
     pub fn paths(&self) -> Vec<PathStatus> {
         let status = |path: &Path| PathStatus {
             url: path.url.to_string(),
@@ -267,17 +274,18 @@ impl Multipath {
         self.shared.paths.iter().map(status).collect()
     }
 
-    /// What was sent and received over all paths so far.
+    /// Sum of the counters of all paths.
     pub fn counters(&self) -> Counters {
         self.shared.paths.iter().map(Path::counters).fold(Counters::default(), add)
     }
 
-    /// `naa.6001…` or `eui.…`; empty for a single path to a unit that does not say.
+    /// Designator, `naa.6001…` or `eui.…`; empty for a single path to a unit that reports none.
     pub fn designator(&self) -> &str {
         &self.shared.designator
     }
 
-    /// Cuts the session of a path, as a cable does that is pulled. False when there is no such path, or it is down.
+    /// Cuts the session of a path, as a pulled cable does. False when there is no such path, or it
+    /// is down.
     pub fn cut(&self, index: usize) -> bool {
         let unit = self.shared.paths.get(index).and_then(Path::up);
         unit.map(|unit| unit.session().cut()).is_some()
@@ -285,7 +293,7 @@ impl Multipath {
 }
 
 impl Shared {
-    /// The path for the next command, of those that are up and not to be avoided.
+    /// Picks the path for the next command, among those that are up and not in `avoid`.
     fn pick(&self, avoid: &[usize]) -> Option<(usize, Rc<LogicalUnit>)> {
         let usable = |index: usize| Some((index, self.paths.get(index).filter(|_| !avoid.contains(&index))?.up()?));
         if let Some(Reserved { index, losses }) = self.reserved.get() {
@@ -304,7 +312,7 @@ impl Shared {
         found
     }
 
-    /// [`Self::pick`], or waits for a path to come up.
+    /// Like [`Self::pick`], but waits for a path to come up.
     async fn path(&self, avoid: &mut Vec<usize>, deadline: Instant) -> Result<(usize, Rc<LogicalUnit>), DeviceError> {
         loop {
             let changed = self.changed.notified();
@@ -319,14 +327,14 @@ impl Shared {
             if left.is_zero() {
                 return Err(DeviceError::Lost(self.all_down()));
             }
-            // Paths that were to be avoided get their next chance after a pause, if nothing comes up before.
+            // Paths to avoid get another chance after a pause, if no path comes up before.
             let pause = if avoid.is_empty() { left } else { left.min(self.options.login_pause) };
             let _timeout = timeout(pause, changed).await;
             avoid.clear();
         }
     }
 
-    /// From now on all commands take this path.
+    /// Binds all later commands to this path.
     fn hold_reservation(&self, index: usize) {
         let losses = self.paths.get(index).map_or(0, |path| path.losses.get());
         self.reserved.set(Some(Reserved { index, losses }));
@@ -342,7 +350,7 @@ impl Shared {
     }
 }
 
-/// Keeps a path: notices that its session is lost, and logs in again.
+/// Keeps a path: notices the loss of its session, and logs in again.
 async fn keep(shared: Weak<Shared>, index: usize) {
     loop {
         let Some((unit, check_after)) = shared.upgrade().and_then(|shared| {
@@ -369,7 +377,8 @@ async fn keep(shared: Weak<Shared>, index: usize) {
                 }) else {
                     return;
                 };
-                // The same ISID: the array ends what is left of the session before (RFC 7143 §6.3.5).
+                // The same ISID: the array ends the remains of the earlier session (RFC 7143
+                // §6.3.5).
                 let opened = open(&url, qualifier, &options.session).await;
                 let Some(shared) = shared.upgrade() else { return };
                 let Some(path) = shared.paths.get(index) else { return };
@@ -388,7 +397,7 @@ async fn keep(shared: Weak<Shared>, index: usize) {
 }
 
 impl Shared {
-    /// The unit, with the gates of the other paths, when all of them are open.
+    /// Applies the gates of the device to a new session; errors if one is closed.
     fn gated(&self, unit: Rc<LogicalUnit>) -> Result<Rc<LogicalUnit>, String> {
         let gates = self.gates.borrow();
         if !gates.iter().all(|gate| gate()) {
@@ -400,7 +409,7 @@ impl Shared {
         Ok(unit)
     }
 
-    /// The unit, when it is the one of the other paths.
+    /// Checks that the unit is that of the other paths.
     fn same(&self, unit: LogicalUnit) -> Result<Rc<LogicalUnit>, String> {
         match unit.designator().unwrap_or_default() {
             found if found == self.designator => Ok(Rc::new(unit)),
@@ -409,7 +418,8 @@ impl Shared {
     }
 }
 
-/// Waits for the end of a session; asks now and then, so that a path that is silent is not thought to be up.
+/// Waits for the end of a session. Sends a command after idle periods, so that a silent path does
+/// not count as up.
 async fn watch(unit: &LogicalUnit, check_after: Duration) -> SessionError {
     loop {
         let before = unit.session().counters().commands;
@@ -417,7 +427,7 @@ async fn watch(unit: &LogicalUnit, check_after: Duration) -> SessionError {
             return ended;
         }
         if unit.session().counters().commands == before {
-            // Whatever it answers: an answer is what was wanted. When none comes the session ends, which the next turn sees.
+            // Any answer will do. Without one the session ends, which the next iteration notices.
             let _answered = unit.is_ready().await;
         }
     }

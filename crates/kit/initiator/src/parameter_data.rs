@@ -1,17 +1,18 @@
-//! What a logical unit answers: capacity, VPD pages and GET LBA STATUS as they came over the wire, believed as far as they make sense.
+//! Parameter data of a logical unit: capacity, VPD pages and GET LBA STATUS from the wire, used as
+//! far as they are plausible.
 
 use data_mover::Extent;
 use std::ops::RangeInclusive;
 
-/// Least and most bytes of a logical block.
+/// Smallest and largest block length in bytes.
 const BLOCK_BYTES: RangeInclusive<u32> = 512..=64 << 10;
 
-/// What READ CAPACITY (16) tells (SBC-3 §5.15).
+/// Data of READ CAPACITY (16) (SBC-3 §5.15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
-    /// The last block.
+    /// LBA of the last block.
     pub(crate) last: u64,
-    /// Bytes of a block.
+    /// Block length in bytes.
     pub(crate) block_bytes: u32,
     /// LBPME.
     pub(crate) thin: bool,
@@ -20,18 +21,18 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// `None` when it is too short.
+    /// Parses the answer; `None` when it is too short.
     pub(crate) fn parse(answer: &[u8]) -> Option<Self> {
         let (last, length, flags) = (long(answer, 0)?, word(answer, 8)?, *answer.get(14)?);
         Some(Self { last, block_bytes: narrow(length), thin: flags & 0x80 != 0, reads_zeros: flags & 0x40 != 0 })
     }
 
-    /// True for blocks of a length that disks have.
+    /// Whether the block length is one that disks have.
     pub(crate) fn has_usable_blocks(self) -> bool {
         BLOCK_BYTES.contains(&self.block_bytes) && self.block_bytes.is_power_of_two()
     }
 
-    /// The number of blocks; `None` when they are so many that their bytes are not a file offset.
+    /// Number of blocks; `None` when the capacity in bytes exceeds a file offset.
     pub(crate) fn blocks(self) -> Option<u64> {
         let blocks = self.last.checked_add(1)?;
         let bytes = blocks.checked_mul(self.block_bytes.into())?;
@@ -39,7 +40,8 @@ impl Capacity {
     }
 }
 
-/// The runs of an answer to GET LBA STATUS (SBC-3 §5.5), as far as they go on behind each other from `lba` on; the last one ends with the unit.
+/// Runs of an answer to GET LBA STATUS (SBC-3 §5.5), from `lba` on as long as they are adjacent;
+/// the last one ends with the unit.
 pub(crate) fn provisioning(answer: &[u8], lba: u64, end: u64) -> Vec<(Extent, u8)> {
     let length = word(answer, 0).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     let told = answer.len().min(length.saturating_add(4));
@@ -50,7 +52,7 @@ pub(crate) fn provisioning(answer: &[u8], lba: u64, end: u64) -> Vec<(Extent, u8
         else {
             break;
         };
-        // The first run may begin before the block that was asked for.
+        // The first run may begin before the requested block.
         let next = first.saturating_add(blocks).min(end);
         if next <= at || first > at || (first < at && !runs.is_empty()) {
             break;
@@ -69,12 +71,12 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
 }
 
-/// Saturates: the limits of 32 bits that are announced in 64.
+/// Saturates: some limits of 32 bits are announced in 64.
 pub(crate) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The binary designators of the logical unit itself: type and bytes, as VPD page 83h has them.
+/// Binary designators of the logical unit itself: type and bytes, from VPD page 83h.
 fn designators(page: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = page.get(4..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -98,7 +100,7 @@ pub(crate) fn naa(page: &[u8]) -> Option<[u8; 16]> {
     Some(naa)
 }
 
-/// What tells this logical unit from all others: `naa.6001…`, or `eui.…` where it has no NAA.
+/// Designator that identifies the logical unit: `naa.6001…`, or `eui.…` if it has no NAA.
 pub(crate) fn designator(page: &[u8]) -> Option<String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let of = |wanted, name: &str| {
@@ -131,7 +133,7 @@ mod tests {
         let run = |lba, blocks, status| (Extent { lba, blocks }, status);
         let good = answer(&[descriptor(90, 20, 0x10), descriptor(110, 5, 1), descriptor(115, u32::MAX, 2)]);
         assert_eq!(provisioning(&good, 100, 1000), [run(100, 10, 0), run(110, 5, 1), run(115, 885, 2)]);
-        // Cut off; a hole; backwards; nothing; behind what was asked for.
+        // Cut off; with a hole; backwards; empty; behind the requested block.
         assert_eq!(provisioning(&good[..30], 100, 1000), [run(100, 10, 0)]);
         assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(6, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
         assert_eq!(provisioning(&answer(&[descriptor(0, 5, 1), descriptor(4, 5, 1)]), 0, 1000), [run(0, 5, 1)]);
@@ -165,7 +167,7 @@ mod tests {
         for absurd in [0, 1, 256, 520, 4104, 131_072, 1 << 31, u32::MAX] {
             assert!(!capacity(7, absurd).has_usable_blocks(), "{absurd}");
         }
-        // Not one byte more than an offset can name.
+        // The largest capacity is one whose bytes an offset can address.
         assert_eq!(capacity(0, 4096).blocks(), Some(1));
         assert_eq!(capacity((1 << 54) - 2, 512).blocks(), Some((1 << 54) - 1));
         for last in [(1 << 54) - 1, 1 << 54, (1 << 55) - 1, u64::MAX - 1, u64::MAX] {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What sense data says.
+/// Decoded sense data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sense {
     /// Sense key.
@@ -11,7 +11,7 @@ pub struct Sense {
     pub code: u8,
     /// Additional sense code qualifier.
     pub qualifier: u8,
-    /// INFORMATION, when valid.
+    /// INFORMATION field, when valid.
     pub information: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Sense {
     /// MISCOMPARE.
     pub const MISCOMPARE: u8 = 0x0E;
 
-    /// Reads fixed or descriptor format; `None` when it is neither or too short.
+    /// Parses fixed or descriptor format; `None` when it is neither or too short.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         match bytes.first()? & 0x7F {
             0x70 | 0x71 => {

@@ -1,4 +1,4 @@
-//! A session: [`iscsi::initiator`] on a TCP connection. One thread; the tasks of that thread share it.
+//! A session: [`iscsi::initiator`] on a TCP connection, shared by the tasks of one thread.
 
 use crate::driver::Driver;
 use crate::in_flight::{Answer, InFlight};
@@ -22,15 +22,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Why a session is of no use any more, or did not come about.
+/// Reason why a session could not be set up, or was lost.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SessionError {
-    /// No TCP connection.
+    /// The TCP connection failed.
     #[error("cannot connect to {portal}: {reason}")]
     Connect {
         /// Host and port.
         portal: String,
-        /// What the system said.
+        /// Error of the operating system.
         reason: String,
     },
     /// The target refused the login.
@@ -42,23 +42,24 @@ pub enum SessionError {
         target: String,
         /// Login status.
         status: LoginStatus,
-        /// Where it has moved to.
+        /// Address that the target has moved to.
         moved: Option<String>,
     },
-    /// The connection broke, or the target broke the protocol. What the commands in flight did is not known.
+    /// The connection broke, or the target violated the protocol. The effect of commands in flight
+    /// is unknown.
     #[error("the connection to {portal} is lost: {reason}")]
     Lost {
         /// Host and port.
         portal: String,
-        /// Why.
+        /// Reason of the loss.
         reason: String,
     },
-    /// No answer in time; the session is closed, so that nothing of it takes effect late.
+    /// No answer came in time; the session is closed, so that no command takes effect late.
     #[error("no answer from {portal} within {} s", .limit.as_secs_f64())]
     Timeout {
         /// Host and port.
         portal: String,
-        /// The limit.
+        /// Time limit.
         limit: Duration,
     },
 }
@@ -73,9 +74,10 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Options {
     /// InitiatorName.
     pub initiator_name: String,
-    /// Last bytes of the ISID; sessions of one process, initiator name and target differ in it. Those of different processes differ in the rest.
+    /// Last bytes of the ISID, which distinguish sessions of one process, initiator name and
+    /// target. Those of different processes differ in the other bytes.
     pub qualifier: u16,
-    /// Limit for connecting, for login and for each command.
+    /// Time limit for connecting, for login and for each command.
     pub timeout: Duration,
 }
 
@@ -93,8 +95,9 @@ impl Default for Options {
     }
 }
 
-/// The random part of the ISID (RFC 7143 §11.12.5, T=10b): the same for all sessions of this process, so that one ISID is one session, and another
-/// for every other process: two commands at once on one machine must not end each other's sessions.
+/// Random part of the ISID (RFC 7143 §11.12.5, T=10b). It is the same for all sessions of this
+/// process, so that one ISID is one session. It differs between processes: two commands on one
+/// machine must not end each other's sessions.
 fn isid_of_this_process() -> [u8; 3] {
     static RANDOM: std::sync::LazyLock<[u8; 3]> = std::sync::LazyLock::new(|| {
         // The keys of a hasher come from the system's random numbers.
@@ -104,7 +107,7 @@ fn isid_of_this_process() -> [u8; 3] {
     *RANDOM
 }
 
-/// What a session did.
+/// Counters of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// SCSI commands sent.
@@ -115,20 +118,20 @@ pub struct Counters {
     pub received_bytes: u64,
 }
 
-/// What the session and its driver share.
+/// State shared by the session and its driver.
 pub(crate) struct Inner {
-    /// Gone with the session.
+    /// Write half of the connection; `None` once the session is lost.
     pub(crate) writer: RefCell<Option<OwnedWriteHalf>>,
     pub(crate) machine: RefCell<Initiator>,
-    /// Taken from the machine and not written yet.
+    /// Output taken from the machine, not written yet.
     pub(crate) output: RefCell<VecDeque<Bytes>>,
     pub(crate) in_flight: RefCell<InFlight>,
-    /// Of the driver, while nobody has told it that there is something to write.
+    /// Waker of the driver, until it has been woken to write.
     pub(crate) driver: Cell<Option<Waker>>,
-    /// Answers that a command of the session waits for: login, list of targets, task management, logout.
+    /// Answers awaited by requests of the session: login, list of targets, task management, logout.
     pub(crate) events: RefCell<VecDeque<Event>>,
     pub(crate) event: Notify,
-    /// Nothing is written any more once one of them is closed.
+    /// Nothing is written once any gate is closed.
     gates: RefCell<Vec<Gate>>,
     lost: RefCell<Option<SessionError>>,
     counters: Cell<Counters>,
@@ -136,14 +139,14 @@ pub(crate) struct Inner {
     pub(crate) timeout: Duration,
 }
 
-/// See the module. Clones are the same session; it is closed with the last of them.
+/// A session. Clones are the same session; it is closed with the last of them.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) inner: Rc<Inner>,
     _driver: Rc<DriverTask>,
 }
 
-/// Ends the driver's task with the last [`Session`].
+/// Task of the driver; aborted with the last [`Session`].
 struct DriverTask(JoinHandle<()>);
 
 impl Drop for DriverTask {
@@ -173,12 +176,12 @@ fn config(url: &Url, options: &Options) -> Config {
 }
 
 impl Session {
-    /// Connects and logs in. To be called on a `LocalSet` or a local runtime of tokio.
+    /// Connects and logs in. Requires a `LocalSet` or a local runtime of tokio.
     pub async fn connect(url: &Url, options: &Options) -> Result<Self, SessionError> {
         Self::connect_with(url, options, config(url, options)).await
     }
 
-    /// The targets of the portal of the URL.
+    /// Lists the targets at the portal of the URL.
     pub async fn discover(url: &Url, options: &Options) -> Result<Vec<TargetRecord>, SessionError> {
         let mut config = config(url, options);
         config.session_type = SessionType::Discovery;
@@ -238,12 +241,12 @@ impl Session {
         &self.inner.portal
     }
 
-    /// What was sent and received so far.
+    /// Traffic so far.
     pub fn counters(&self) -> Counters {
         self.inner.counters.get()
     }
 
-    /// Commands that were sent, or wait for the window, and are not answered.
+    /// Number of commands without an answer, sent or waiting for the window.
     pub fn outstanding(&self) -> usize {
         self.inner.in_flight.borrow().len()
     }
@@ -256,7 +259,8 @@ impl Session {
         }
     }
 
-    /// Sends a command and waits for its end. When the future is dropped, the command goes on and its answer is forgotten.
+    /// Sends a command and waits for its end. If the future is dropped, the command continues and
+    /// its answer is discarded.
     pub async fn execute(
         &self,
         lun: [u8; 8],
@@ -269,12 +273,12 @@ impl Session {
         let tag = inner.machine.borrow_mut().command(request);
         inner.in_flight.borrow_mut().insert(tag);
         inner.count(|counters| counters.commands += 1);
-        // Not written here: the commands of all tasks that run now go out together.
+        // Not written here, so that the commands of all ready tasks are sent together.
         inner.schedule();
         Answer::new(inner, tag).await.ok_or_else(|| inner.lost())
     }
 
-    /// Sends a task management function that concerns a logical unit, and waits for what the target makes of it.
+    /// Sends a task management function for a logical unit, and waits for the response.
     pub async fn manage_tasks(
         &self,
         function: TaskManagementFunction,
@@ -290,12 +294,12 @@ impl Session {
         }
     }
 
-    /// False when the session is of no use any more.
+    /// Whether the session is still usable.
     pub fn is_up(&self) -> bool {
         self.inner.check().is_ok()
     }
 
-    /// Waits until the session is of no use any more, and says why.
+    /// Waits until the session is lost, and returns the reason.
     pub async fn ended(&self) -> SessionError {
         loop {
             let arrived = self.inner.event.notified();
@@ -306,13 +310,14 @@ impl Session {
         }
     }
 
-    /// From now on nothing is written once the gate is closed, not even what was handed over before: the session is lost then.
+    /// Stops all writing once the gate is closed, also of queued commands: the session is then
+    /// lost.
     pub fn only_while(&self, gate: Gate) {
         self.inner.gates.borrow_mut().push(gate);
     }
 
-    /// Logs out and closes the connection. A target that closes it instead of an answer, as istgt does at times, has done what it was asked for,
-    /// unless commands were outstanding.
+    /// Logs out and closes the connection. A target that closes the connection without an answer,
+    /// as istgt sometimes does, has complied, unless commands were outstanding.
     pub async fn logout(self) -> Result<(), SessionError> {
         self.inner.check()?;
         let idle = self.outstanding() == 0;
@@ -324,7 +329,7 @@ impl Session {
         }
     }
 
-    /// Cuts the connection without a word, as a host does that dies.
+    /// Cuts the connection without a logout, like a host that dies.
     pub fn cut(&self) {
         let reason = "cut by this host".to_owned();
         self.inner.lose(SessionError::Lost { portal: self.inner.portal.clone(), reason });
@@ -358,7 +363,7 @@ impl Inner {
         self.lost.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// False when something that this host needs to write is over.
+    /// Whether all gates are open.
     pub(crate) fn may_write(&self) -> bool {
         self.gates.borrow().iter().all(|gate| gate())
     }
@@ -368,7 +373,7 @@ impl Inner {
         self.lost.borrow().clone().unwrap_or_else(unknown)
     }
 
-    /// Ends the session: everybody who waits gets the error, and the connection is closed.
+    /// Ends the session: all waiting tasks get the error, and the connection is closed.
     pub(crate) fn lose(&self, error: SessionError) {
         self.lost.borrow_mut().get_or_insert(error);
         self.writer.take();
@@ -378,7 +383,7 @@ impl Inner {
         self.schedule();
     }
 
-    /// Has the driver run once more after the tasks that run now.
+    /// Wakes the driver, to run after the tasks that are ready now.
     pub(crate) fn schedule(&self) {
         if let Some(waker) = self.driver.take() {
             waker.wake();

@@ -1,4 +1,5 @@
-//! How a logical unit is named on the command line: `iscsi://[USER[%SECRET]@]HOST[:PORT]/TARGET/LUN[?KEY=VALUE&…]`, as in libiscsi.
+//! URLs of logical units on the command line:
+//! `iscsi://[USER[%SECRET]@]HOST[:PORT]/TARGET/LUN[?KEY=VALUE&…]`, as in libiscsi.
 //!
 //! Keys: `target_user` and `target_password` for mutual CHAP, `header_digest=crc32c` and `data_digest=crc32c`. Percent signs are taken
 //! literally, except that the first one in the user part ends the user's name.
@@ -8,10 +9,10 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Port of iSCSI when the URL has none.
+/// Port if the URL has none.
 const DEFAULT_PORT: u16 = 3260;
 
-/// A user and a secret of CHAP.
+/// User name and secret for CHAP.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserSecret {
     /// Name.
@@ -26,7 +27,7 @@ impl fmt::Debug for UserSecret {
     }
 }
 
-/// A logical unit behind a portal.
+/// Location of a logical unit behind a portal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Host name or address, IPv6 without brackets.
@@ -37,9 +38,9 @@ pub struct Url {
     pub target: String,
     /// LUN, 0 to 16383.
     pub lun: u16,
-    /// CHAP of the initiator.
+    /// CHAP credentials of the initiator.
     pub chap: Option<UserSecret>,
-    /// CHAP of the target.
+    /// CHAP credentials of the target.
     pub target_chap: Option<UserSecret>,
     /// Offer HeaderDigest=CRC32C only.
     pub header_digest: bool,
@@ -48,7 +49,8 @@ pub struct Url {
 }
 
 impl Url {
-    /// The LUN as eight bytes: peripheral device addressing up to 255, flat space addressing above (SAM-5 §4.7).
+    /// LUN as eight bytes: peripheral device addressing up to 255, flat space addressing above
+    /// (SAM-5 §4.7).
     pub fn lun_bytes(&self) -> [u8; 8] {
         let [high, low] = self.lun.to_be_bytes();
         [if self.lun > 255 { 0x40 | high & 0x3F } else { 0 }, low, 0, 0, 0, 0, 0, 0]
@@ -60,13 +62,13 @@ impl Url {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    /// True when both are reached through one session.
+    /// Whether both URLs are reached through one session.
     pub fn same_session(&self, other: &Url) -> bool {
         Url { lun: 0, ..self.clone() } == Url { lun: 0, ..other.clone() }
     }
 }
 
-/// Why a text is no URL.
+/// Reason why a text is not a URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{reason} in {url:?}; expected iscsi://[USER[%SECRET]@]HOST[:PORT]/TARGET/LUN")]
 pub struct UrlError {
@@ -74,7 +76,8 @@ pub struct UrlError {
     url: String,
 }
 
-/// The text of a URL that may be wrong anywhere, without what may be a secret: the user's, and everything after `?`.
+/// Text of a possibly malformed URL without anything that may be a secret: the user's secret, and
+/// everything after `?`.
 pub fn without_secrets(text: &str) -> String {
     let (path, query) = text.split_once('?').map_or((text, ""), |(path, _)| (path, "?…"));
     let user = path.rsplit_once('@').map(|(user, rest)| match user.split_once('%') {
@@ -92,7 +95,7 @@ impl FromStr for Url {
         let rest = text.strip_prefix("iscsi://").ok_or_else(|| fail("no iscsi:// at the start"))?;
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
         let (path, lun) = path.rsplit_once('/').ok_or_else(|| fail("no LUN"))?;
-        // A secret may have a slash: the user ends at the last @ before the target.
+        // A secret may contain a slash: the user part ends at the last @ before the target.
         let user_end =
             path.find("/iqn.").or_else(|| path.find("/eui.")).or_else(|| path.find("/naa.")).unwrap_or(path.len());
         let from = path.get(..user_end).and_then(|before| before.rfind('@')).unwrap_or(0);
@@ -152,7 +155,7 @@ impl FromStr for Url {
 }
 
 impl fmt::Display for Url {
-    /// Without secrets.
+    /// Writes the URL without secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "iscsi://{}/{}/{}", self.portal(), self.target, self.lun)
     }

@@ -1,4 +1,5 @@
-//! A session whose gate closes, or whose target is curt or talks without end, against a target in the same process.
+//! Sessions against a target in the same process: the gate closes, or the target closes the
+//! connection early or sends without end.
 
 use super::STOPPED;
 use crate::cdb;
@@ -23,7 +24,7 @@ use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
 const LUN: [u8; 8] = [0; 8];
-/// More than a target takes without asking for it.
+/// More bytes than a target takes unsolicited.
 const LARGE: usize = 1 << 20;
 
 struct Shelf;
@@ -46,15 +47,15 @@ impl Directory for Shelf {
     }
 }
 
-/// What the target has seen, and whether it says anything.
+/// State of the target: what it has seen, and whether it answers.
 #[derive(Default)]
 pub(crate) struct Seen {
     bytes: Cell<u64>,
     commands: Cell<u64>,
     silent: Cell<bool>,
-    /// Closes the connection at LOGOUT, without a word.
+    /// Closes the connection at LOGOUT without an answer.
     curt: Cell<bool>,
-    /// The connection is given to the test, and left here.
+    /// Hands the connection over to the test.
     hand_over: Cell<bool>,
     handed_over: RefCell<Option<TcpStream>>,
     speak: Notify,
@@ -131,8 +132,8 @@ fn is_stopped(result: &Result<(), SessionError>) -> bool {
     matches!(result, Err(SessionError::Lost { reason, .. }) if reason == STOPPED)
 }
 
-/// A host that was stopped for longer than its lease, and taken over, finished the WRITEs that it had handed to its session before: into blocks that
-/// were another host's by then.
+/// Regression: a host that was stopped for longer than its lease, and taken over, finished WRITEs
+/// that were queued in its session, into blocks that another host had by then.
 #[test]
 fn commands_that_wait_in_the_session_do_not_go_out_once_the_gate_is_closed() {
     run(|session, seen| async move {
@@ -142,7 +143,7 @@ fn commands_that_wait_in_the_session_do_not_go_out_once_the_gate_is_closed() {
         write(&session, LARGE).await.unwrap();
         let before = (seen.bytes.get(), seen.commands.get());
         assert_eq!(before.1, 1);
-        // Handed over; the driver, which would write it, has not run when the host is stopped.
+        // Queued; the driver has not run when the host is stopped.
         let handed_over = write(&session, 4096);
         let stopped = async { open.set(false) };
         let (late, ()) = futures_util::future::join(handed_over, stopped).await;
@@ -160,7 +161,7 @@ fn nor_do_data_that_the_target_asks_for() {
         let gate = open.clone();
         session.only_while(Rc::new(move || gate.get()));
         let begun = seen.bytes.get();
-        // The target takes what comes by itself, and asks for the rest when the host is awake again.
+        // The target takes unsolicited data, and requests the rest when the host is awake again.
         seen.silent.set(true);
         let stopped = async {
             while seen.bytes.get() < begun + 64 {
@@ -179,7 +180,7 @@ fn nor_do_data_that_the_target_asks_for() {
     });
 }
 
-/// Probes of istgt failed at their end, now and then.
+/// Regression: probes of istgt sometimes failed at their end.
 #[test]
 fn a_target_may_close_the_connection_instead_of_an_answer_to_logout() {
     run(|session, seen| async move {
@@ -187,7 +188,7 @@ fn a_target_may_close_the_connection_instead_of_an_answer_to_logout() {
         write(&session, 512).await.unwrap();
         session.logout().await.unwrap();
     });
-    // With a command under way that is no end to be content with.
+    // With a command in flight this is an error.
     run(|session, seen| async move {
         seen.curt.set(true);
         seen.silent.set(true);
@@ -213,14 +214,14 @@ fn reason(session: &Session) -> String {
     lost.err().map(|error| error.to_string()).unwrap_or_default()
 }
 
-/// A target that pinged and did not read took all memory of the host.
+/// Regression: a target that sent pings and did not read used up the host's memory.
 #[test]
 fn a_target_that_pings_and_does_not_read_loses_the_session() {
     run(|session, seen| async move {
         let mut stream = taken_over(&seen).await;
         let mut ping = pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG);
         ping[20..24].copy_from_slice(&9_u32.to_be_bytes());
-        // Not too many at once: it is the answers that are too many.
+        // Small batches: the answers, not the pings, must exceed the limit.
         let pings = ping.repeat(200);
         for _ in 0..10_000 {
             let whole = session.counters().received_bytes + pings.len() as u64;
@@ -236,7 +237,7 @@ fn a_target_that_pings_and_does_not_read_loses_the_session() {
     });
 }
 
-/// Lists of targets and answers to logouts that nobody asked for were kept for ever.
+/// Regression: unsolicited lists of targets and answers to logouts were kept without a limit.
 #[test]
 fn a_target_that_answers_what_nobody_asked_loses_the_session() {
     for opcode in [Opcode::TEXT_RESPONSE, Opcode::LOGOUT_RESPONSE] {

@@ -1,4 +1,4 @@
-//! What the data mover asks of a logical unit, as SCSI commands.
+//! [`Device`] for a logical unit, by SCSI commands.
 
 use super::{LogicalUnit, lost};
 use crate::cdb::{self, CopySegment};
@@ -99,7 +99,7 @@ impl Device for LogicalUnit {
         }
     }
 
-    /// All logical units of the session share its fate.
+    /// Applies to the whole session, and so to all its logical units.
     fn only_while(&self, gate: Gate) {
         self.session.only_while(gate);
     }

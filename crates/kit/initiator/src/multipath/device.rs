@@ -1,4 +1,4 @@
-//! What is done about commands whose answer was lost with their path.
+//! Handling of commands whose answer was lost with their path.
 
 use super::{Multipath, Path, Shared};
 use crate::logical_unit::LogicalUnit;
@@ -12,12 +12,14 @@ fn is_other_port_wanted(error: &DeviceError) -> bool {
 }
 
 impl Shared {
-    /// Sends a command over one path after another until it is answered. To be used for what may be done twice.
+    /// Sends a command over one path after another until it is answered. Only for commands that may
+    /// be repeated.
     async fn run<T>(&self, command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>) -> Result<T, DeviceError> {
         self.run_until(command, || false).await.map(|(value, _)| value)
     }
 
-    /// The same, but ends with its error at the first lost answer for which `stop` is true. Also says which path answered.
+    /// Like [`Self::run`], but returns the first lost answer if `stop` returns true. Also returns
+    /// the index of the path that answered.
     async fn run_until<T>(
         &self,
         command: impl AsyncFn(&LogicalUnit) -> Result<T, DeviceError>,
@@ -29,7 +31,7 @@ impl Shared {
             let (index, unit) = self.path(&mut avoid, deadline).await?;
             match command(&unit).await {
                 Ok(value) => return Ok((value, index)),
-                // An answer that breaks the rules is no lost path: it would come again.
+                // A malformed answer does not mean a lost path: it would come again.
                 Err(error) if error.is_lost() && (unit.session().is_up() || stop()) => return Err(error),
                 Err(error) if error.is_lost() => {}
                 // Not carried out, so no command has to fear this.
@@ -44,7 +46,8 @@ impl Shared {
         }
     }
 
-    /// What came of a COMPARE AND WRITE without an answer; `None` when it is as if it had not been sent.
+    /// Result of a COMPARE AND WRITE without an answer; `None` when the block is unchanged, so that
+    /// it can be sent again.
     async fn resolve(&self, lba: u64, expected: &Bytes, new: &Bytes) -> Result<Option<Compared>, DeviceError> {
         let extent = Extent { lba, blocks: expected.len() as u64 / u64::from(self.identity.block_bytes.max(1)) };
         let found = self.run(async |unit| unit.read(extent).await).await?;
@@ -61,7 +64,7 @@ impl Shared {
     }
 }
 
-/// True when a copy reads what it has written.
+/// Whether a copy reads blocks that it has written.
 fn overlaps_itself(segments: &[CopyDescriptor]) -> bool {
     let touches = |from: u64, to: u64, a: &CopyDescriptor, b: &CopyDescriptor| {
         from < to.saturating_add(u64::from(b.blocks)) && to < from.saturating_add(u64::from(a.blocks))
@@ -82,15 +85,16 @@ impl Device for Multipath {
         self.shared.run(async |unit| unit.write(lba, data.clone()).await).await
     }
 
-    /// A lost answer is resolved by reading: what was to be written is there, or what was expected is and it is tried again. Anything else is
-    /// [`DeviceError::Lost`]: others may have been there since.
+    /// A lost answer is resolved by reading: if the block holds the new data, it was written; if it
+    /// holds the expected data, the command is sent again. Otherwise the result is
+    /// [`DeviceError::Lost`], since other hosts may have written since.
     async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
         let mut lost = false;
         loop {
             let send = async |unit: &LogicalUnit| unit.compare_and_write(lba, expected.clone(), new.clone()).await;
             let answer = self.shared.run_until(send, || true).await;
             match answer {
-                // Miscompare after a lost answer may be our own work of the time before.
+                // A miscompare after a lost answer may be due to the earlier try of this command.
                 Ok((Compared::Written, _)) => return Ok(Compared::Written),
                 Ok((Compared::Miscompare, _)) if !lost => return Ok(Compared::Miscompare),
                 Ok((Compared::Miscompare, _)) => {}
@@ -111,7 +115,8 @@ impl Device for Multipath {
         self.shared.run(async |unit| unit.unmap(extents).await).await
     }
 
-    /// A copy within the logical unit that overlaps itself is not sent again: its source may have been overwritten by then.
+    /// A copy within the logical unit that overlaps itself is not repeated: its source may have
+    /// been overwritten.
     async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError> {
         let once = Some(*source) == self.shared.identity.naa && overlaps_itself(segments);
         let send = async |unit: &LogicalUnit| unit.extended_copy(source, segments).await;
@@ -122,14 +127,15 @@ impl Device for Multipath {
         self.shared.run(async |unit| unit.lba_status(lba).await).await
     }
 
-    /// Of one path: while it is held all commands take that one, and when it is lost they fail, as the reservation is lost too.
+    /// Reserves over one path. While the reservation is held, all commands take that path; when it
+    /// is lost they fail, because the reservation is lost too.
     async fn reserve(&self) -> Result<(), DeviceError> {
         let ((), index) = self.shared.run_until(async |unit| unit.reserve().await, || false).await?;
         self.shared.hold_reservation(index);
         Ok(())
     }
 
-    /// A path that is lost has released what it held.
+    /// A lost path has released its reservation.
     async fn release(&self) -> Result<(), DeviceError> {
         let released = self.shared.run_until(async |unit| unit.release().await, || true).await;
         let was_reserved = self.shared.reserved.take();
