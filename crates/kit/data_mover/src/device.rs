@@ -14,18 +14,19 @@ pub struct Extent {
     pub blocks: u64,
 }
 
-/// What a host learns when it finds a logical unit (INQUIRY, READ CAPACITY).
+/// Identity that a host determines when it finds a logical unit (INQUIRY, READ CAPACITY).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Bytes in a logical block.
+    /// Size of a logical block in bytes.
     pub block_bytes: u32,
-    /// NAA designator of VPD page 83h, by which EXTENDED COPY names the logical unit; `None` when it has none.
+    /// NAA designator of VPD page 83h, by which EXTENDED COPY names the logical unit; `None` when
+    /// the unit has none.
     pub naa: Option<[u8; 16]>,
-    /// Vendor and product identification: units of one array have the same.
+    /// Vendor and product identification, the same for all units of one array.
     pub array: String,
-    /// What the logical unit says of its own limits.
+    /// Limits that the logical unit announces.
     pub limits: Limits,
 }
 
@@ -69,21 +70,21 @@ pub struct CopyDescriptor {
     pub blocks: u16,
 }
 
-/// What a logical unit says of a run of its blocks (GET LBA STATUS).
+/// Provisioning status of a run of blocks (GET LBA STATUS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LbaStatus {
-    /// The blocks.
+    /// Run of blocks.
     pub extent: Extent,
-    /// False where nothing is stored and reads give zeros.
+    /// False for blocks that are not mapped and read as zeros.
     pub mapped: bool,
 }
 
 /// Outcome of a COMPARE AND WRITE that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// It was equal, and is written.
+    /// The block was equal; the new data is written.
     Written,
-    /// It was different; nothing is written.
+    /// The block was different; nothing is written.
     Miscompare,
 }
 
@@ -104,10 +105,10 @@ impl fmt::Display for Sense {
     }
 }
 
-/// Why a command did not succeed.
+/// Reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
-    /// The logical unit does not know the command (5h/20h/00h), or does not announce what it would take.
+    /// The logical unit does not know the command (5h/20h/00h), or does not announce what it needs.
     #[error("the logical unit does not support {0}")]
     NotSupported(&'static str),
     /// Another host has the logical unit reserved.
@@ -119,23 +120,24 @@ pub enum DeviceError {
     /// CHECK CONDITION.
     #[error("{command} was refused with sense {sense}")]
     Refused {
-        /// The command.
+        /// Name of the command.
         command: &'static str,
-        /// Its sense.
+        /// Sense of the answer.
         sense: Sense,
     },
     /// Any other status.
     #[error("{command} ended with status {status:02x}h")]
     Status {
-        /// The command.
+        /// Name of the command.
         command: &'static str,
-        /// SCSI status.
+        /// SCSI status of the answer.
         status: u8,
     },
-    /// The connection is gone: what the command did is not known.
+    /// The connection is lost; the effect of the command is unknown.
     #[error("{0}")]
     Lost(String),
-    /// Nothing came in time, and the connection is given up: what the command did is not known.
+    /// No answer came in time, and the connection is given up; the effect of the command is
+    /// unknown.
     #[error("{0}")]
     TimedOut(String),
     /// [`crate::DataMover::interrupt`] was called.
@@ -148,20 +150,22 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// True when it is not known what the command did: [`Self::Lost`] and [`Self::TimedOut`].
+    /// Whether the effect of the command is unknown: [`Self::Lost`] and [`Self::TimedOut`].
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::TimedOut(_))
     }
 }
 
-/// Asked again and again: false when nothing may be sent any more.
+/// Callback that returns false when nothing may be sent any more; called before each send.
 pub type Gate = Rc<dyn Fn() -> bool>;
 
-/// A logical unit as a host sees it. Commands may overlap in time; an acknowledged write is seen by every later read of any host.
+/// A logical unit as a host sees it. Commands may overlap in time; every later read of any host
+/// returns an acknowledged write.
 ///
-/// Lengths of data are multiples of [`Identity::block_bytes`]. A command that reaches beyond the end is refused by the unit.
+/// Lengths of data are multiples of [`Identity::block_bytes`]. The unit refuses a command that
+/// reaches beyond its end.
 pub trait Device {
-    /// What was learned at the beginning.
+    /// Identity of the unit, determined when it was found.
     fn identity(&self) -> &Identity;
 
     /// READ.
@@ -173,7 +177,8 @@ pub trait Device {
     /// COMPARE AND WRITE; both images have the same length, at most [`Limits::compare_and_write`].
     async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError>;
 
-    /// WRITE SAME of zeros, at most [`Limits::write_same`] blocks; with `unmap` the array may free them if they then read as zeros.
+    /// WRITE SAME of zeros, at most [`Limits::write_same`] blocks. With `unmap` the array may free
+    /// the blocks if they then read as zeros.
     async fn write_zeros(&self, extent: Extent, unmap: bool) -> Result<(), DeviceError>;
 
     /// UNMAP of at most [`Limits::unmap_descriptors`] extents, [`Limits::unmap`] blocks in all.
@@ -182,38 +187,41 @@ pub trait Device {
     /// EXTENDED COPY from the logical unit named `source` to this one, at most [`Limits::copy_segments`] descriptors.
     async fn extended_copy(&self, source: &[u8; 16], segments: &[CopyDescriptor]) -> Result<(), DeviceError>;
 
-    /// GET LBA STATUS from `lba` on: runs one behind the other, the first from `lba` on, at least one and not all the way to the end if that is too
-    /// much for one answer.
+    /// GET LBA STATUS from `lba` on: adjacent runs, the first beginning at `lba`. At least one run;
+    /// fewer than all when they do not fit one answer.
     ///
-    /// Errors: [`DeviceError::NotSupported`] also when what is not mapped need not read as zeros (LBPRZ).
+    /// Errors: [`DeviceError::NotSupported`] also when unmapped blocks may read as other data than
+    /// zeros (LBPRZ).
     async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError>;
 
-    /// What a reservation reserves: devices with the same answer are reserved together. Differs from the designator where the device is a part of
-    /// a logical unit.
+    /// Scope of a reservation: devices that return the same value are reserved together. Differs
+    /// from the designator where the device is a part of a logical unit.
     fn reserves(&self) -> Option<[u8; 16]> {
         self.identity().naa
     }
 
-    /// RESERVE (6). [`DeviceError::ReservationConflict`] when another host was first.
+    /// RESERVE (6). Errors: [`DeviceError::ReservationConflict`] when another host holds a
+    /// reservation.
     async fn reserve(&self) -> Result<(), DeviceError>;
 
     /// RELEASE (6).
     async fn release(&self) -> Result<(), DeviceError>;
 
-    /// READ under a reservation of this host. Unlike others it is not sent again after a unit attention, which may say that the reservation fell:
-    /// [`DeviceError::ReservationConflict`] then.
+    /// READ under a reservation of this host. It is not retried after a unit attention, which may
+    /// mean that the reservation has ended: this returns [`DeviceError::ReservationConflict`].
     async fn read_reserved(&self, extent: Extent) -> Result<Bytes, DeviceError>;
 
-    /// WRITE in the same way.
+    /// WRITE under a reservation of this host, with the same rule.
     async fn write_reserved(&self, lba: u64, data: Bytes) -> Result<(), DeviceError>;
 
-    /// LOGICAL UNIT RESET: the reservation of whoever holds it falls, and every host hears of it with a unit attention.
+    /// LOGICAL UNIT RESET: ends any reservation, and gives every host a unit attention.
     ///
     /// Errors: [`DeviceError::NotSupported`].
     async fn reset(&self) -> Result<(), DeviceError>;
 
-    /// Nothing is sent any more once the gate is closed, not even what waits in a queue: a host that was stopped must not finish what it had begun.
-    /// What is asked for afterwards fails with [`DeviceError::Lost`]. Devices without queues have nothing to do.
+    /// Stops sending once the gate is closed, including commands in a queue: a host that was
+    /// stopped must not finish what it had begun. Later commands fail with [`DeviceError::Lost`].
+    /// Devices without queues may ignore the gate.
     fn only_while(&self, gate: Gate) {
         drop(gate);
     }

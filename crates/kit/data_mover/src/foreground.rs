@@ -1,6 +1,7 @@
-//! What guests do goes before what the data mover has the array do. An array works off one WRITE SAME after the other: with several outstanding, a guest's
-//! write waits for all of them. So while guests read or write through this host, no more are outstanding than the array does in [`WAIT`], as it was
-//! seen to; when guests do nothing, as many as the settings say.
+//! Priority of guests' I/O over the data mover's commands. An array may execute one WRITE SAME
+//! after the other, so with several outstanding a guest's write waits for all of them. While guests
+//! read or write through this host, no more are outstanding than the array executes in [`WAIT`], by
+//! its measured service time. When guests are idle, the settings limit the number.
 
 use crate::mover::DataMover;
 use std::cell::{Cell, RefCell};
@@ -8,26 +9,27 @@ use std::future;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-/// What a guest's command may wait for commands of the data mover, where it need not wait for one of them alone.
+/// Time that a guest's command may wait behind commands of the data mover, unless one of them alone
+/// takes longer.
 const WAIT: Duration = Duration::from_micros(500);
-/// Guests that did nothing for this long are thought to be idle.
+/// Time without I/O after which guests count as idle.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// The I/O of guests.
+/// State of the guests' I/O.
 #[derive(Debug, Default)]
 pub(crate) struct Foreground {
     in_flight: Cell<u32>,
     last_end: Cell<Option<Duration>>,
-    /// What the array takes for a WRITE SAME, those before it not counted; smoothed.
+    /// Time that the array takes for one WRITE SAME, without those before it; smoothed.
     service: Cell<Option<Duration>>,
 }
 
-/// A guest's I/O until it is dropped.
+/// Guard of a guest's I/O; the I/O ends when it is dropped.
 #[derive(Debug)]
 pub struct GuestIo<'a>(&'a DataMover);
 
 impl DataMover {
-    /// A guest begins to read or write.
+    /// Registers the start of a guest's read or write.
     pub fn guest_io(&self) -> GuestIo<'_> {
         self.foreground.in_flight.set(self.foreground.in_flight.get() + 1);
         GuestIo(self)
@@ -60,25 +62,25 @@ impl Drop for GuestIo<'_> {
     }
 }
 
-/// The commands of one operation, whose number at a time changes.
+/// Limiter of one operation's commands, whose limit changes over time.
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
     count: Cell<usize>,
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// One of them.
+/// Guard of one outstanding command.
 pub(crate) struct Turn<'a>(&'a Outstanding);
 
 impl Turn<'_> {
-    /// How many are outstanding with it.
+    /// Number of commands outstanding, including this one.
     pub(crate) fn outstanding(&self) -> usize {
         self.0.count.get()
     }
 }
 
 impl Outstanding {
-    /// Returns when fewer than `most` are outstanding. It is asked anew whenever one ends.
+    /// Waits until fewer than `most` are outstanding; `most` is called again whenever one ends.
     pub(crate) async fn turn(&self, most: impl Fn() -> usize) -> Turn<'_> {
         future::poll_fn(|context| {
             if self.count.get() >= most().max(1) {
@@ -111,7 +113,7 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    /// How long 32 WRITE SAME of 20 ms take in all while a guest reads and writes for `busy`.
+    /// Time that 32 WRITE SAME of 20 ms take in all while a guest reads and writes for `busy`.
     fn zeroing(busy: Option<Duration>) -> u64 {
         let time = VirtualTime::default();
         let (clock, delay_clock) = (time.clone(), time.clone());
@@ -135,17 +137,18 @@ mod tests {
         })
     }
 
-    /// A host had eight of them outstanding whatever its guests did.
+    /// Regression: eight commands were outstanding even while guests read and wrote.
     #[test]
     fn while_guests_read_and_write_commands_go_one_at_a_time() {
         assert_eq!(zeroing(None), 80);
         assert_eq!(zeroing(Some(Duration::from_secs(10))), 640);
-        // Half of the time; it is quick again soon after.
+        // Half of the time; full speed returns soon after.
         let half = zeroing(Some(Duration::from_millis(320)));
         assert!((360..=420).contains(&half), "{half} ms");
     }
 
-    /// One at a time cost an array that is done at once two thirds of its speed, and gave the guest nothing.
+    /// Regression: one command at a time cost a fast array two thirds of its speed, and gave the
+    /// guest nothing.
     #[test]
     fn an_array_that_is_quick_is_given_more() {
         let mover = DataMover::new(Settings::default(), Rc::new(VirtualTime::default()));

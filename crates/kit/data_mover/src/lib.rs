@@ -1,9 +1,10 @@
-//! The host's data mover. A host that clones, zeroes or frees hands the work to the array if it can (EXTENDED COPY, WRITE SAME, UNMAP);
-//! if it cannot, it reads and writes itself. Hosts do so without a word; this one says, for every operation, how many bytes the
-//! array moved, how many it moved itself, and why.
+//! The host's data mover. It offloads cloning, zeroing and freeing to the array if the array can
+//! (EXTENDED COPY, WRITE SAME, UNMAP), and reads and writes itself otherwise. For every operation
+//! it reports how many bytes the array moved, how many the host moved, and why.
 //!
-//! [`Device`] is a logical unit as a host sees it; the mover and the locks know no protocol. [`memory::MemoryDevice`] is one for
-//! tests: in memory, with whatever is to be missing switched off.
+//! [`Device`] is a logical unit as a host sees it; the mover and the locks know no protocol.
+//! [`memory::MemoryDevice`] is a device for tests, in memory, from which any primitive can be
+//! removed.
 #![forbid(unsafe_code)]
 
 mod clock;

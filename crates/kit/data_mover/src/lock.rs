@@ -1,5 +1,6 @@
-//! Changing one sector that several hosts change: by COMPARE AND WRITE, or by reading and writing while the whole logical unit is reserved, as
-//! hosts did before. Both compare, so that an update based on something old is never written.
+//! Updates of a sector that several hosts share: by COMPARE AND WRITE, or by reading and writing
+//! while the whole logical unit is reserved, as older hosts did. Both compare, so that an update
+//! based on stale data is never written.
 
 use crate::device::{Compared, Device, DeviceError, Extent};
 use crate::mover::DataMover;
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How a sector is changed.
+/// Method of updating a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locking {
     /// COMPARE AND WRITE.
@@ -18,18 +19,18 @@ pub enum Locking {
     Reservation,
 }
 
-/// Why a sector was not changed.
+/// Reason why a sector was not updated.
 #[derive(Debug, Error)]
 pub enum UpdateError {
-    /// The logical unit did not carry it out.
+    /// The logical unit failed a command.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Other hosts had the logical unit reserved each time.
+    /// Other hosts held a reservation at every try.
     #[error("the logical unit was reserved by another host {0} times in a row")]
     Reserved(u32),
 }
 
-/// How long RESERVE is tried.
+/// Time for which RESERVE is tried.
 const RESERVE_TIME: Duration = Duration::from_secs(20);
 /// A host writes nothing under a reservation that it has had for longer.
 const HOLD: Duration = Duration::from_secs(4);
@@ -43,7 +44,7 @@ const APART: Duration = Duration::from_millis(500);
 /// A reservation that comes back after so many resets is not that of a host that hangs.
 const MOST_RESETS: u32 = 2;
 
-/// A reservation that others have, as it was met by one try after the other.
+/// A reservation of another host, as met by consecutive tries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     since: Duration,
@@ -51,7 +52,8 @@ pub(crate) struct Standing {
 }
 
 impl DataMover {
-    /// How sectors of this device are changed: as the switches say, and by reservation where the unit has no COMPARE AND WRITE.
+    /// Method for this device: COMPARE AND WRITE if the switches allow it and the unit has it, else
+    /// reservation.
     pub fn locking<D: Device>(&self, device: &D) -> Locking {
         match self.settings().hardware_accelerated_locking && device.identity().limits.compare_and_write > 0 {
             true => Locking::CompareAndWrite,
@@ -59,9 +61,10 @@ impl DataMover {
         }
     }
 
-    /// Writes `new` where `expected` is, in one step that no other host can come between. False when something else is there.
+    /// Replaces `expected` by `new` in one step that no other host can interrupt. Returns false
+    /// when the sector holds other data.
     ///
-    /// Errors: after one that [`DeviceError::is_lost`] it is not known whether `new` was written.
+    /// Errors: after one that [`DeviceError::is_lost`], it is unknown whether `new` was written.
     pub async fn update<D: Device>(
         &self,
         device: &D,
@@ -72,8 +75,10 @@ impl DataMover {
         self.update_in_turn(device, lba, (expected, new), false).await
     }
 
-    /// The same for what must not be late, such as a heartbeat. Under reservations it goes before all other updates of this host that wait: it waits
-    /// for one of them at most, and a short pause between two tries to reserve; never for the patience with other hosts of those before it.
+    /// Like [`Self::update`], for urgent updates such as a heartbeat. Under reservations it
+    /// precedes all waiting updates of this host. It waits for at most one of them and a short
+    /// pause between two tries to reserve, but never for the patience of earlier updates with other
+    /// hosts.
     pub async fn update_urgently<D: Device>(
         &self,
         device: &D,
@@ -108,10 +113,11 @@ impl DataMover {
                 let updated = loop {
                     let reserved = self.reserve(device, &turn, until).await?;
                     let updated = self.update_reserved(device, lba, (expected, new), reserved).await;
-                    // The reservation must not stay, whatever happened under it.
+                    // The reservation is released whatever the result is.
                     let released = device.release().await;
                     match updated {
-                        // It fell meanwhile: nothing was written, and others may have.
+                        // The reservation ended meanwhile: nothing was written, and other hosts may
+                        // have written.
                         Err(DeviceError::ReservationConflict) if self.clock().now() < until => {}
                         updated => {
                             let updated = updated?;
@@ -128,9 +134,10 @@ impl DataMover {
         }
     }
 
-    /// Reserves the unit, and returns when the command was sent. Between two tries nothing is held, so that what is urgent may go first. The
-    /// reservation of a host that hangs – stopped, or off the network with its connection still there – is broken by LOGICAL UNIT RESET; that host
-    /// hears of it before it can write.
+    /// Reserves the unit; returns the time at which the command was sent. Between two tries this
+    /// host holds nothing, so that urgent updates can go first. The reservation of a host that
+    /// hangs (stopped, or off the network with its connection still open) is broken by LOGICAL UNIT
+    /// RESET; that host gets a unit attention before it can write.
     async fn reserve<D: Device>(
         &self,
         device: &D,
@@ -182,7 +189,8 @@ impl DataMover {
         now.saturating_sub(met.since)
     }
 
-    /// [`DeviceError::ReservationConflict`] when the reservation is not this host's any more, or so old that others may have broken it.
+    /// Errors: [`DeviceError::ReservationConflict`] when the reservation has ended, or is so old
+    /// that another host may have broken it.
     async fn update_reserved<D: Device>(
         &self,
         device: &D,

@@ -1,5 +1,6 @@
-//! A logical unit in memory, for tests: several hosts, reservations, and whatever a unit may lack switched off. It can keep every
-//! command waiting in the middle, so that a test decides what comes between; and it can die, or lose a host.
+//! A logical unit in memory, for tests: several hosts, reservations, and any primitive switched
+//! off. It can hold each command in the middle, so that a test decides what comes between; it can
+//! also fail, or lose a host.
 
 use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits, Sense};
 use bytes::Bytes;
@@ -13,36 +14,37 @@ mod lie;
 
 pub use lie::Lie;
 
-/// Bytes of a logical block.
+/// Size of a logical block in bytes.
 pub const BLOCK_BYTES: u32 = 512;
 
-/// Runs that an answer to GET LBA STATUS tells of.
+/// Largest number of runs in an answer to GET LBA STATUS.
 const RUNS: usize = 16;
 
-/// Waits before a command takes effect, and before it is answered.
+/// Callback that waits before a command takes effect, and before it is answered.
 pub type Delay = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
 
-/// The medium, shared by all hosts. Blocks that were never written read as zeros.
+/// Medium shared by all hosts. Blocks that were never written read as zeros.
 #[derive(Default)]
 pub struct MemoryUnit {
     blocks: RefCell<BTreeMap<u64, Bytes>>,
-    /// The host that has the unit reserved.
+    /// Host that has the unit reserved.
     reserved_by: Cell<Option<u32>>,
-    /// Counts resets.
+    /// Number of resets.
     resets: Cell<u64>,
     commands: Cell<u64>,
-    /// Changes that were answered and have not taken effect, each with the number of the command that it waits for.
+    /// Changes that were answered but have not taken effect, each with the number of the command
+    /// that it waits for.
     late: RefCell<Vec<(u64, Change)>>,
 }
 
 /// A change of the medium.
 type Change = Box<dyn FnOnce(&MemoryUnit)>;
 
-/// Commands after which a change of [`Lie::Late`] takes effect.
+/// Number of commands after which a change of a late [`Lie`] takes effect.
 const LATE: u64 = 3;
 
 impl MemoryUnit {
-    /// Makes a change after some more commands.
+    /// Schedules a change to take effect some commands later.
     fn later(&self, change: Change) {
         self.late.borrow_mut().push((self.commands.get() + LATE, change));
     }
@@ -57,12 +59,12 @@ impl MemoryUnit {
         }
     }
 
-    /// Blocks that hold something.
+    /// Number of allocated blocks.
     pub fn allocated(&self) -> usize {
         self.blocks.borrow().len()
     }
 
-    /// Commands that reached the unit.
+    /// Number of commands that reached the unit.
     pub fn commands(&self) -> u64 {
         self.commands.get()
     }
@@ -74,7 +76,7 @@ impl MemoryUnit {
         }
     }
 
-    /// Puts content there without a command.
+    /// Stores content without a command.
     pub fn poke(&self, lba: u64, data: &[u8]) {
         for (lba, block) in (lba..).zip(data.chunks(BLOCK_BYTES as usize)) {
             self.blocks.borrow_mut().insert(lba, Bytes::copy_from_slice(block));
@@ -91,7 +93,7 @@ impl MemoryUnit {
         content.collect()
     }
 
-    /// Some runs of blocks that hold something, or do not.
+    /// Runs of allocated and free blocks from `lba` on, at most [`RUNS`].
     fn runs(&self, lba: u64, end: u64) -> Vec<LbaStatus> {
         let blocks = self.blocks.borrow();
         let (mut runs, mut at) = (Vec::new(), lba);
@@ -116,7 +118,7 @@ impl MemoryUnit {
     }
 }
 
-/// One host's way to a [`MemoryUnit`].
+/// Path of one host to a [`MemoryUnit`].
 #[derive(Clone)]
 pub struct MemoryDevice {
     unit: Rc<MemoryUnit>,
@@ -125,9 +127,9 @@ pub struct MemoryDevice {
     delay: Option<Delay>,
     /// Whether the host still reaches the unit.
     alive: Rc<Cell<bool>>,
-    /// Commands until the host is cut off.
+    /// Number of commands until the host is cut off.
     commands_left: Rc<Cell<Option<u64>>>,
-    /// Blocks that the unit has space for.
+    /// Number of blocks that the unit has space for.
     space: Option<usize>,
     /// Refuses UNMAP while this is set.
     refuses_unmap: Rc<Cell<bool>>,
@@ -149,7 +151,8 @@ impl fmt::Debug for MemoryDevice {
 }
 
 impl MemoryDevice {
-    /// A host's way to a unit of so many blocks, which has every primitive; `number` makes its designator.
+    /// Creates a host's path to a unit of `blocks` blocks that has every primitive; the designator
+    /// is made of `number`.
     pub fn new(unit: &Rc<MemoryUnit>, host: u32, number: u8, blocks: u64) -> Self {
         let naa = [0x60 | number; 16];
         let limits = Limits {
@@ -176,14 +179,15 @@ impl MemoryDevice {
         }
     }
 
-    /// Changes what the unit says of itself.
+    /// Changes the announced identity of the unit.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Identity)) -> Self {
         change(&mut self.identity);
         self
     }
 
-    /// Announces UNMAP, and refuses it from now on with INVALID FIELD IN PARAMETER LIST; or takes it again.
+    /// Sets whether the unit refuses UNMAP with INVALID FIELD IN PARAMETER LIST although it
+    /// announces it.
     pub fn refuse_unmap(&self, refuse: bool) {
         self.refuses_unmap.set(refuse);
     }
@@ -193,7 +197,7 @@ impl MemoryDevice {
         self.lie.set(lie);
     }
 
-    /// The point in which it lies.
+    /// Lie that the unit tells.
     pub fn lie(&self) -> Option<Lie> {
         self.lie.get()
     }
@@ -202,7 +206,7 @@ impl MemoryDevice {
         self.lie.get() == Some(lie)
     }
 
-    /// Waits in the middle of every command.
+    /// Adds a delay in the middle of every command.
     #[must_use]
     pub fn with_delay(mut self, delay: Delay) -> Self {
         self.delay = Some(delay);
@@ -216,7 +220,8 @@ impl MemoryDevice {
         self
     }
 
-    /// Gives the unit space for so many blocks: WRITE and EXTENDED COPY fail with [`DeviceError::Full`] when it is used up.
+    /// Limits the unit's space in blocks: WRITE and EXTENDED COPY fail with [`DeviceError::Full`]
+    /// when it is used up.
     #[must_use]
     pub fn with_space(mut self, blocks: usize) -> Self {
         self.space = Some(blocks);
@@ -250,7 +255,7 @@ impl MemoryDevice {
     }
 
     async fn begin(&self, extents: &[Extent], command: &'static str) -> Result<(), DeviceError> {
-        // After the unit attention it is sent again.
+        // Sent again after the unit attention.
         match self.begin_once(extents, command).await {
             Ok(true) => Ok(()),
             Ok(false) => self.begin_once(extents, command).await.map(drop),
@@ -258,7 +263,7 @@ impl MemoryDevice {
         }
     }
 
-    /// [`Self::begin`] of a command that is not sent again.
+    /// Like [`Self::begin`], for a command that is not sent again.
     async fn begin_reserved(&self, extents: &[Extent], command: &'static str) -> Result<(), DeviceError> {
         match self.begin_once(extents, command).await? {
             true => Ok(()),
@@ -266,7 +271,7 @@ impl MemoryDevice {
         }
     }
 
-    /// False for a unit attention.
+    /// Returns false for a unit attention.
     async fn begin_once(&self, extents: &[Extent], command: &'static str) -> Result<bool, DeviceError> {
         if self.lie.get().is_some_and(|lie| lie.refuses(command)) {
             // INVALID COMMAND OPERATION CODE
@@ -381,7 +386,7 @@ impl Device for MemoryDevice {
         self.wait().await
     }
 
-    /// A unit without UNMAP does not tell.
+    /// Not supported by a unit without UNMAP.
     async fn lba_status(&self, lba: u64) -> Result<Vec<LbaStatus>, DeviceError> {
         Self::supports(self.identity.limits.unmap, "GET LBA STATUS")?;
         self.begin(&[Extent { lba, blocks: 1 }], "GET LBA STATUS").await?;

@@ -1,4 +1,4 @@
-//! Copies, zeros and frees: by the array if it can, else by reading and writing.
+//! The data mover: copies, zeros and frees, by the array if it can, else by reading and writing.
 
 use crate::clock::Clock;
 use crate::device::{CopyDescriptor, Device, DeviceError, Extent};
@@ -15,23 +15,26 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
-/// Most bytes of one WRITE SAME, where the unit takes so many: what VMware's data mover works on at once.
+/// Largest WRITE SAME in bytes, if the unit takes that much: the unit of work of VMware's data
+/// mover.
 const ZERO_BYTES: u64 = 32 << 20;
-/// Descriptors of an UNMAP at most: more do not fit the parameter list, whose length has 16 bits (SBC-4 §5.35).
+/// Largest number of descriptors of an UNMAP: more do not fit the parameter list, whose length has
+/// 16 bits (SBC-4 §5.35).
 const UNMAP_DESCRIPTORS: usize = 4095;
 
-/// The data mover of a host. One for all of its devices.
+/// Data mover of a host, for all of its devices.
 pub struct DataMover {
     settings: Cell<Settings>,
     clock: Rc<dyn Clock>,
     pub(crate) tally: RefCell<Tally>,
-    /// A reservation belongs to the host, not to a task of it: one update at a time is under one. For each logical unit, by its designator; those
-    /// without one take turns together.
+    /// Locks for updates under reservations, by designator. A reservation belongs to the host and
+    /// not to a task, so one update at a time runs under one. Units without a designator share a
+    /// lock.
     reserving: RefCell<BTreeMap<Option<[u8; 16]>, Rc<RangeLock>>>,
     /// Reservations of others, by what they reserve.
     pub(crate) standing: RefCell<BTreeMap<Option<[u8; 16]>, Standing>>,
     pub(crate) foreground: Foreground,
-    /// Copies and zeros end.
+    /// Set when copies and zeroing must end.
     interrupted: Cell<bool>,
 }
 
@@ -44,14 +47,15 @@ impl fmt::Debug for DataMover {
     }
 }
 
-/// Steps of a run of blocks: each at most `step` long.
+/// Splits a run of blocks into steps of at most `step`: (first, length).
 fn steps(blocks: u64, step: u64) -> impl Iterator<Item = (u64, u64)> {
     let step = step.max(1);
     (0..blocks.div_ceil(step)).map(move |index| (index * step, step.min(blocks - index * step)))
 }
 
-/// Runs the steps with some in flight. After the first error no other step begins, and those that have begun are waited for: the caller may
-/// give the blocks to somebody else, and then nothing may land there any more.
+/// Runs the steps with `depth` in flight. After the first error no further step begins, and steps
+/// that have begun are awaited: the caller may free the blocks, and nothing may land there
+/// afterwards.
 async fn in_flight<F: Future<Output = Result<(), DeviceError>>>(
     depth: usize,
     work: impl Iterator<Item = F>,
@@ -71,7 +75,7 @@ async fn in_flight<F: Future<Output = Result<(), DeviceError>>>(
 }
 
 impl DataMover {
-    /// With these switches.
+    /// Creates a data mover with these switches.
     pub fn new(settings: Settings, clock: Rc<dyn Clock>) -> Self {
         Self {
             settings: Cell::new(settings),
@@ -84,23 +88,23 @@ impl DataMover {
         }
     }
 
-    /// The switches.
+    /// Switches of the host.
     pub fn settings(&self) -> Settings {
         self.settings.get()
     }
 
-    /// Changes the switches; operations that run go on with the old ones.
+    /// Changes the switches; operations that run continue with the old ones.
     pub fn set(&self, settings: Settings) {
         self.settings.set(settings);
     }
 
-    /// Copies and zeros, those that run and those to come, end with [`DeviceError::Interrupted`] before their next command. What tidies up
-    /// after them goes on: frees, locks, single reads and writes.
+    /// Ends copies and zeroing, present and future, with [`DeviceError::Interrupted`] before their
+    /// next command. The work of tidying up continues: frees, locks, single reads and writes.
     pub fn interrupt(&self) {
         self.interrupted.set(true);
     }
 
-    /// True after [`Self::interrupt`].
+    /// Whether [`Self::interrupt`] was called.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.get()
     }
@@ -109,25 +113,26 @@ impl DataMover {
         if self.interrupted.get() { Err(DeviceError::Interrupted) } else { Ok(()) }
     }
 
-    /// The clock of the host.
+    /// Clock of the host.
     pub fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
 
-    /// Whose turn it is to reserve the logical unit.
+    /// Lock for updates under a reservation of this unit.
     pub(crate) fn turns<D: Device>(&self, device: &D) -> Rc<RangeLock> {
         self.reserving.borrow_mut().entry(device.reserves()).or_default().clone()
     }
 
-    /// What was done so far.
+    /// Totals so far.
     pub fn tally(&self) -> Tally {
         self.tally.borrow().clone()
     }
 
-    /// Copies blocks from one logical unit to another, or within one (the extents must not overlap). `progress` hears how many bytes a step
-    /// has copied. What the array refuses is copied by the host, step by step.
+    /// Copies blocks from one logical unit to another, or within one (the extents must not
+    /// overlap). `progress` receives the bytes of each step. Steps that the array refuses are
+    /// copied by the host.
     ///
-    /// Errors: those of [`Device`]; what was copied until then stays.
+    /// Errors: those of [`Device`]; blocks copied until then stay.
     pub async fn copy<D: Device>(
         &self,
         (source, source_lba): (&D, u64),
@@ -176,7 +181,7 @@ impl DataMover {
                         }
                         Err(error) => {
                             let reason = Reason::of(&error).ok_or(error)?;
-                            // A unit that does not know the command is not asked again.
+                            // The unit does not know the command: later steps do not try it.
                             if reason == Reason::NotSupported {
                                 refused.set(Some(reason));
                             }
@@ -197,7 +202,9 @@ impl DataMover {
         Ok(moved)
     }
 
-    /// Makes blocks read as zeros; beside the I/O of guests ([`Self::guest_io`]) one WRITE SAME at a time, so that they do not wait for it. With `unmap` the array may free them; else they stay allocated where the array knows the difference.
+    /// Zeroes blocks. Beside the I/O of guests ([`Self::guest_io`]) few WRITE SAME are outstanding,
+    /// so that guests need not wait for them. With `unmap` the array may free the blocks; otherwise
+    /// they stay allocated where the array distinguishes.
     pub async fn zero<D: Device>(
         &self,
         device: &D,
@@ -215,7 +222,7 @@ impl DataMover {
             _ => None,
         });
         let command = match refused.get() {
-            // A unit that names no maximum may take long for much.
+            // A unit without a stated maximum may take long for a large command.
             None if identity.limits.write_same == u64::from(u32::MAX) => {
                 u64::from(settings.max_hardware_transfer_bytes) / block_bytes
             }
@@ -262,7 +269,8 @@ impl DataMover {
         Ok(moved)
     }
 
-    /// Frees blocks on the array. Returns the bytes that UNMAP was sent for; 0 when it does not support UNMAP.
+    /// Frees blocks on the array. Returns the bytes for which UNMAP was sent; 0 when the unit has
+    /// no UNMAP.
     pub async fn unmap<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
         self.unmap_by(device, extents, false).await
     }
@@ -283,10 +291,10 @@ impl DataMover {
             let lba = extent.lba;
             steps(extent.blocks, limits.unmap).map(move |(from, blocks)| Extent { lba: lba + from, blocks })
         });
-        // A command takes so many descriptors, and so many blocks in all.
+        // Limits of a command: number of descriptors, and number of blocks in all.
         let most = (limits.unmap_descriptors as usize).min(UNMAP_DESCRIPTORS);
         let mut pieces = pieces.peekable();
-        // One after the other as they are sent: a large unit may take very many.
+        // Built one by one as they are sent: a large unit may need very many.
         let commands = std::iter::from_fn(|| {
             let mut room = limits.unmap;
             let mut command = Vec::new();
@@ -337,7 +345,7 @@ impl DataMover {
         in_flight(settings.depth, work).await
     }
 
-    /// Sees a WRITE SAME to its end, and remembers how long the array took.
+    /// Awaits a WRITE SAME, and records the array's time for it.
     async fn timed(
         &self,
         turn: Option<&Turn<'_>>,
@@ -351,7 +359,7 @@ impl DataMover {
         done
     }
 
-    /// Zeros that somebody else has written, who says why.
+    /// Counts zeros that the caller has written itself, and why.
     pub fn zeroed_by_host(&self, reason: Reason, bytes: u64) {
         let mut moved = Moved::default();
         moved.host(reason, bytes);

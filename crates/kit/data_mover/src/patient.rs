@@ -1,6 +1,8 @@
-//! A device whose commands are sent again while another host has the logical unit reserved, as a host's storage stack does.
+//! A device that retries commands while another host has the logical unit reserved, as a host's
+//! storage stack does.
 //!
-//! With a permit, whatever changes the medium is asked for before every try: an extent takes many commands, and each may wait for long.
+//! With a permit, each try of a command that changes the medium asks for permission: an operation
+//! takes many commands, and each may wait long.
 
 use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus};
 use crate::mover::DataMover;
@@ -9,18 +11,18 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Longest wait between two tries.
+/// Longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long to wait after so many tries that met a reservation.
+/// Pause after this many tries that met a reservation.
 pub(crate) fn pause(tries: u32) -> Duration {
     (Duration::from_micros(200) * 2_u32.saturating_pow(tries.min(16))).min(LONGEST_PAUSE)
 }
 
-/// Whether a command that changes something may be sent now: [`DeviceError::Withdrawn`] when not.
+/// Callback that permits a command which changes the medium, or returns [`DeviceError::Withdrawn`].
 pub type Permit = Rc<dyn Fn() -> Result<(), DeviceError>>;
 
-/// See the module. Conflicts are counted in the tally of the mover.
+/// A device that retries commands. Conflicts are counted in the tally of the mover.
 pub struct Patient<D> {
     device: Rc<D>,
     mover: Rc<DataMover>,
@@ -39,19 +41,20 @@ impl<D: fmt::Debug> fmt::Debug for Patient<D> {
 }
 
 impl<D: Device> Patient<D> {
-    /// Waits for at most `patience` for the reservation of another host to end.
+    /// Creates a device that waits for at most `patience` for another host's reservation to end.
     pub fn new(device: Rc<D>, mover: Rc<DataMover>, patience: Duration) -> Self {
         Self { device, mover, patience, permit: None }
     }
 
-    /// The same device, mover and patience; every command that changes something needs the permit, each time that it is sent.
+    /// Returns the same device with a permit, which is asked for at each try of a command that
+    /// changes the medium.
     #[must_use]
     pub fn permitted(&self, permit: Permit) -> Self {
         let (device, mover) = (self.device.clone(), self.mover.clone());
         Self { device, mover, patience: self.patience, permit: Some(permit) }
     }
 
-    /// The device itself.
+    /// Wrapped device.
     pub fn inner(&self) -> &Rc<D> {
         &self.device
     }
@@ -71,7 +74,7 @@ impl<D: Device> Patient<D> {
         }
     }
 
-    /// [`Self::retry`] for what changes something.
+    /// Like [`Self::retry`], for commands that change the medium.
     async fn retry_permitted<T>(
         &self,
         mut command: impl AsyncFnMut() -> Result<T, DeviceError>,
@@ -121,7 +124,7 @@ impl<D: Device> Device for Patient<D> {
         self.device.reserves()
     }
 
-    /// Tried once: whoever takes reservations has its own patience.
+    /// Tried once: the caller has its own patience.
     async fn reserve(&self) -> Result<(), DeviceError> {
         self.device.reserve().await
     }

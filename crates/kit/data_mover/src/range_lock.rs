@@ -1,14 +1,15 @@
-//! Ranges that one task at a time has. Nobody waits for a range that does not overlap with its own; else whoever came first is first, except that
-//! what cannot wait goes before everybody who waits.
+//! Lock of ranges, one holder at a time. A task waits only for overlapping ranges. Waiters are
+//! served in order of arrival, but urgent ones precede all other waiters.
 //!
-//! A task that already has a range must not ask for another one of the same lock: two that did could wait for each other.
+//! A task that holds a range must not request another one of the same lock: two such tasks could
+//! deadlock.
 
 use std::cell::{Cell, RefCell};
 use std::future;
 use std::ops::Range;
 use std::task::{Context, Poll, Waker};
 
-/// See the module. For the tasks of one thread.
+/// Lock of ranges for the tasks of one thread.
 #[derive(Debug, Default)]
 pub struct RangeLock {
     /// In the order in which they are served.
@@ -16,14 +17,14 @@ pub struct RangeLock {
     tickets: Cell<u64>,
 }
 
-/// A task in line.
+/// A task in the line.
 #[derive(Debug)]
 struct Place {
     ticket: u64,
     range: Range<u64>,
-    /// Goes before those that wait.
+    /// Precedes other waiters.
     urgent: bool,
-    /// Has its range.
+    /// Holds its range.
     granted: bool,
     waker: Option<Waker>,
 }
@@ -34,7 +35,7 @@ impl Place {
     }
 }
 
-/// A range until it is dropped.
+/// Guard of a range; releases it when dropped.
 #[derive(Debug)]
 pub struct RangeGuard<'a> {
     lock: &'a RangeLock,
@@ -42,12 +43,12 @@ pub struct RangeGuard<'a> {
 }
 
 impl RangeLock {
-    /// Returns when nobody else has a part of the range, nor came before and wants one.
+    /// Locks a range; waits for holders and earlier waiters of overlapping ranges.
     pub async fn lock(&self, range: Range<u64>) -> RangeGuard<'_> {
         self.enter(range, false).await
     }
 
-    /// The same, before everybody who waits.
+    /// Like [`Self::lock`], but precedes all other waiters.
     pub async fn lock_urgently(&self, range: Range<u64>) -> RangeGuard<'_> {
         self.enter(range, true).await
     }
@@ -76,7 +77,7 @@ impl RangeLock {
         let Some(at) = line.iter().position(|place| place.ticket == ticket) else { return Poll::Ready(()) };
         let (before, rest) = line.split_at_mut(at);
         let Some((mine, behind)) = rest.split_first_mut() else { return Poll::Ready(()) };
-        // What is urgent may stand before somebody who has a range already.
+        // An urgent task may stand before one that already holds a range.
         let blocked = before.iter().any(|other| other.overlaps(mine))
             || behind.iter().any(|other| other.granted && other.overlaps(mine));
         if blocked && !mine.granted {
@@ -87,7 +88,7 @@ impl RangeLock {
         Poll::Ready(())
     }
 
-    /// Takes a task out of the line, and lets those look again that may have waited for it.
+    /// Removes a task from the line, and wakes tasks that may have waited for it.
     fn leave(&self, ticket: u64) -> Option<Place> {
         let mut line = self.line.borrow_mut();
         let at = line.iter().position(|place| place.ticket == ticket)?;
@@ -138,7 +139,8 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    /// Tasks that come at some millisecond, want a range, urgently or not, and have it for 10 ms; returns when each had it.
+    /// Runs tasks that arrive at some millisecond, lock a range, urgently or not, and hold it for
+    /// 10 ms. Returns the times when each got it.
     fn served(tasks: Vec<(u64, Range<u64>, bool)>) -> Vec<u64> {
         let time = VirtualTime::default();
         let clock = time.clone();

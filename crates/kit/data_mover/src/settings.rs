@@ -1,6 +1,6 @@
-//! The switches of the host, with the names that ESXi gives them.
+//! Switches of the host, with ESXi's names.
 
-/// What the host hands to the array.
+/// Work that the host offloads to the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `DataMover.HardwareAcceleratedMove`: copies by EXTENDED COPY.
@@ -9,11 +9,12 @@ pub struct Settings {
     pub hardware_accelerated_init: bool,
     /// `VMFS3.HardwareAcceleratedLocking`: locks by COMPARE AND WRITE, else by RESERVE and RELEASE.
     pub hardware_accelerated_locking: bool,
-    /// `DataMover.MaxHWTransferSize`: bytes of one EXTENDED COPY.
+    /// `DataMover.MaxHWTransferSize`: bytes of one EXTENDED COPY, and of one WRITE SAME to a unit
+    /// that states no maximum.
     pub max_hardware_transfer_bytes: u32,
     /// Bytes of one READ or WRITE when the host moves the data itself.
     pub software_transfer_bytes: u32,
-    /// Commands in flight of one operation.
+    /// Number of commands in flight per operation.
     pub depth: usize,
 }
 
@@ -24,7 +25,7 @@ impl Default for Settings {
             hardware_accelerated_init: true,
             hardware_accelerated_locking: true,
             max_hardware_transfer_bytes: 4 << 20,
-            // What ESXi's data mover uses without offload.
+            // Transfer size of ESXi's data mover without offload.
             software_transfer_bytes: 64 << 10,
             depth: 8,
         }

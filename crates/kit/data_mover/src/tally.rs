@@ -1,10 +1,10 @@
-//! Who moved how many bytes, and why not the other.
+//! Bytes moved by the array and by the host, with the reason for the host's work.
 
 use crate::device::{DeviceError, Sense};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why the host did the work itself.
+/// Reason why the host did the work itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The primitive is switched off on the host.
@@ -15,7 +15,7 @@ pub enum Reason {
     DifferentArray,
     /// A logical unit has no NAA designator to name it by.
     NoDesignator,
-    /// Logical blocks of different lengths.
+    /// The logical units have blocks of different lengths.
     DifferentBlockLength,
     /// The array refused with this sense.
     Refused(Sense),
@@ -23,16 +23,16 @@ pub enum Reason {
     ReservationConflict,
     /// The array had no space, or was busy.
     NotNow,
-    /// The disk is based on another one, and has no place of its own for what is zeroed.
+    /// The disk is based on another one, and has no block of its own for the zeros.
     BasedOnAnother,
 }
 
 impl Reason {
-    /// The reason that follows from a failed offload; `None` when the work must not be done at all.
+    /// Reason that follows from a failed offload; `None` when the host must not do the work either.
     pub(crate) fn of(error: &DeviceError) -> Option<Self> {
         match error {
             DeviceError::NotSupported(_) => Some(Self::NotSupported),
-            // COPY TARGET DEVICE NOT REACHABLE: the array has never heard of the other unit.
+            // COPY TARGET DEVICE NOT REACHABLE: the array does not know the other unit.
             DeviceError::Refused { sense: Sense { key: 0xa, code: 0x0d, qualifier: 2 }, .. } => {
                 Some(Self::DifferentArray)
             }
@@ -47,7 +47,7 @@ impl Reason {
         }
     }
 
-    /// Why an advice was not taken; `None` when nothing more can be sent.
+    /// Reason why a hint was refused; `None` when no further command can be sent.
     pub(crate) fn of_advice(error: &DeviceError) -> Option<Self> {
         match error {
             DeviceError::Full | DeviceError::Status { .. } => Some(Self::NotNow),
@@ -91,7 +91,7 @@ impl Moved {
         *self.by_host.entry(reason).or_default() += bytes;
     }
 
-    /// Adds another operation.
+    /// Adds the bytes of another operation.
     pub fn add(&mut self, other: &Self) {
         self.offloaded_bytes += other.offloaded_bytes;
         for (reason, bytes) in &other.by_host {
@@ -110,25 +110,25 @@ impl fmt::Display for Moved {
     }
 }
 
-/// Everything that a host did.
+/// Totals of a host's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Copies.
+    /// Bytes copied.
     pub copied: Moved,
-    /// Zeros.
+    /// Bytes zeroed.
     pub zeroed: Moved,
-    /// Bytes given back.
+    /// Bytes freed by UNMAP.
     pub unmapped_bytes: u64,
-    /// Bytes that were to be given back and were not, by reason.
+    /// Bytes that UNMAP did not free, by reason.
     pub not_unmapped: BTreeMap<Reason, u64>,
-    /// Locks taken and given back by COMPARE AND WRITE.
+    /// Sector updates by COMPARE AND WRITE.
     pub atomic_updates: u64,
-    /// Locks taken and given back under a reservation.
+    /// Sector updates under a reservation.
     pub reserved_updates: u64,
-    /// COMPARE AND WRITE that found something else.
+    /// COMPARE AND WRITE commands that miscompared.
     pub miscompares: u64,
-    /// RESERVE that met another host's.
+    /// RESERVE commands that met another host's reservation.
     pub reservation_conflicts: u64,
-    /// Reservations of hosts that hang, broken by LOGICAL UNIT RESET.
+    /// Reservations of hanging hosts that were broken by LOGICAL UNIT RESET.
     pub reservations_broken: u64,
 }

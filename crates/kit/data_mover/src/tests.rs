@@ -109,7 +109,8 @@ fn zeros_are_the_array_s_work_and_the_host_s_when_they_cannot_be() {
     }
 }
 
-/// An UNMAP with more descriptors than its list can count was sent, of which the array saw some; and one that was refused kept blocks from being free.
+/// Regression: an UNMAP was sent with more descriptors than its list can count, of which the array
+/// saw some; and a refused UNMAP kept blocks from being freed.
 #[test]
 fn unmap_fits_its_list_and_may_be_an_advice() {
     let device = unit(1).with(|unit| unit.limits.unmap_descriptors = u16::MAX.into());
@@ -192,11 +193,12 @@ fn medium_counter(medium: &Rc<MemoryUnit>) -> u32 {
     u32::from_be_bytes(block[..4].try_into().unwrap())
 }
 
-/// Updates were under one lock of no order, held for all tries of a RESERVE: a heartbeat waited for everybody who was there before it, each with 20 s of
-/// patience with other hosts.
+/// Regression: all updates shared one unordered lock, held for all tries of a RESERVE. A heartbeat
+/// waited for every earlier update, each with 20 s of patience with other hosts.
 #[test]
 fn under_reservations_a_heartbeat_waits_for_one_update_at_most() {
-    // Each update takes eight waits of 10 ms; the second time another host has the unit for 3 s, and everybody waits for it.
+    // Each update takes eight delays of 10 ms. In the second round another host holds the unit for
+    // 3 s, and all updates wait for it.
     for held in [Duration::ZERO, Duration::from_secs(3)] {
         let time = VirtualTime::default();
         let clock = time.clone();
@@ -264,7 +266,8 @@ fn logical_units_are_reserved_independently() {
     });
 }
 
-/// The permit was asked for once for all commands of a zeroing or a copy: the rest was sent after it had ended.
+/// Regression: one permit covered all commands of a zeroing or a copy; the rest was sent after it
+/// had ended.
 #[test]
 fn a_permit_is_asked_for_before_every_command_that_changes_something() {
     type Work = fn(&DataMover, &Patient<MemoryDevice>) -> Result<(), DeviceError>;
@@ -293,7 +296,7 @@ fn a_permit_is_asked_for_before_every_command_that_changes_something() {
             }));
             assert_eq!(work(&mover, &permitted), Err(DeviceError::Withdrawn(None)));
             let before = device.unit().commands();
-            // Nothing falls back to writing, which needs it too; reads do not.
+            // The fallback to writing needs the permit too; reads do not.
             assert_eq!(block_on(permitted.write(0, Bytes::from_static(&[7; 512]))), Err(DeviceError::Withdrawn(None)));
             assert_eq!(device.unit().commands(), before);
             block_on(permitted.read(Extent { lba: 0, blocks: 1 })).unwrap();

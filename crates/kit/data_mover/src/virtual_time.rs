@@ -1,5 +1,5 @@
-//! An executor whose time passes only while everybody waits: tests of leases and time-outs take no time, and the same seed gives the same
-//! run.
+//! Executor with virtual time, which passes only while all tasks wait: tests of leases and
+//! time-outs take no time, and the same seed gives the same run.
 
 use crate::clock::Clock;
 use futures_executor::LocalPool;
@@ -15,19 +15,19 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 struct Timers {
     now: Cell<Duration>,
-    /// By deadline, and then by the order in which they were set.
+    /// Wakers by deadline, and then by the order in which they were set.
     waiting: RefCell<BTreeMap<(Duration, u64), Waker>>,
     next: Cell<u64>,
 }
 
-/// See the module. Clones show the same time.
+/// Virtual clock and executor. Clones show the same time.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualTime(Rc<Timers>);
 
 impl VirtualTime {
-    /// Runs a future to its end, together with what it spawns. What is left of those is dropped.
+    /// Runs a future to its end, together with the tasks it spawns. Tasks that remain are dropped.
     ///
-    /// Panics when everybody waits for something that is not time.
+    /// Panics when all tasks wait, and none for the time.
     pub fn run<T: 'static>(&self, main: impl Future<Output = T> + 'static) -> T {
         let mut pool = LocalPool::new();
         let result = Rc::new(RefCell::new(None));

@@ -1,5 +1,5 @@
-//! What a logical unit in memory may lie about, so that a check can be shown to notice it: it answers GOOD, and does
-//! something else.
+//! Lies of a logical unit in memory, to show that a check notices them: the unit answers GOOD, but
+//! does something else.
 
 use super::{BLOCK_BYTES, MemoryDevice, MemoryUnit};
 use crate::device::{CopyDescriptor, Extent, LbaStatus};
@@ -17,7 +17,7 @@ pub enum Lie {
     CompareNothing,
     /// COMPARE AND WRITE stores without a comparison.
     CompareBlind,
-    /// COMPARE AND WRITE miscompares, whatever is there.
+    /// COMPARE AND WRITE miscompares, whatever the block holds.
     CompareNever,
     /// COMPARE AND WRITE of an equal block takes effect some commands later.
     CompareLate,
@@ -95,7 +95,7 @@ impl MemoryDevice {
         self.unit.poke(lba, data.get(..stored * BLOCK_BYTES as usize).unwrap_or(data));
     }
 
-    /// True when the block is said to be written.
+    /// Returns true when the answer says that the block was written.
     pub(super) fn compare(&self, extent: Extent, expected: &Bytes, new: Bytes) -> bool {
         let equal = self.unit.get(extent) == *expected;
         match self.lie.get() {
@@ -161,7 +161,7 @@ impl MemoryDevice {
 }
 
 impl MemoryUnit {
-    /// Blocks that are allocated read as zeros, and stay allocated.
+    /// Zeroes allocated blocks, which stay allocated.
     fn keep_zeros(&self, extent: Extent) {
         for block in self.blocks.borrow_mut().range_mut(extent.lba..extent.lba + extent.blocks) {
             *block.1 = Bytes::from_static(&[0; BLOCK_BYTES as usize]);
