@@ -1,35 +1,37 @@
-//! Which blocks of a zeroed-thick disk are zeroed before they are written. Where writes go forward, the zeros of the blocks to come, and the update of
-//! their pointers, are made for many of them at once: while the last such window is being written, the next one, twice as long, is made.
+//! Windows of blocks of a zeroed-thick disk that are zeroed before they are written. While writes
+//! go forward, the following blocks are zeroed, and their pointers updated, a window at a time.
+//! While writes use up the last window, the next one is zeroed; it is twice as long.
 //!
-//! Only for arrays that zero: then it costs them little, and nothing on the wire. Knows numbers of blocks and nothing else.
+//! Used only with arrays that zero blocks themselves: this costs them little, and nothing on the
+//! wire. This module handles block numbers only; it sends no commands.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Bytes of a window at most; two of them are ahead of the writes.
+/// Largest window in bytes. At most two windows are ahead of the writes.
 const WINDOW_BYTES: u64 = 32 << 20;
-/// A window that takes longer to make is too long: a write waits for it.
+/// Time above which a window is made shorter, because a write may wait for it.
 const SLOW: Duration = Duration::from_millis(20);
-/// One that takes less may be longer.
+/// Time below which the limit of the window length doubles.
 const QUICK: Duration = Duration::from_millis(5);
-/// Runs of writes that are followed at once.
+/// Runs of writes followed at the same time.
 const STREAMS: usize = 8;
 
-/// A run of writes, by numbers of blocks.
+/// A run of writes, in block numbers.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// Where it began.
+    /// Block of the first write.
     began: u32,
-    /// The last window.
+    /// The last window, or the first block alone before there is one.
     from: u32,
     end: u32,
 }
 
-/// See the module.
+/// Chooses the blocks to zero ahead of writes.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    /// The one that was extended last is the last.
+    /// Runs, in order of extension: the last entry was extended last.
     streams: RefCell<Vec<Stream>>,
     /// Blocks of a window at most: now, and ever.
     most: Cell<u32>,
@@ -37,14 +39,15 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// For blocks of this size.
+    /// Creates the state for a disk with blocks of this size.
     pub(crate) fn new(block_bytes: u64) -> Self {
         let limit = u32::try_from(WINDOW_BYTES / block_bytes).unwrap_or(u32::MAX);
         Self { streams: RefCell::default(), most: Cell::new(limit), limit }
     }
 
-    /// A part of a block is written, for the first time or not; `blocks` is how many the disk has. Returns those that are to be zeroed meanwhile;
-    /// the block itself is not among them.
+    /// Records a write to a part of a block; `first` says that the block was still to be zeroed,
+    /// and `blocks` is the length of the disk. Returns the blocks to zero meanwhile, which never
+    /// include the block itself.
     pub(crate) fn reached(&self, index: u32, first: bool, blocks: u32) -> Option<Range<u32>> {
         let most = self.most.get();
         let mut streams = self.streams.borrow_mut();
@@ -64,7 +67,8 @@ impl Ahead {
         let next = if index == stream.end { index.saturating_add(1) } else { stream.end };
         let length = stream.end.saturating_sub(stream.from).saturating_mul(2).min(most);
         let end = next.saturating_add(length).min(blocks);
-        // Behind the last window, in it without a step forward, or at the end of the disk.
+        // No window for a write behind the last one, in it without a step forward, or at the disk's
+        // end.
         let forward = index >= stream.from && index > stream.began;
         if !forward || next >= end {
             return None;
@@ -74,7 +78,7 @@ impl Ahead {
         Some(next..end)
     }
 
-    /// So many blocks were made in this time.
+    /// Adapts the window length to the time in which this many blocks were zeroed.
     pub(crate) fn took(&self, blocks: u32, time: Duration) {
         let most = self.most.get();
         if time > SLOW {
@@ -84,7 +88,7 @@ impl Ahead {
         }
     }
 
-    /// Nothing is zeroed ahead any more.
+    /// Stops zeroing ahead.
     pub(crate) fn stop(&self) {
         self.most.set(0);
     }
@@ -122,14 +126,14 @@ mod tests {
         for index in [500, 40, 900, 20, 700, 30, 10, 300, 600, 950] {
             assert_eq!(ahead.reached(index, true, 1000), None);
         }
-        // Backwards.
+        // Writes that go backwards.
         for index in (0..9).rev() {
             assert_eq!(ahead.reached(index * 2, true, 1000), None);
         }
-        // Again and again in one block.
+        // Repeated writes to one block.
         let ahead = Ahead::new(MIB);
         assert!((0..10).all(|_| ahead.reached(5, true, 1000).is_none()));
-        // Blocks that are as long as a window.
+        // Blocks as large as a window.
         let ahead = Ahead::new(64 * MIB);
         assert!((0..10).all(|index| ahead.reached(index, true, 1000).is_none()));
     }

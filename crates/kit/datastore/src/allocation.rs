@@ -1,5 +1,6 @@
-//! The allocation table: for each block the file and the place in it that the block is for. A claim is an atomic update of one sector, so hosts
-//! need no lock to allocate; each begins elsewhere.
+//! The allocation table: for each block, the file that owns it and its place in that file. A claim
+//! is an atomic update of one sector, so hosts need no lock to allocate. Each host begins its
+//! search elsewhere.
 
 use crate::datastore::Datastore;
 use crate::error::DatastoreError;
@@ -13,15 +14,16 @@ use std::collections::BTreeMap;
 const STEP: u32 = 32;
 
 impl<D: Device> Datastore<D> {
-    /// Claims a block for each number in the file, in ascending order where there is room. What is claimed and not pointed to is found again
-    /// when the lock of the file is given back, or taken over.
+    /// Claims a block for each of these numbers in the file; the claimed blocks ascend from where
+    /// the search begins. A claimed block without a pointer is found again when the lock of the
+    /// file is released or taken over.
     pub(crate) async fn allocate(&self, file: FileId, indexes: &[u32]) -> Result<Vec<u32>, DatastoreError> {
         let store = &self.store;
-        // Tasks of one host would only miss each other's sectors.
+        // Without this lock, tasks of one host would only collide in the same sectors.
         let _one = self.allocating.lock().await;
         let sectors = store.geometry.allocation_sectors();
         let mut found = vec![None; indexes.len()];
-        // Places in `indexes` that have no block yet.
+        // Indexes into `indexes` that have no block yet.
         let mut wanted: Vec<usize> = (0..indexes.len()).collect();
         let start = self.allocate_at.get().min(sectors - 1);
         let mut seen = 0;
@@ -34,7 +36,8 @@ impl<D: Device> Datastore<D> {
             let at = (start + seen) % sectors;
             let count = STEP.min(sectors - at).min(sectors - seen);
             let run = store.load_run::<Allocations>(store.geometry.allocation(at), count.into()).await?;
-            // What the sectors have, in order; then all of them change at once, each by itself.
+            // Claims are computed for the sectors in order, then all sectors are swapped
+            // concurrently, each by its own atomic update.
             let mut claims = Vec::new();
             let mut left = &wanted[..];
             for (sector, loaded) in (at..).zip(run) {
@@ -60,7 +63,7 @@ impl<D: Device> Datastore<D> {
                         }
                         self.allocate_at.set(*sector);
                     }
-                    // Another host was here meanwhile.
+                    // Another host changed the sector meanwhile.
                     Ok(false) => missed = true,
                     Err(error) => failed = Some(error),
                 }
@@ -77,7 +80,7 @@ impl<D: Device> Datastore<D> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Gives blocks back, each with its number in the file. Nothing may point to them any more.
+    /// Frees blocks, given as (number in the file, block). No pointer may lead to them any more.
     pub(crate) async fn free(&self, file: FileId, blocks: &[(u32, u32)]) -> Result<(), DatastoreError> {
         let store = &self.store;
         let extents: Vec<_> = runs(blocks.iter().map(|(_, block)| *block))
@@ -113,14 +116,14 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
-    /// The blocks of a file, with their numbers in it, in ascending order of blocks.
+    /// Blocks of a file as (number in the file, block), in ascending order of blocks.
     pub(crate) async fn blocks_of(&self, file: FileId) -> Result<Vec<(u32, u32)>, DatastoreError> {
         let all = self.allocations().await?;
         let mine = all.into_iter().filter(|(_, allocation)| allocation.is_of(file));
         Ok(mine.map(|(block, allocation)| (allocation.index, block)).collect())
     }
 
-    /// Every block that is somebody's.
+    /// All allocated blocks with their allocations.
     pub(crate) async fn allocations(&self) -> Result<Vec<(u32, Allocation)>, DatastoreError> {
         let geometry = self.store.geometry;
         let run =
@@ -132,12 +135,13 @@ impl<D: Device> Datastore<D> {
             .collect())
     }
 
-    /// Blocks that are nobody's.
+    /// Number of blocks that no file owns.
     pub async fn free_blocks(&self) -> Result<u64, DatastoreError> {
         Ok(u64::from(self.store.geometry.blocks) - self.allocations().await?.len() as u64)
     }
 
-    /// Claims every free block of a sector of the table, as blocks 0 and on of a file. Returns number and block.
+    /// Claims every free block of a sector of the table as blocks 0, 1, 2, … of a file. Returns
+    /// (number in the file, block).
     pub(crate) async fn claim_free(&self, file: FileId, sector: u32) -> Result<Vec<(u32, u32)>, DatastoreError> {
         let store = &self.store;
         let indexes: Vec<u32> = (0..ALLOCATIONS as u32).collect();
@@ -153,7 +157,7 @@ impl<D: Device> Datastore<D> {
     }
 }
 
-/// Claims as many of the free blocks of a sector as are wanted; `None` when none is free.
+/// Claims free blocks of a sector, at most one for each wanted number. `None` when none is free.
 fn claim(
     loaded: &Loaded<Allocations>,
     sector: u32,
@@ -178,7 +182,7 @@ fn pair(indexes: &[u32], blocks: &[u32]) -> Vec<(u32, u32)> {
     indexes.iter().copied().zip(blocks.iter().copied()).collect()
 }
 
-/// Runs of consecutive numbers: first and length.
+/// Splits numbers into runs of consecutive ones: (first, length).
 pub(crate) fn runs(numbers: impl Iterator<Item = u32>) -> impl Iterator<Item = (u32, u32)> {
     let mut numbers = numbers.peekable();
     std::iter::from_fn(move || {

@@ -2,8 +2,9 @@
 //! is committed into the disk, or the last disk over it goes, and then its blocks are somebody else's. So whoever has read looks at their records
 //! once more before anybody hears of it ([`VirtualDisk::still_as_opened`]).
 //!
-//! Those below a disk that is open with its lock cannot change: a disk is opened, deleted or committed into only without others on it, or with the one
-//! that is committed, whose lock is needed for it.
+//! Disks below one that is open under its lock cannot change. A disk is opened, deleted or
+//! committed into only when it has no children, or when the only child is the one being committed,
+//! which requires that child's lock.
 
 use crate::datastore::Datastore;
 use crate::disk::{COMMITTING, Content, VirtualDisk};
@@ -17,7 +18,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 impl<D: Device> Datastore<D> {
-    /// Opens a disk to read it. One that others are based on, which does not change, needs no lock; of any other one it is taken.
+    /// Opens a disk for reading. A frozen base disk needs no lock; the lock of any other disk is
+    /// taken.
     pub async fn open_read(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
         let record = self.readable_records().await?.live(name)?.clone();
         if record.value.frozen == 0 || self.children(id_of(&record)).await?.is_empty() {
@@ -30,7 +32,7 @@ impl<D: Device> Datastore<D> {
         self.opened_to_read(record, below)
     }
 
-    /// Opens the disks below one, without a lock.
+    /// Opens the chain of disks below one, without locks.
     pub(crate) async fn open_below(
         self: &Rc<Self>,
         parent: Option<FileId>,
@@ -65,8 +67,9 @@ impl<D: Device> Datastore<D> {
 }
 
 impl<D: Device> VirtualDisk<D> {
-    /// What is at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a block. Returns it with its length in
-    /// bytes; what is beyond the end of a disk below reads as zeros.
+    /// Content at `offset`, for at most `bytes` (both in whole sectors) and not beyond the end of a
+    /// block. Returns the content and its length in bytes. Beyond the end of a lower disk
+    /// everything reads as zeros.
     pub async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
         match self.locate_own(offset, bytes).await? {
             Some(content) => Ok((content, self.within_block(offset, bytes))),
@@ -74,7 +77,7 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// The same as if the disk had nothing of its own there.
+    /// Like [`Self::locate`], but skips the disk itself: content that the chain below holds there.
     pub(crate) async fn locate_below(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
         let length = self.within_block(offset, bytes);
         for disk in &self.below {
@@ -90,7 +93,7 @@ impl<D: Device> VirtualDisk<D> {
         bytes.min(block_bytes - offset % block_bytes)
     }
 
-    /// `None` where what is below shows.
+    /// Content that the disk itself holds; `None` where the disk below shows through.
     async fn locate_own(&self, offset: u64, bytes: u64) -> Result<Option<Content>, DatastoreError> {
         let store = &self.on.store;
         if offset >= self.size() {
@@ -108,8 +111,9 @@ impl<D: Device> VirtualDisk<D> {
         })
     }
 
-    /// To be asked when everything is read, and before anybody is told that it is what the disk holds: whether this host still has the lock, and nobody
-    /// has changed what it reads without one.
+    /// Checks that what was read is valid: this host still has its lock, and no host changed the
+    /// disks that were read without one. Call it after the last read and before the data is
+    /// reported as the disk's content.
     ///
     /// Errors: [`DatastoreError::Changed`]; [`DatastoreError::Evicted`], [`DatastoreError::LeaseExpired`].
     pub async fn still_as_opened(&self) -> Result<(), DatastoreError> {

@@ -1,5 +1,6 @@
-//! Reads everything and says what is wrong. To be run while no host changes the datastore; what hosts are in the middle of is told apart
-//! from what is wrong. A sector that is damaged is named, and the check goes on with the rest.
+//! Check of a whole datastore: reads everything and reports problems. Run it while no host changes
+//! the datastore. Operations that hosts have not finished are reported apart from problems. A
+//! damaged sector is named, and the check continues with the rest.
 
 mod files;
 mod header;
@@ -12,17 +13,18 @@ use crate::sector::{self, Loaded, Payload};
 use data_mover::{Device, DeviceError};
 use std::collections::BTreeMap;
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Files that are there.
+    /// Files found.
     pub files: u64,
-    /// Blocks that files have, and blocks of pointers.
+    /// Allocated blocks, including blocks of pointers.
     pub blocks: u64,
-    /// What is wrong, a sentence each.
+    /// Problems, one sentence each.
     pub problems: Vec<String>,
-    /// What hosts left that died, or could not end what they had begun, which is tidied up by whoever takes over: blocks claimed and not pointed to, or
-    /// behind the end of a disk, files half made or half deleted, locks.
+    /// Leftovers of hosts that died or could not finish an operation; the host that takes over
+    /// tidies them up. Blocks claimed and not pointed to or behind the end of a disk, files half
+    /// created or half deleted, locks.
     pub leftovers: Vec<String>,
 }
 
@@ -36,10 +38,11 @@ impl Report {
     }
 }
 
-/// Blocks of a file by their number in it. A number may have two, when a host claimed one and died, and another did so again.
+/// Blocks of a file by their number in it. A number has two blocks when a host claimed one and
+/// died, and another host claimed a second one.
 type Claims = BTreeMap<u32, Vec<u32>>;
 
-/// All sectors of some kinds, without those that are damaged.
+/// All sectors of three kinds; `None` for a damaged one.
 struct Tables {
     slots: Vec<Option<Loaded<Heartbeat>>>,
     locks: Vec<Option<Loaded<Lock>>>,
@@ -51,7 +54,8 @@ impl Tables {
         self.records.get(number as usize)?.as_ref()
     }
 
-    /// Whether a lock is that of a host that is no more. Of a slot that cannot be read nobody knows.
+    /// Whether the lock's owner is dead. A damaged heartbeat slot counts as alive, because its
+    /// owner is unknown.
     fn is_dead(&self, lock: &Lock) -> bool {
         let Some(owner) = lock.owner() else { return false };
         match self.slots.get(owner.slot as usize) {
@@ -91,7 +95,8 @@ impl<D: Device> Datastore<D> {
         Ok(report)
     }
 
-    /// Reads sectors one by one; those that are damaged are problems, and not there. `what` comes before their number.
+    /// Decodes sectors one by one. A damaged sector is reported as a problem and becomes `None`;
+    /// `what` precedes its number in the report.
     async fn each<T: Payload>(
         &self,
         lba: u64,
@@ -116,7 +121,7 @@ impl<D: Device> Datastore<D> {
         Ok(all)
     }
 
-    /// The blocks of each file.
+    /// Collects the blocks of each file.
     async fn check_allocations(
         &self,
         tables: &Tables,

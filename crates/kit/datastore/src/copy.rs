@@ -1,4 +1,5 @@
-//! Copies: everything that a disk and those below it hold, or a whole logical unit, into a disk of its own; by the array if it can.
+//! Copies: the content of a disk and the disks below it, or of a whole logical unit, into a new
+//! disk; by the array if it can.
 
 use crate::datastore::Datastore;
 use crate::disk::{Content, DiskOptions, VirtualDisk};
@@ -11,14 +12,14 @@ use crate::whole_unit::WholeUnit;
 use data_mover::{Device, Extent, Moved, Patient};
 use std::rc::Rc;
 
-/// Blocks handled at once: claimed, copied and published.
+/// Blocks claimed, copied and published in one step.
 const STEP_BLOCKS: u32 = 256;
 
-/// Where a copy comes from.
+/// Source of a copy.
 pub enum Source<'a, D> {
-    /// A virtual disk, with those below it.
+    /// A virtual disk and the disks below it.
     Disk(&'a VirtualDisk<D>),
-    /// All of a logical unit.
+    /// A whole logical unit.
     Unit(&'a WholeUnit<D>),
 }
 
@@ -55,7 +56,8 @@ impl<D: Device> Source<'_, D> {
         }
     }
 
-    /// What is at `offset`, for at most `bytes`, both in whole sectors, and its length in bytes.
+    /// Content at `offset`, for at most `bytes`, both in whole sectors; returned with its length in
+    /// bytes.
     pub async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
         match self {
             Self::Disk(disk) => disk.locate(offset, bytes).await,
@@ -64,10 +66,10 @@ impl<D: Device> Source<'_, D> {
     }
 }
 
-/// What the source has for a part of a block.
+/// Content of the source for a part of a block.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where it begins, in bytes from the beginning of the block.
+    /// Offset from the beginning of the block, in bytes.
     offset: u64,
     bytes: u64,
     content: Content,
@@ -79,14 +81,15 @@ impl Part {
     }
 }
 
-/// A piece of the work: sectors of the source, and where they go.
+/// One copy command: sectors of the source, and the LBA that they go to.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: Extent,
     to: u64,
 }
 
-/// Blocks that a thick disk has before anything is copied are zeroed when they are first written.
+/// Format with which a copy's blocks are allocated in advance. A thick disk starts as zeroed thick:
+/// blocks are zeroed when first written.
 fn shape(format: DiskFormat) -> Result<DiskFormat, DatastoreError> {
     match format {
         DiskFormat::Thin => Ok(DiskFormat::Thin),
@@ -98,9 +101,10 @@ fn shape(format: DiskFormat) -> Result<DiskFormat, DatastoreError> {
 }
 
 impl<D: Device> Datastore<D> {
-    /// Copies a disk, on this datastore or another one, into a new disk here. Returns who moved how much; `progress` hears of bytes that are
-    /// done, holes too. The new disk is there when all of it is; when the copy fails, what was made is removed, and when it is cancelled (dropped),
-    /// it is removed by whoever needs the record next.
+    /// Copies a disk, on this datastore or another one, into a new disk here. Returns who moved how
+    /// many bytes; `progress` receives bytes done, holes included. The new disk appears when the
+    /// copy is complete. When the copy fails, the new disk is removed. When the future is dropped,
+    /// a host that next needs the record removes it.
     pub async fn clone_disk(
         self: &Rc<Self>,
         source: &VirtualDisk<D>,
@@ -128,8 +132,9 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Makes a disk to be filled with [`VirtualDisk::copy_from`]: nobody sees it before [`VirtualDisk::publish`], and it is gone when this host
-    /// dies before. A thick one has its blocks.
+    /// Creates a disk to be filled with [`VirtualDisk::copy_from`]. It is invisible before
+    /// [`VirtualDisk::publish`], and is removed if this host dies earlier. A thick disk gets its
+    /// blocks at once.
     pub async fn begin_disk(
         self: &Rc<Self>,
         name: &str,
@@ -152,9 +157,10 @@ impl<D: Device> Datastore<D> {
 }
 
 impl<D: Device> VirtualDisk<D> {
-    /// Fills a part of this disk from the same place of the source: data is copied, by the array if it can, and where the source has none a thin
-    /// disk gets no blocks. `offset` is a multiple of the block size; `bytes` too, except at the end. Other parts may be written meanwhile, of
-    /// the source too; this part of either must not. `progress` hears of bytes that are done, holes too.
+    /// Fills a part of this disk from the same place of the source. Data is copied, by the array if
+    /// it can; a thin disk gets no blocks where the source has no data. `offset` is a multiple of
+    /// the block size; `bytes` too, except at the end. Other parts of both disks may be written
+    /// meanwhile; this part of either must not. `progress` receives bytes done, holes included.
     pub async fn copy_from(
         &self,
         source: Source<'_, D>,
@@ -178,7 +184,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(moved)
     }
 
-    /// Copies some blocks.
+    /// Copies the blocks `first..first + count`, up to byte `end`.
     async fn copy_blocks(
         &self,
         source: Source<'_, D>,
@@ -201,11 +207,13 @@ impl<D: Device> VirtualDisk<D> {
             }
             blocks.push((index, parts));
         }
-        // Until they are published: nobody zeroes them ahead of writes to the blocks before.
+        // Held until the blocks are published, so that writes to earlier blocks do not zero these
+        // ahead.
         let _mine = self.lock_blocks(first..first + count).await;
         let places = self.places(&blocks).await?;
         let mut copies: Vec<Piece> = Vec::new();
-        // Blocks without data, and those with some: their progress is that of the data.
+        // Blocks without data, and blocks with some: the progress of the latter is that of their
+        // data.
         let (mut zeros, mut below) = (Vec::new(), Vec::new());
         let mut published = Vec::new();
         let mut places = places.into_iter().peekable();
@@ -248,8 +256,8 @@ impl<D: Device> VirtualDisk<D> {
         Ok(moved)
     }
 
-    /// The blocks of this disk for some of its numbers; those that get data and have none are claimed. What is claimed and not used in the end,
-    /// because the copy fails, goes with the disk.
+    /// Returns (number in the file, block) for these numbers. Blocks that get data and do not exist
+    /// are claimed. Claimed blocks that stay unused because the copy fails are freed with the disk.
     async fn places(&self, blocks: &[(u32, Vec<Part>)]) -> Result<Vec<(u32, u32)>, DatastoreError> {
         let (mut wanted, mut places) = (Vec::new(), Vec::new());
         for (index, parts) in blocks {
@@ -266,14 +274,14 @@ impl<D: Device> VirtualDisk<D> {
         Ok(places)
     }
 
-    /// A disk that was begun is there from now on.
+    /// Publishes a disk that was begun: it is visible from now on.
     pub async fn publish(&self) -> Result<(), DatastoreError> {
         let mut file = self.file.lock().await;
         let file = file.as_mut().ok_or_else(VirtualDisk::<D>::only_read)?;
         self.on.publish(file).await
     }
 
-    /// Gives up a disk that was begun: everything that it has comes back.
+    /// Abandons a disk that was begun, and frees its blocks and its record.
     pub async fn abandon(self) -> Result<(), DatastoreError> {
         match self.file.into_inner() {
             Some(file) => self.on.abandon(file).await,

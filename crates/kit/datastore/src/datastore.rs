@@ -1,4 +1,4 @@
-//! A datastore as one host has it mounted.
+//! A datastore as mounted by one host.
 
 use crate::error::DatastoreError;
 use crate::format::{Header, Heartbeat, Lock, Owner, VERSION, label, text};
@@ -15,25 +15,25 @@ use std::time::Duration;
 use uuid::Uuid;
 use zerocopy::FromZeros;
 
-/// Who mounts it.
+/// Identity of the host that mounts the datastore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// For people: at most 64 bytes are kept.
+    /// Name for display; at most 64 bytes are stored.
     pub name: String,
 }
 
-/// How to make one.
+/// Parameters of a new datastore.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {
-    /// For people: at most 64 bytes are kept.
+    /// Name for display; at most 64 bytes are stored.
     pub name: String,
-    /// Bytes in a block: a power of two from 64 KiB to 64 MiB.
+    /// Block size in bytes: a power of two from 64 KiB to 64 MiB.
     pub block_bytes: u64,
-    /// Hosts at a time.
+    /// Number of heartbeat slots: hosts that can have it mounted at a time.
     pub hosts: u32,
-    /// Files at most.
+    /// Number of file records.
     pub files: u32,
-    /// Overwrite what is there.
+    /// Overwrite existing data.
     pub force: bool,
 }
 
@@ -43,18 +43,18 @@ impl Default for FormatOptions {
     }
 }
 
-/// A heartbeat slot that a host has.
+/// A heartbeat slot in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Its number.
+    /// Number of the slot.
     pub number: u32,
     /// Name of the host.
     pub host: String,
-    /// Renewals so far.
+    /// Number of renewals.
     pub beat: u64,
-    /// When it was last renewed by the host's clock, in seconds since 1970.
+    /// Time of the last renewal by the host's clock, in seconds since 1970.
     pub renewed: u64,
-    /// Locks of files that it holds.
+    /// Number of file locks that the host holds.
     pub locks: u64,
 }
 
@@ -66,26 +66,27 @@ pub(crate) const TOLD_AFTER: Duration = Duration::from_secs(1);
 /// Hears what is waited for: the name of a file, and the host that has its lock.
 pub type Told = Box<dyn Fn(&str, &str)>;
 
-/// How long a command is sent again while other hosts have the logical unit reserved.
+/// Time for which a command is retried while other hosts have the logical unit reserved.
 const RESERVATION_PATIENCE: Duration = Duration::from_secs(60);
 
-/// See the module. One task at a time may do what it likes with it; several may share it.
+/// A datastore as mounted by one host. Several tasks may share it.
 pub struct Datastore<D> {
     pub(crate) store: Store<D>,
     pub(crate) host: Host,
     pub(crate) owner: Owner,
     pub(crate) observed: Observed,
-    /// Sector of the allocation table where this host looks first.
+    /// Sector of the allocation table where this host begins its search.
     pub(crate) allocate_at: Cell<u32>,
-    /// One task of the host allocates at a time.
+    /// Held by the task of this host that allocates.
     pub(crate) allocating: Mutex<()>,
-    /// One task of this host at a time has the lock of the directory.
+    /// Held by the task of this host that has, or waits for, the lock of the directory.
     pub(crate) directory: Mutex<()>,
-    /// Files whose lock a task of this host has.
+    /// Record numbers of files whose lock a task of this host has.
     pub(crate) open: RefCell<HashSet<u32>>,
-    /// Files of which something may be left over: it is looked for when their lock is given back.
+    /// Record numbers of files that may have leftovers; these are looked for when the lock is
+    /// released.
     pub(crate) untidy: RefCell<HashSet<u32>>,
-    /// Where files were found.
+    /// Record numbers by file name, from earlier look-ups.
     pub(crate) names: RefCell<HashMap<String, u32>>,
     /// Hears of locks that are waited for.
     pub(crate) told: RefCell<Option<Told>>,
@@ -95,14 +96,15 @@ pub struct Datastore<D> {
 }
 
 impl<D> Drop for Datastore<D> {
-    /// Nobody is left who could send anything: whatever else uses the device goes on.
+    /// No task is left that could send a command for the datastore: other users of the device go
+    /// on.
     fn drop(&mut self) {
         self.store.lease.given_back.set(true);
     }
 }
 
 impl<D: Device> Datastore<D> {
-    /// Makes a datastore of the whole logical unit. What it held is lost.
+    /// Creates a datastore on the whole logical unit. Existing data is lost.
     ///
     /// Errors: [`DatastoreError::NotEmpty`] unless its first blocks are zeros or `force` is given; [`DatastoreError::Geometry`].
     pub async fn format(device: &Rc<D>, mover: &Rc<DataMover>, options: &FormatOptions) -> Result<(), DatastoreError> {
@@ -129,13 +131,13 @@ impl<D: Device> Datastore<D> {
         header.hosts = geometry.hosts.into();
         header.files = geometry.files.into();
         let image = sector::encode(1, &header);
-        // The first copy last: what is found there is whole.
+        // The first copy is written last: a header found there implies that the second one exists.
         device.write(geometry.second_header(), image.clone()).await?;
         device.write(HEADER, image).await?;
         Ok(())
     }
 
-    /// The header of a datastore.
+    /// Reads the header of a datastore.
     async fn header(device: &Patient<D>) -> Result<Header, DatastoreError> {
         let image = device.read(Extent { lba: HEADER, blocks: 1 }).await?;
         let header = match sector::decode::<Header>(HEADER, image) {
@@ -161,8 +163,8 @@ impl<D: Device> Datastore<D> {
         Ok((Store::new(device, mover, geometry), header))
     }
 
-    /// Mounts it: takes a heartbeat slot. [`Self::keep_alive`] has to run from then on. Should the heartbeat be late, the device sends nothing any
-    /// more ([`Device::only_while`]).
+    /// Mounts the datastore: takes a heartbeat slot. [`Self::keep_alive`] must run from then on. If
+    /// the heartbeat is late, the device stops sending commands ([`Device::only_while`]).
     pub async fn mount(device: Rc<D>, mover: Rc<DataMover>, host: Host) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
         let observed = Observed::default();
@@ -171,13 +173,14 @@ impl<D: Device> Datastore<D> {
         Ok(Self::made(store, header, host, owner, observed, Some(heartbeat)))
     }
 
-    /// Looks at it without a heartbeat slot: lists, statistics and checks; everything that writes is refused with [`DatastoreError::Evicted`].
+    /// Opens the datastore without a heartbeat slot, for lists, statistics and checks. Every write
+    /// is refused with [`DatastoreError::Evicted`].
     pub async fn view(device: Rc<D>, mover: Rc<DataMover>) -> Result<Rc<Self>, DatastoreError> {
         let (store, header) = Self::found(device, mover).await?;
         Ok(Self::seen(store, header))
     }
 
-    /// The same by a header that was found elsewhere, which its geometry fits.
+    /// Like [`Self::view`], by a header found elsewhere and its geometry.
     pub(crate) fn view_by(device: Rc<D>, mover: Rc<DataMover>, header: Header, geometry: Geometry) -> Rc<Self> {
         let device = Patient::new(device, mover.clone(), RESERVATION_PATIENCE);
         Self::seen(Store::new(device, mover, geometry), header)
@@ -198,7 +201,7 @@ impl<D: Device> Datastore<D> {
         heartbeat: Option<Loaded<Heartbeat>>,
     ) -> Rc<Self> {
         let geometry = store.geometry;
-        // Hosts begin to allocate far from each other.
+        // Search positions of different hosts are far apart.
         let start = u64::from(owner.slot) * u64::from(geometry.allocation_sectors()) / u64::from(geometry.hosts.max(1));
         Rc::new(Self {
             store,
@@ -222,22 +225,24 @@ impl<D: Device> Datastore<D> {
         self.told.replace(Some(told));
     }
 
-    /// The datastore of a logical unit and a host that is alive and has it mounted, before all of the unit is overwritten. `None` when there is no
-    /// datastore, or nobody has it mounted. Takes a little more than the period of a heartbeat.
+    /// Returns the datastore on a logical unit and a living host that has it mounted. Call it
+    /// before the whole unit is overwritten. `None` when there is no datastore or no such host.
+    /// Takes a little more than one heartbeat period.
     pub async fn mounted_by(device: Rc<D>, mover: Rc<DataMover>) -> Result<Option<(String, Slot)>, DeviceError> {
         let store = match Self::view(device, mover).await {
             Ok(store) => store,
             Err(DatastoreError::Device(error)) => return Err(error),
-            // There is none, or nothing that a host could have mounted.
+            // There is no datastore, or none that a host could have mounted.
             Err(_) => return Ok(None),
         };
-        // A heartbeat that cannot be read is nobody's.
+        // Unreadable heartbeats are ignored.
         let seen = store.slots_seen().await.unwrap_or_default();
         Ok(seen.into_iter().find(|(_, alive)| *alive).map(|(slot, _)| (store.name(), slot)))
     }
 
-    /// Renews the heartbeat. Ends only when another host has taken the slot away; failures of the logical unit are tried again, while
-    /// [`DatastoreError::LeaseExpired`] keeps everything else from writing.
+    /// Renews the heartbeat until another host has taken the slot away. Failures of the logical
+    /// unit are retried; meanwhile [`DatastoreError::LeaseExpired`] keeps everything else from
+    /// writing.
     pub async fn keep_alive(&self) -> DatastoreError {
         loop {
             self.store.sleep(PERIOD).await;
@@ -255,7 +260,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Gives the heartbeat slot back; locks that were not given back fall with it.
+    /// Releases the heartbeat slot. Locks that are still held become void.
     pub async fn unmount(&self) -> Result<(), DatastoreError> {
         let mut heartbeat = self.heartbeat.lock().await;
         let Some(heartbeat) = heartbeat.as_mut() else { return Ok(()) };
@@ -267,7 +272,7 @@ impl<D: Device> Datastore<D> {
         if swapped { Ok(()) } else { Err(DatastoreError::Evicted) }
     }
 
-    /// Where everything is.
+    /// Layout of the datastore.
     pub fn geometry(&self) -> Geometry {
         self.store.geometry
     }
@@ -277,7 +282,7 @@ impl<D: Device> Datastore<D> {
         text(&self.header.name)
     }
 
-    /// What names it for ever.
+    /// UUID of the datastore; it never changes.
     pub fn uuid(&self) -> Uuid {
         Uuid::from_bytes(self.header.uuid)
     }
@@ -287,13 +292,13 @@ impl<D: Device> Datastore<D> {
         &self.store.mover
     }
 
-    /// Seconds since 1970 when it was made.
+    /// Creation time, in seconds since 1970.
     pub fn created(&self) -> u64 {
         self.header.created.get()
     }
 
-    /// Those who have a heartbeat slot, with the locks that they hold. Whether one is alive shows when it is asked for twice: a heartbeat is
-    /// renewed every 3 s.
+    /// Heartbeat slots in use, with the number of locks that each host holds. To find out whether a
+    /// host is alive, read them twice: a heartbeat is renewed every 3 s.
     pub async fn slots(&self) -> Result<Vec<Slot>, DatastoreError> {
         let geometry = self.store.geometry;
         let (slots, _) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
@@ -315,7 +320,7 @@ impl<D: Device> Datastore<D> {
         Ok(hosts)
     }
 
-    /// [`Self::slots`] looked at twice: true for those that renewed their heartbeat meanwhile.
+    /// Reads [`Self::slots`] twice; true for each host that renewed its heartbeat in between.
     pub async fn slots_seen(&self) -> Result<Vec<(Slot, bool)>, DatastoreError> {
         let before = self.slots().await?;
         self.store.sleep(if before.is_empty() { Duration::ZERO } else { LOOK }).await;
@@ -326,15 +331,16 @@ impl<D: Device> Datastore<D> {
         Ok(self.slots().await?.into_iter().map(|slot| (slot.clone(), alive(&slot))).collect())
     }
 
-    /// Names of the hosts that have it mounted.
+    /// Names of the hosts that have the datastore mounted.
     pub async fn hosts(&self) -> Result<Vec<String>, DatastoreError> {
         let geometry = self.store.geometry;
         let (slots, _) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
         Ok(slots.iter().filter(|slot| slot.value.live != 0).map(|slot| text(&slot.value.host)).collect())
     }
 
-    /// Frees unused blocks on the array, as `esxcli storage vmfs unmap` does: a few blocks at a time are claimed, unmapped and
-    /// given back, so that no host writes to them meanwhile. Returns the bytes.
+    /// Unmaps free blocks on the array, like `esxcli storage vmfs unmap`. A few blocks at a time
+    /// are claimed, unmapped and freed, so that no host writes to them meanwhile. Returns the
+    /// number of bytes.
     pub async fn unmap_free(&self) -> Result<u64, DatastoreError> {
         let scratch = self.make_scratch().await?;
         let mut told = 0;

@@ -1,4 +1,5 @@
-//! Files: made, locked, renamed, touched and deleted. The directory is one table of records, and its lock is taken by whoever makes or renames.
+//! Files: created, locked, renamed, touched and deleted. The directory is one table of records. A
+//! host takes its lock to create or rename a file.
 
 use crate::datastore::Datastore;
 use crate::disk::COMMITTING;
@@ -25,12 +26,12 @@ impl LockedFile {
         id_of(&self.record)
     }
 
-    /// Counts the times that the lock was taken or given back.
+    /// Version of the lock: incremented each time the lock is taken or released.
     pub(crate) fn lock_version(&self) -> u64 {
         self.held.version()
     }
 
-    /// The lock was that of a dead host.
+    /// Whether the lock was taken over from a dead host.
     pub(crate) fn was_taken_over(&self) -> bool {
         self.held.taken_over
     }
@@ -39,7 +40,7 @@ impl LockedFile {
 /// What came of an attempt to make a file.
 enum Made {
     File(Box<LockedFile>),
-    /// Another one of this name is being made, in this record.
+    /// Another host or task is creating a file of this name, in this record.
     Busy(u32),
 }
 
@@ -60,7 +61,7 @@ fn check_name(name: &str) -> Result<(), DatastoreError> {
 }
 
 impl<D: Device> Datastore<D> {
-    /// Takes the lock of a file, and finishes what a dead host left half done.
+    /// Takes the lock of a file, and finishes operations that a dead host left half done.
     pub(crate) async fn lock_file(&self, name: &str, patience: Duration) -> Result<LockedFile, DatastoreError> {
         loop {
             let number = self.find(name).await?;
@@ -70,12 +71,13 @@ impl<D: Device> Datastore<D> {
                 }
                 self.unlock(file).await?;
             }
-            // It was deleted or renamed while this host waited for the lock; another file may have the name now.
+            // The file was deleted or renamed while this host waited for the lock; another file may
+            // have the name now.
             self.names.borrow_mut().remove(name);
         }
     }
 
-    /// Takes the lock of a record; `None` when its file is no more.
+    /// Takes the lock of a record; `None` when its file no longer exists.
     pub(crate) async fn lock_record(
         &self,
         number: u32,
@@ -85,7 +87,7 @@ impl<D: Device> Datastore<D> {
         self.lock_record_in(number, name, patience, &[state::LIVE]).await
     }
 
-    /// The same for a file in one of these states.
+    /// Like [`Self::lock_record`], for a file in one of these states.
     pub(crate) async fn lock_record_in(
         &self,
         number: u32,
@@ -124,11 +126,11 @@ impl<D: Device> Datastore<D> {
         Ok(None)
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     pub(crate) async fn unlock(&self, mut file: LockedFile) -> Result<(), DatastoreError> {
         let number = file.record.number;
         if self.untidy.borrow_mut().remove(&number) {
-            // What cannot be finished now is left to those who tidy up.
+            // An error is ignored: tidying up finishes the rest.
             let _finished = self.finish(&mut file).await;
         }
         let result = self.release(file.held).await;
@@ -136,7 +138,7 @@ impl<D: Device> Datastore<D> {
         result
     }
 
-    /// Changes the record of a file whose lock this host has.
+    /// Updates the record of a file whose lock this host has.
     pub(crate) async fn change(
         &self,
         file: &mut LockedFile,
@@ -152,13 +154,13 @@ impl<D: Device> Datastore<D> {
         Err(DatastoreError::Evicted)
     }
 
-    /// Gives everything back that a file has, and the record.
+    /// Frees the blocks of a file, and its record.
     pub(crate) async fn remove(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
         if file.record.value.state != state::DELETING {
             self.change(file, |file| file.state = state::DELETING).await?;
         }
-        // The pointers first: a block must not be somebody else's while they lead there. Then what they led to is found in the
-        // allocation table.
+        // Pointers are cleared first: a block must not go to another file while a pointer leads to
+        // it. The blocks are then found in the allocation table.
         BlockMap::new(file.id()).clear(self).await?;
         let blocks = self.blocks_of(file.id()).await?;
         if !blocks.is_empty() {
@@ -175,7 +177,8 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
-    /// Refuses a name that a disk or a part of one has, without a change to anything. Somebody may take it a moment later.
+    /// Checks that no disk or interrupted copy has this name; changes nothing. Another host may
+    /// take the name right afterwards.
     pub async fn check_vacant(&self, name: &str) -> Result<(), DatastoreError> {
         check_name(name)?;
         let record =
@@ -189,7 +192,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Refuses a size that no file can have.
+    /// Refuses a size that exceeds the largest file.
     pub(crate) fn check_room(&self, size: u64) -> Result<(), DatastoreError> {
         let geometry = self.store.geometry;
         if size.div_ceil(geometry.block_bytes()) <= geometry.max_file_blocks() {
@@ -258,7 +261,8 @@ impl<D: Device> Datastore<D> {
         }
         let files = self.store.geometry.files;
         for record in records {
-            // Garbage of dead hosts is free as soon as its lock is; a host that is making or deleting has it.
+            // Records of half-done files are reusable once their locks are free; the lock is held
+            // while a host creates or deletes the file.
             let open = self.open.borrow().contains(&record.number);
             if matches!(record.value.state, state::LIVE | state::PARTIAL) || open {
                 continue;
@@ -266,7 +270,7 @@ impl<D: Device> Datastore<D> {
             let mut file = match self.lock_free(record.number).await {
                 Ok(Some(file)) => file,
                 Ok(None) => continue,
-                // What an old file has left cannot be given back now; there are other records.
+                // The remains of the old file cannot be freed now; other records may do.
                 Err(error) if error.is_of_one_file() => continue,
                 Err(error) => return Err(error),
             };
@@ -313,9 +317,9 @@ impl<D: Device> Datastore<D> {
         };
         let mut file = LockedFile { record: self.record(number).await?, held };
         if matches!(file.record.value.state, state::CREATING | state::DELETING) {
-            // With its lock nobody's, or a dead host's.
+            // The lock was free, or was a dead host's.
             if let Err(error) = self.remove(&mut file).await {
-                // What could not be finished stays as it was, for the next one.
+                // The record is left as it is for the next host.
                 let _released = self.release(file.held).await;
                 return Err(error);
             }
@@ -327,7 +331,7 @@ impl<D: Device> Datastore<D> {
         Ok(None)
     }
 
-    /// A file that has been filled is there from now on.
+    /// Publishes a filled file: it is visible from now on.
     pub(crate) async fn publish(&self, file: &mut LockedFile) -> Result<(), DatastoreError> {
         let publish = |file: &mut File| {
             file.state = state::LIVE;
@@ -339,7 +343,7 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
-    /// Gives up a file that could not be filled.
+    /// Abandons a file that could not be filled.
     pub(crate) async fn abandon(&self, mut file: LockedFile) -> Result<(), DatastoreError> {
         let removed = self.remove(&mut file).await;
         self.unlock(file).await?;
@@ -355,7 +359,8 @@ impl<D: Device> Datastore<D> {
         self.abandon(file).await
     }
 
-    /// Sets the time of a file: the lock, the record, the lock. What a host does when it opens, closes or renews a file.
+    /// Touches a file: takes its lock, updates the record and releases the lock, as a host does
+    /// when it opens, closes or renews a file.
     pub async fn touch(&self, name: &str) -> Result<(), DatastoreError> {
         let mut file = self.lock_file(name, LOCK_PATIENCE).await?;
         let touched = self.change(&mut file, |file| file.touched = (file.touched.get() + 1).into()).await;
@@ -363,7 +368,7 @@ impl<D: Device> Datastore<D> {
         touched
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     pub async fn rename(&self, from: &str, to: &str) -> Result<(), DatastoreError> {
         check_name(to)?;
         let mut file = self.lock_file(from, LOCK_PATIENCE).await?;
@@ -388,7 +393,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Renames; instead of that, returns the record in which a file of the new name is being made.
+    /// Renames the file. If a file of the new name is being created, returns its record instead.
     async fn rename_in_directory(&self, file: &mut LockedFile, to: &str) -> Result<Option<u32>, DatastoreError> {
         match self.look_up(&self.records().await?, to).await? {
             Taken::No => self.change(file, |file| file.set_name(to)).await.map(|()| None),
@@ -420,8 +425,9 @@ impl<D: Device> Datastore<D> {
         self.remove(file).await
     }
 
-    /// The same for a file whose lock this host has: they cannot become more while it has. One that is still being made is that of a host that
-    /// died over it, as whoever makes one has this lock; it goes.
+    /// Children of a file whose lock this host has; no child can be added while it does. A child
+    /// still in state `CREATING` was left by a dead host, because creating one requires this lock.
+    /// It is removed.
     pub(crate) async fn settled_children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
         for record in self.records().await? {
             if record.value.state == state::CREATING && record.value.parent() == Some(id) {
@@ -431,7 +437,7 @@ impl<D: Device> Datastore<D> {
         self.children(id).await
     }
 
-    /// Pointers for blocks that a file has just been given.
+    /// Pointers to newly claimed blocks, for consecutive numbers from `first` on.
     pub(crate) fn pointers(first: u32, blocks: &[u32], of: fn(u32) -> Pointer) -> Vec<(u32, Pointer)> {
         (first..).zip(blocks).map(|(index, block)| (index, of(*block))).collect()
     }

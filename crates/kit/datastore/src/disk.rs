@@ -16,48 +16,49 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What a new disk is like.
+/// Parameters of a new disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskOptions {
-    /// What it is made of; not [`DiskFormat::Redo`].
+    /// Format; not [`DiskFormat::Redo`].
     pub format: DiskFormat,
-    /// Bytes; whole sectors.
+    /// Size in bytes; whole sectors.
     pub size: u64,
 }
 
-/// Blocks of a thick disk claimed, and published, at once.
+/// Blocks of a thick disk claimed, and published, in one step.
 const CLAIM_BLOCKS: u32 = 1024;
 
-/// A virtual disk that a host has open. Reads and writes may overlap in time.
+/// An open virtual disk. Reads and writes may overlap in time.
 ///
-/// To be closed; a disk that is dropped stays locked until its host unmounts.
+/// Call [`Self::close`]: a disk that is dropped stays locked until its host unmounts.
 pub struct VirtualDisk<D> {
     pub(crate) on: Rc<Datastore<D>>,
-    /// `None` of a disk that is only read: nobody changes it.
+    /// The file and its lock; `None` for a disk that is open for reading only.
     pub(crate) file: Mutex<Option<LockedFile>>,
     pub(crate) map: BlockMap,
     pub(crate) size: Cell<u64>,
     pub(crate) format: Cell<DiskFormat>,
-    /// By number in the file: those that get a place or lose it, or content that nobody was told of yet.
+    /// Locked block numbers: blocks that gain or lose their place, or content not yet reported to
+    /// the caller.
     blocks: RangeLock,
     pub(crate) ahead: Ahead,
-    /// Those that it is based on, the nearest first; they have none themselves.
+    /// Disks that this one is based on, the nearest first. Their own `below` is empty.
     pub(crate) below: Vec<Rc<VirtualDisk<D>>>,
-    /// The record, of a disk that is read without its lock.
+    /// The record as it was at opening, for a disk that is read without its lock.
     pub(crate) as_opened: Option<Loaded<File>>,
 }
 
-/// What is at a place of a disk.
+/// Content of a part of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Zeros.
     Zeros,
-    /// What these sectors of the logical unit hold.
+    /// The content of these sectors of the logical unit.
     Sectors(Extent),
 }
 
 impl<D: Device> Datastore<D> {
-    /// Makes a disk, and closes it. `progress` hears of bytes zeroed.
+    /// Creates a disk and closes it. `progress` receives bytes zeroed.
     pub async fn create_disk(
         self: &Rc<Self>,
         name: &str,
@@ -67,7 +68,7 @@ impl<D: Device> Datastore<D> {
         self.create_open(name, options, progress).await?.close().await
     }
 
-    /// Makes a disk, and leaves it open.
+    /// Creates a disk and leaves it open. `progress` receives bytes zeroed.
     pub async fn create_open(
         self: &Rc<Self>,
         name: &str,
@@ -114,7 +115,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Gives a thick disk its blocks from number `first` on.
+    /// Allocates the blocks of a thick disk from number `first` on.
     pub(crate) async fn fill(
         &self,
         map: &BlockMap,
@@ -135,7 +136,7 @@ impl<D: Device> Datastore<D> {
             let blocks = self.allocate(map.file, &indexes).await?;
             if options.format == DiskFormat::EagerZeroedThick {
                 for (block, count) in crate::allocation::runs(blocks.iter().copied()) {
-                    // Not unmapped: the space is to be there.
+                    // Without UNMAP: the space must stay allocated.
                     self.store.zero(self.store.extent(block, 0, u64::from(count) * sectors), false, progress).await?;
                 }
             }
@@ -149,7 +150,7 @@ impl<D: Device> Datastore<D> {
         u32::try_from(size.div_ceil(self.store.geometry.block_bytes())).unwrap_or(u32::MAX)
     }
 
-    /// Opens a disk to read and write it, and takes its lock.
+    /// Opens a disk for reading and writing, and takes its lock.
     ///
     /// Errors: [`DatastoreError::HasChildren`] when other disks are based on it; [`DatastoreError::Locked`].
     pub async fn open(self: &Rc<Self>, name: &str) -> Result<VirtualDisk<D>, DatastoreError> {
@@ -185,14 +186,15 @@ impl<D: Device> Datastore<D> {
         Ok((format, below))
     }
 
-    /// What a half-done commit has left is a mixture of two times.
+    /// Error for a disk with an unfinished commit, whose content mixes old and new data.
     pub(crate) fn half_committed(name: &str) -> DatastoreError {
         DatastoreError::Unsuitable(format!("the commit of a disk into {name} was interrupted; commit it again first"))
     }
 
-    /// Makes a disk that holds only what will differ from another one, which then does not change any more.
+    /// Creates a redo disk over a base, which is frozen from then on.
     ///
-    /// Errors: [`DatastoreError::Locked`] when the other one is open; a disk that is open makes its own ([`VirtualDisk::snapshot`]).
+    /// Errors: [`DatastoreError::Locked`] when the base is open. The holder of an open disk uses
+    /// [`VirtualDisk::snapshot`] instead.
     pub async fn create_linked_clone(self: &Rc<Self>, base: &str, name: &str) -> Result<(), DatastoreError> {
         let mut file = self.lock_file(base, LOCK_PATIENCE).await?;
         let made = self.make_child(&mut file, name).await;
@@ -220,7 +222,7 @@ impl<D: Device> Datastore<D> {
     }
 }
 
-/// [`crate::format::File::frozen`] of a disk that another one is being put into.
+/// Value of [`crate::format::File::frozen`] while a child is committed into this disk.
 pub(crate) const COMMITTING: u8 = 2;
 
 pub(crate) fn check_size(size: u64) -> Result<(), DatastoreError> {
@@ -238,22 +240,23 @@ impl<D: Device> VirtualDisk<D> {
         self.size.get()
     }
 
-    /// What it is made of.
+    /// Format of the disk.
     pub fn format(&self) -> DiskFormat {
         self.format.get()
     }
 
-    /// The datastore it is on.
+    /// Datastore that the disk is on.
     pub fn datastore(&self) -> &Rc<Datastore<D>> {
         &self.on
     }
 
-    /// Returns when nobody else is at these blocks. Whoever has some must not ask for others.
+    /// Locks these blocks; waits for other holders. A task that holds a lock must not request
+    /// another one.
     pub(crate) async fn lock_blocks(&self, indexes: Range<u32>) -> RangeGuard<'_> {
         self.blocks.lock(u64::from(indexes.start)..u64::from(indexes.end)).await
     }
 
-    /// The same for the whole disk.
+    /// Locks all blocks of the disk.
     pub(crate) async fn lock_all_blocks(&self) -> RangeGuard<'_> {
         self.lock_blocks(0..u32::MAX).await
     }
@@ -294,7 +297,8 @@ impl<D: Device> VirtualDisk<D> {
         Ok(data.freeze())
     }
 
-    /// Makes the disk larger; the blocks of a thick one come at once. After an error it is as it was.
+    /// Grows the disk; a thick one gets its new blocks at once. After an error the disk has its old
+    /// size.
     pub async fn grow(&self, size: u64, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         check_size(size)?;
         self.on.check_room(size)?;
@@ -326,7 +330,7 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Takes away what the disk was given behind its end, as it did not grow after all.
+    /// Removes blocks behind the end of the disk after a failed [`Self::grow`].
     async fn shrink(&self, file: &LockedFile) {
         let old = self.on.blocks_for(self.size());
         let undone = match self.on.record(file.id().record).await {
@@ -340,13 +344,13 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Blocks that are this disk's own, in bytes.
+    /// Bytes of the blocks that this disk itself owns, including blocks of pointers.
     pub async fn allocated_bytes(&self) -> Result<u64, DatastoreError> {
         let blocks = self.on.blocks_of(self.map.file).await?;
         Ok(blocks.len() as u64 * self.on.store.geometry.block_bytes())
     }
 
-    /// Gives the lock back.
+    /// Closes the disk, and releases the lock.
     pub async fn close(self) -> Result<(), DatastoreError> {
         match self.file.into_inner() {
             Some(file) => self.on.unlock(file).await,
@@ -354,7 +358,8 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Keeps the disk as it is: what is written from now on goes to a new disk over it, which is returned.
+    /// Takes a snapshot: this disk is frozen, and later writes go to a new redo disk over it, which
+    /// is returned.
     pub async fn snapshot(mut self, name: &str) -> Result<Self, (Self, DatastoreError)> {
         let mut file = self.file.lock().await;
         let Some(base) = file.as_mut() else {
@@ -384,17 +389,19 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Ends a snapshot: puts what this disk holds into the one below, deletes it, and opens that one.
+    /// Commits a snapshot: copies the content of this disk into the one below, deletes this disk,
+    /// and returns the one below, open.
     ///
-    /// Errors: [`DatastoreError::HasChildren`] when other disks are based on the one below, or on this one. After an error the disk is as it
-    /// was, as its users see it.
+    /// Errors: [`DatastoreError::HasChildren`] when another disk is based on the one below, or on
+    /// this one. After an error the disk's users see the same content as before.
     pub async fn commit(self, progress: &dyn Fn(u64)) -> Result<Self, (Self, DatastoreError)> {
         match self.commit_into_base(progress).await {
             Ok(base) => {
                 let top = self.file.into_inner();
                 let on = self.on;
                 if let Some(mut top) = top {
-                    // The base has everything. It stays frozen until this disk is gone, so that there is never a disk over one that changes.
+                    // The base has all content. It stays frozen until this disk is deleted, so that
+                    // no disk is ever based on one that changes.
                     let removed = on.remove(&mut top).await;
                     let unlocked = on.unlock(top).await;
                     if let Err(error) = removed.and(unlocked) {
@@ -410,7 +417,7 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Nothing is based on the disk any more.
+    /// Unfreezes the disk, which has no children any more.
     async fn thaw(&self) -> Result<(), DatastoreError> {
         match self.file.lock().await.as_mut() {
             Some(file) => self.on.change(file, |file| file.frozen = 0).await,
@@ -427,7 +434,7 @@ impl<D: Device> VirtualDisk<D> {
         if !on.settled_children(self.map.file).await?.is_empty() {
             return Err(DatastoreError::HasChildren("the snapshot".into()));
         }
-        // By its record: meanwhile it may have been renamed, and another file may have its name.
+        // Found by record: it may have been renamed, and another file may have its name.
         let file = on.lock_record(parent.map.file.record, &name, LOCK_PATIENCE).await?;
         let file = file.ok_or_else(|| DatastoreError::NoSuchFile(name.clone()))?;
         if file.id() != parent.map.file {
@@ -441,10 +448,11 @@ impl<D: Device> VirtualDisk<D> {
                 return Err(found.err().unwrap_or(DatastoreError::HasChildren(name)));
             }
         }
-        // Frozen until all of it is there and this disk is gone: until then this disk is what counts.
+        // The base stays frozen until the copy is complete and this disk is deleted; until then
+        // this disk holds the valid content.
         let base =
             on.opened(Some(file), BlockMap::new(parent.map.file), parent.format(), parent.size.get(), below.to_vec());
-        // An earlier commit may have been interrupted.
+        // Set if an earlier commit was interrupted.
         let mut begun = false;
         let marked = match base.file.lock().await.as_mut() {
             Some(file) => {
@@ -462,7 +470,8 @@ impl<D: Device> VirtualDisk<D> {
             Err(error) => {
                 on.is_untidy(base.map.file);
                 if !begun && let Some(file) = base.file.lock().await.as_mut() {
-                    // Nothing of it has changed: it need not be done again. If that cannot be written, it has to be.
+                    // The base is unchanged, so the commit need not be repeated. If this update
+                    // fails, it must be.
                     let _unmarked = on.change(file, |file| file.frozen = 1).await;
                 }
                 base.close().await?;
@@ -471,8 +480,9 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Copies what this disk holds. First to blocks that the base has; then it gets others, and when there are none left, this disk gives back what has
-    /// gone over already: what the base has there shows through. `begun` is set before the base first shows something else.
+    /// Copies the content of this disk: first into blocks that the base has, then into newly
+    /// claimed blocks. When no block is free, this disk frees blocks already copied; the base shows
+    /// through there. Sets `begun` before the content of the base first changes.
     async fn commit_blocks(&self, base: &Self, begun: &mut bool, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         let on = &self.on;
         let (mine, theirs) = (self.size.get(), base.size.get());
@@ -485,7 +495,7 @@ impl<D: Device> VirtualDisk<D> {
             for index in 0..on.blocks_for(mine) {
                 let Pointer::Data(from) = self.map.get(on, index).await? else { continue };
                 let to = match base.map.get(on, index).await?.block() {
-                    // Those of the second turn have one since the first.
+                    // Copied in the first pass.
                     Some(_) if holes => continue,
                     Some(block) => block,
                     None if !holes => continue,
@@ -502,7 +512,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(())
     }
 
-    /// A block for a hole of the base.
+    /// Claims a block for a hole of the base.
     async fn block_for(&self, base: &Self, index: u32, over: &mut Vec<(u32, u32)>) -> Result<u32, DatastoreError> {
         let claimed = match self.on.allocate(base.map.file, &[index]).await {
             Err(DatastoreError::Full) if !over.is_empty() => {

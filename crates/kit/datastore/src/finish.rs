@@ -1,5 +1,6 @@
-//! What was begun and did not come to its end: files half made or half deleted, blocks claimed and not pointed to, and those that a disk was given behind
-//! its end before it was to grow. Finished by whoever takes the lock over, by the host itself when one of its steps has failed, and by those who tidy up.
+//! Unfinished operations: files half created or half deleted, blocks claimed and not pointed to,
+//! and blocks behind the end of a disk that was about to grow. The host that takes over the lock
+//! finishes them; so do the host itself when one of its steps has failed, and [`Datastore::tidy`].
 
 use crate::datastore::Datastore;
 use crate::directory::LockedFile;
@@ -11,8 +12,9 @@ use data_mover::Device;
 use std::time::Duration;
 
 impl<D: Device> Datastore<D> {
-    /// What was left half done with a file whose lock this host has: a file that was being made or deleted goes; blocks that hold nothing of it come
-    /// back. Returns how many did.
+    /// Finishes the half-done operation of a file whose lock this host has. A file that was being
+    /// created or deleted is removed; blocks without content of the file are freed. Returns the
+    /// number of blocks freed.
     pub(crate) async fn finish(&self, file: &mut LockedFile) -> Result<u64, DatastoreError> {
         match file.record.value.state {
             state::CREATING | state::DELETING => self.remove(file).await.map(|()| 0),
@@ -26,7 +28,8 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Those of a file's blocks that nothing points to, or only a pointer behind its end: `blocks` is how many it has by its size.
+    /// Claimed blocks of a file that have no pointer, or only one behind its end. `blocks` is the
+    /// number of blocks that its size requires.
     pub(crate) async fn unused(
         &self,
         map: &BlockMap,
@@ -42,7 +45,8 @@ impl<D: Device> Datastore<D> {
         Ok(unused)
     }
 
-    /// Whether a file of so many blocks has no place of this number. A block of pointers is behind when all that it could point to is.
+    /// Whether a number is behind the end of a file of this many blocks. A block of pointers is
+    /// behind the end when all blocks that it could point to are.
     pub(crate) fn is_behind(&self, index: u32, blocks: u32) -> bool {
         match index.checked_sub(Allocation::POINTER_BLOCK) {
             Some(root) => root >= self.store.geometry.roots_for(blocks),
@@ -72,7 +76,7 @@ impl<D: Device> Datastore<D> {
         self.untidy.borrow_mut().insert(file.record);
     }
 
-    /// Takes the lock of a file, finishes what a dead host left half done, and gives the lock back.
+    /// Takes the lock of a file, which finishes operations of a dead host, and releases it.
     pub(crate) async fn finish_file(&self, number: u32, name: &str) -> Result<(), DatastoreError> {
         match self.lock_record_in(number, name, LOCK_PATIENCE, &[state::LIVE, state::PARTIAL]).await? {
             Some(file) => self.unlock(file).await,
@@ -80,19 +84,21 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// The same for a file that nobody has open, if something was left of it. Returns the blocks that came back.
+    /// Finishes a file that no host has open, if it has leftovers. Returns the number of blocks
+    /// freed.
     pub(crate) async fn finish_closed(&self, number: u32, claimed: &[(u32, u32)]) -> Result<u64, DatastoreError> {
         let record = self.record(number).await?;
         let id = FileId { record: number, generation: record.value.generation.get() };
         let blocks = self.blocks_for(record.value.size.get());
         match self.unused(&BlockMap::new(id), blocks, claimed).await {
             Ok(unused) if unused.is_empty() => return Ok(0),
-            // The check names what is damaged.
+            // The check reports the damage.
             Err(DatastoreError::Damaged { .. }) => return Ok(0),
             Err(error) => return Err(error),
             Ok(_) => {}
         }
-        // Only now the lock: taking it is the end of a copy of the file that could be gone on with.
+        // The lock is taken only now, because taking it prevents an interrupted copy of the file
+        // from being continued.
         let states = [state::LIVE, state::PARTIAL];
         let file = self.lock_record_in(number, &record.value.name(), Duration::ZERO, &states).await;
         let mut file = match file {

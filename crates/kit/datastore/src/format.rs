@@ -4,7 +4,7 @@ use crate::sector::{PAYLOAD_BYTES, Payload};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The version that this program writes and reads.
+/// Format version that this program writes and reads.
 pub(crate) const VERSION: u32 = 1;
 /// Longest name of a file, in bytes.
 pub(crate) const NAME_BYTES: usize = 200;
@@ -20,7 +20,7 @@ macro_rules! payload {
     };
 }
 
-/// The datastore itself; in two copies.
+/// Header of the datastore, stored twice.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Header {
@@ -30,29 +30,29 @@ pub(crate) struct Header {
     pub(crate) created: U64,
     /// Logical blocks in a block of the datastore.
     pub(crate) block_sectors: U32,
-    /// Blocks for data.
+    /// Number of data blocks.
     pub(crate) blocks: U32,
-    /// Heartbeat slots.
+    /// Number of heartbeat slots.
     pub(crate) hosts: U32,
-    /// File records.
+    /// Number of file records.
     pub(crate) files: U32,
     reserved: [u8; 384],
 }
 payload!(Header, 1);
 
-/// A host that has the datastore mounted.
+/// Heartbeat slot: one host that has the datastore mounted.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Heartbeat {
     /// 1 while a host has the slot.
     pub(crate) live: u8,
     zero: [u8; 3],
-    /// Counts the hosts that had the slot: a lock names slot and generation.
+    /// Number of hosts that have had the slot; a lock names slot and generation.
     pub(crate) generation: U32,
-    /// Counts the renewals.
+    /// Number of renewals.
     pub(crate) beat: U64,
     pub(crate) host: [u8; LABEL_BYTES],
-    /// Seconds since 1970, for people.
+    /// Time of the last renewal in seconds since 1970, for display.
     pub(crate) renewed: U64,
     reserved: [u8; 404],
 }
@@ -62,16 +62,16 @@ payload!(Heartbeat, 2);
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Lock {
-    /// Heartbeat slot of the owner and 1; 0 when nobody has it.
+    /// Heartbeat slot of the owner plus 1; 0 when the lock is free.
     pub(crate) owner: U32,
     pub(crate) generation: U32,
-    /// Seconds since 1970, for people.
+    /// Time of taking in seconds since 1970, for display.
     pub(crate) taken: U64,
     reserved: [u8; 476],
 }
 payload!(Lock, 3);
 
-/// Who may hold a lock: a host for as long as it has its heartbeat slot.
+/// Owner of a lock: a host, for as long as it has its heartbeat slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
     pub(crate) slot: u32,
@@ -96,45 +96,46 @@ impl Lock {
 /// State of a [`File`].
 pub(crate) mod state {
     pub(crate) const FREE: u8 = 0;
-    /// Made, but not filled yet: garbage once its lock is nobody's.
+    /// Created, but not filled yet; garbage once its lock is free.
     pub(crate) const CREATING: u8 = 1;
     pub(crate) const LIVE: u8 = 2;
-    /// On its way out.
+    /// Being deleted.
     pub(crate) const DELETING: u8 = 3;
-    /// A copy that was interrupted, kept for whoever goes on with it.
+    /// Interrupted copy, kept so that it can be continued.
     pub(crate) const PARTIAL: u8 = 4;
 }
 
-/// A file.
+/// Record of a file.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct File {
     pub(crate) state: u8,
     /// A [`crate::DiskFormat`].
     pub(crate) format: u8,
-    /// 1 when other disks are, or were, based on it; 2 when the one on top of it is being put into it, and only that one shows what counts.
+    /// 1 when other disks are, or were, based on it. 2 while its child is committed into it; only
+    /// the child shows valid content.
     pub(crate) frozen: u8,
     pub(crate) name_bytes: u8,
-    /// Counts the files that had the record.
+    /// Number of files that have had the record.
     pub(crate) generation: U32,
-    /// Record of the disk it is based on, and 1; 0 for none.
+    /// Record of the parent disk plus 1; 0 for none.
     pub(crate) parent: U32,
     pub(crate) parent_generation: U32,
     pub(crate) size: U64,
     pub(crate) created: U64,
     pub(crate) modified: U64,
-    /// Counts the times it was touched.
+    /// Number of touches.
     pub(crate) touched: U64,
     pub(crate) name: [u8; NAME_BYTES],
-    /// Of a partial file: bytes that are copied, from the beginning on.
+    /// Bytes copied so far, from the beginning of the disk; partial files only.
     pub(crate) copied: U64,
-    /// Of a partial file: a [`crate::SourceMark`].
+    /// Source as a [`crate::SourceMark`]; partial files only.
     pub(crate) source: [u8; 32],
     reserved: [u8; 204],
 }
 payload!(File, 4);
 
-/// Which file: record and generation.
+/// Identity of a file: record and generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FileId {
     pub(crate) record: u32,
@@ -168,7 +169,7 @@ impl File {
 /// Pointers in a sector.
 pub(crate) const POINTERS: usize = 123;
 
-/// Where the blocks of a file are.
+/// Block pointers of a file.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Pointers {
@@ -177,19 +178,19 @@ pub(crate) struct Pointers {
 }
 payload!(Pointers, 5);
 
-/// One of them.
+/// Pointer to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pointer {
-    /// No block: reads as zeros, or as the disk below.
+    /// No block: reads as zeros, or shows the disk below.
     Hole,
-    /// A block whose content does not count: reads as zeros.
+    /// A block that must be zeroed before use: reads as zeros.
     ToBeZeroed(u32),
-    /// A block.
+    /// A block with data.
     Data(u32),
 }
 
 const TO_BE_ZEROED: u32 = 1 << 31;
-/// Blocks that a pointer can name.
+/// Number of blocks that a pointer can address.
 pub(crate) const MAX_BLOCKS: u32 = TO_BE_ZEROED - 1;
 
 impl Pointer {
@@ -220,7 +221,7 @@ impl Pointer {
 /// Blocks that one sector of the allocation table describes.
 pub(crate) const ALLOCATIONS: usize = 61;
 
-/// Whose the blocks are.
+/// Owners of blocks.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Allocations {
@@ -230,22 +231,23 @@ pub(crate) struct Allocations {
 }
 payload!(Allocations, 6);
 
-/// What a block is for.
+/// Owner and purpose of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allocation {
     pub(crate) record: u32,
-    /// The low 16 bits.
+    /// Low 16 bits of the file's generation.
     pub(crate) generation: u16,
-    /// Number of the block in its file; from [`Self::POINTER_BLOCK`] on, of a block of pointers.
+    /// Number of the block in its file; from [`Self::POINTER_BLOCK`] on, number of a block of
+    /// pointers.
     pub(crate) index: u32,
 }
 
 impl Allocation {
     const RECORD_BITS: u32 = 20;
     const INDEX_BITS: u32 = 28;
-    /// Most file records that can be named.
+    /// Largest number of file records that an allocation can name.
     pub(crate) const MAX_FILES: u32 = (1 << Self::RECORD_BITS) - 1;
-    /// Blocks of pointers have numbers from here on.
+    /// First number of the blocks of pointers.
     pub(crate) const POINTER_BLOCK: u32 = (1 << Self::INDEX_BITS) - 4096;
 
     pub(crate) fn of(file: FileId, index: u32) -> Self {
@@ -267,7 +269,7 @@ impl Allocation {
     }
 }
 
-/// A label in its field.
+/// Encodes a label into its field; cuts it at a character boundary.
 pub(crate) fn label(text: &str) -> [u8; LABEL_BYTES] {
     let mut field = [0; LABEL_BYTES];
     let mut end = text.len().min(LABEL_BYTES);
@@ -280,7 +282,7 @@ pub(crate) fn label(text: &str) -> [u8; LABEL_BYTES] {
     field
 }
 
-/// The label in a field.
+/// Decodes the label in a field.
 pub(crate) fn text(field: &[u8; LABEL_BYTES]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(LABEL_BYTES);
     String::from_utf8_lossy(field.get(..end).unwrap_or_default()).into_owned()

@@ -1,45 +1,45 @@
-//! Where everything is on the logical unit.
+//! Layout of the logical unit.
 
 use crate::error::DatastoreError;
 use crate::format::{ALLOCATIONS, Allocation, Header, MAX_BLOCKS, POINTERS};
 use crate::sector::SECTOR_BYTES;
 use std::ops::RangeInclusive;
 
-/// Sectors of direct pointers of a file.
+/// Sectors of direct pointers per file.
 pub(crate) const DIRECT_SECTORS: u32 = 8;
-/// Sectors of pointers to blocks of pointers.
+/// Sectors of pointers to blocks of pointers, per file.
 pub(crate) const ROOT_SECTORS: u32 = 2;
 const POINTER_SECTORS: u32 = DIRECT_SECTORS + ROOT_SECTORS;
-/// Blocks of a file that direct pointers name.
+/// Blocks of a file that direct pointers address.
 pub(crate) const DIRECT_BLOCKS: u32 = DIRECT_SECTORS * POINTERS as u32;
-/// Blocks of pointers that a file may have.
+/// Largest number of blocks of pointers per file.
 pub(crate) const ROOTS: u32 = ROOT_SECTORS * POINTERS as u32;
 
-/// LBA of the header, and of the lock of the directory.
+/// LBAs of the header, of the lock of the directory, and of the first heartbeat slot.
 pub(crate) const HEADER: u64 = 0;
 pub(crate) const DIRECTORY_LOCK: u64 = 8;
 const HEARTBEATS: u64 = 64;
 
-/// What a datastore may have.
+/// Limits of the numbers in a header.
 const BLOCK_BYTES: RangeInclusive<u64> = 64 << 10..=64 << 20;
 const HOSTS: RangeInclusive<u32> = 1..=1024;
 const FILES: RangeInclusive<u32> = 1..=Allocation::MAX_FILES;
 
-/// Where everything is, in logical blocks of 512 bytes. Follows from four numbers.
+/// Layout in logical blocks of 512 bytes. It follows from four numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Sectors in a block.
+    /// Sectors per block.
     pub block_sectors: u32,
-    /// Blocks for data.
+    /// Number of data blocks.
     pub blocks: u32,
-    /// Heartbeat slots.
+    /// Number of heartbeat slots.
     pub hosts: u32,
-    /// File records.
+    /// Number of file records.
     pub files: u32,
 }
 
 impl Geometry {
-    /// What fits on `sectors` logical blocks.
+    /// Largest datastore that fits on `sectors` logical blocks.
     ///
     /// Errors: [`DatastoreError::Geometry`] when the block size is no power of two from 64 KiB to 64 MiB, or nothing fits.
     pub fn fit(sectors: u64, block_bytes: u64, hosts: u32, files: u32) -> Result<Self, DatastoreError> {
@@ -53,7 +53,8 @@ impl Geometry {
         let block_sectors = (block_bytes / SECTOR_BYTES as u64) as u32;
         let mut geometry = Self { block_sectors, blocks: 0, hosts, files };
         let most = sectors / u64::from(block_sectors);
-        // The allocation table shrinks what it describes: at most a few steps down.
+        // The allocation table takes space from the blocks that it describes: a few steps down
+        // suffice.
         let mut blocks = most.min(u64::from(MAX_BLOCKS));
         while blocks > 0 {
             geometry.blocks = blocks as u32;
@@ -68,9 +69,10 @@ impl Geometry {
         Err(DatastoreError::Geometry(words))
     }
 
-    /// What a header says, on a logical unit of `sectors`.
+    /// Layout that a header describes, on a logical unit of `sectors`.
     ///
-    /// Errors: [`DatastoreError::Damaged`] when no datastore has such numbers, or it would be larger than the unit.
+    /// Errors: [`DatastoreError::Damaged`] when the numbers are not valid, or the datastore would
+    /// be larger than the unit.
     pub(crate) fn of(header: &Header, sectors: u64) -> Result<Self, DatastoreError> {
         let geometry = Self {
             block_sectors: header.block_sectors.get(),
@@ -91,12 +93,12 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Bytes of a block.
+    /// Block size in bytes.
     pub fn block_bytes(&self) -> u64 {
         u64::from(self.block_sectors) * SECTOR_BYTES as u64
     }
 
-    /// Logical blocks that the datastore takes in all.
+    /// Number of logical blocks that the datastore occupies.
     pub fn sectors(&self) -> u64 {
         self.block_lba(self.blocks)
     }
@@ -113,12 +115,12 @@ impl Geometry {
         self.lock(self.files) + u64::from(record)
     }
 
-    /// A sector of direct pointers; `sector` below [`DIRECT_SECTORS`].
+    /// LBA of a sector of direct pointers; `sector` is below [`DIRECT_SECTORS`].
     pub(crate) fn direct(&self, record: u32, sector: u32) -> u64 {
         self.file(self.files) + u64::from(record) * u64::from(POINTER_SECTORS) + u64::from(sector)
     }
 
-    /// A sector of roots.
+    /// LBA of a sector of pointers to blocks of pointers; `sector` is below [`ROOT_SECTORS`].
     pub(crate) fn roots(&self, record: u32, sector: u32) -> u64 {
         self.direct(record, DIRECT_SECTORS + sector)
     }
@@ -127,7 +129,7 @@ impl Geometry {
         self.blocks.div_ceil(ALLOCATIONS as u32)
     }
 
-    /// Sector of the allocation table.
+    /// LBA of a sector of the allocation table.
     pub(crate) fn allocation(&self, sector: u32) -> u64 {
         self.direct(self.files, 0) + u64::from(sector)
     }
@@ -137,23 +139,23 @@ impl Geometry {
         self.allocation(self.allocation_sectors())
     }
 
-    /// First sector of a block.
+    /// LBA of the first sector of a block.
     pub(crate) fn block_lba(&self, block: u32) -> u64 {
         let block_sectors = u64::from(self.block_sectors);
         (self.second_header() + 1).next_multiple_of(block_sectors) + u64::from(block) * block_sectors
     }
 
-    /// Blocks of a file that one block of pointers names.
+    /// Blocks of a file that one block of pointers addresses.
     pub(crate) fn blocks_in_root(&self) -> u32 {
         self.block_sectors * POINTERS as u32
     }
 
-    /// Blocks of pointers that a file of so many blocks may have.
+    /// Blocks of pointers that a file of this many blocks needs at most.
     pub(crate) fn roots_for(&self, blocks: u32) -> u32 {
         blocks.saturating_sub(DIRECT_BLOCKS).div_ceil(self.blocks_in_root())
     }
 
-    /// Blocks of a file at most.
+    /// Largest number of blocks per file.
     pub(crate) fn max_file_blocks(&self) -> u64 {
         let all = u64::from(DIRECT_BLOCKS) + u64::from(ROOTS) * u64::from(self.blocks_in_root());
         all.min(u64::from(Allocation::POINTER_BLOCK))

@@ -1,6 +1,8 @@
-//! Who is alive. A host renews the sector of its slot every three seconds; one that does not change for sixteen seconds *by the observer's own
-//! clock* belongs to a host that is dead or cut off. Whoever wants a lock of it takes the slot away first: an atomic update that the
-//! owner's next renewal will miss, and from which it learns that it must stop.
+//! Heartbeats: how hosts find out which host is alive. A host renews the sector of its slot every
+//! three seconds. A slot that does not change for sixteen seconds *by the observer's own clock*
+//! belongs to a host that is dead or cut off. A host that wants a lock of that host takes the slot
+//! away first, by an atomic update. The owner's next renewal then fails to match, and the owner
+//! learns that it must stop.
 
 use crate::error::DatastoreError;
 use crate::format::{Heartbeat, Owner, label, text};
@@ -14,14 +16,14 @@ use zerocopy::FromZeros;
 
 /// Time between two renewals.
 pub(crate) const PERIOD: Duration = Duration::from_secs(3);
-/// A heartbeat that does not change for this long is that of a dead host.
+/// Time without a change after which a heartbeat is that of a dead host.
 pub(crate) const STALE: Duration = Duration::from_secs(16);
 
-/// The version of a slot, and when it was first seen.
+/// Version of each slot, and the time when this host first saw that version.
 pub(crate) type Observed = RefCell<HashMap<u32, (u64, Duration)>>;
 
 impl<D: Device> Store<D> {
-    /// Takes a slot. Of a free one if there is one; else waits until one proves to be stale.
+    /// Takes a free heartbeat slot. If there is none, waits until one proves to be stale.
     pub(crate) async fn take_slot(
         &self,
         host: &str,
@@ -29,7 +31,7 @@ impl<D: Device> Store<D> {
     ) -> Result<(Owner, Loaded<Heartbeat>), DatastoreError> {
         let deadline = self.now() + STALE + PERIOD;
         loop {
-            // Whose a damaged slot is nobody knows: it is left to whoever mends it.
+            // The owner of a damaged slot is unknown: the slot is left alone.
             let (lba, hosts) = (self.geometry.heartbeat(0), self.geometry.hosts);
             let (slots, damaged) = self.load_readable::<Heartbeat>(lba, hosts.into()).await?;
             for mut loaded in slots {
@@ -62,7 +64,7 @@ impl<D: Device> Store<D> {
         value
     }
 
-    /// Renews once.
+    /// Renews the heartbeat once.
     pub(crate) async fn renew(&self, mine: &mut Loaded<Heartbeat>) -> Result<(), DatastoreError> {
         let sent = self.now();
         let old = mine.value;
@@ -93,8 +95,9 @@ impl<D: Device> Store<D> {
         now.saturating_sub(since) >= STALE
     }
 
-    /// True when the owner of a lock is no more: its slot is free, has gone to another host, or did not change for too long, in which case
-    /// it is taken away now. Else false, with the name of the host.
+    /// `Ok(Ok(()))` when the owner of a lock is dead: its slot is free, has gone to another host,
+    /// or did not change for too long; in that case it is taken away now. Else `Ok(Err(name))` with
+    /// the name of the host.
     pub(crate) async fn is_dead(
         &self,
         owner: Owner,

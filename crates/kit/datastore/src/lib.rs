@@ -1,15 +1,17 @@
-//! A clustered datastore: several hosts keep virtual disks on one logical unit and take locks on it, as VMware's hosts do with VMFS. Made
-//! for laboratories and as a working example of what such a file system asks of an array; compatible with nothing else.
+//! A clustered datastore: several hosts keep virtual disks on one logical unit and take locks on
+//! it, as VMware's hosts do with VMFS. Written for laboratories, and as a working example of the
+//! demands of such a file system on an array. Compatible with nothing else.
 //!
-//! All metadata is in sectors of 512 bytes, each with kind, version and checksum (`sector`). A sector is only ever changed by an atomic
-//! update that compares what was read before ([`data_mover::DataMover::update`]): a host that acts on something old changes nothing. There is
-//! no journal: what a dead host left half done is found from the allocation table, in which every block names the file and the place it
-//! is for, and finished by whoever takes over its lock.
+//! All metadata is in sectors of 512 bytes, each with kind, version and checksum (`sector`). A
+//! sector changes only by an atomic update that compares its former content
+//! ([`data_mover::DataMover::update`]): a host that acts on stale data changes nothing. There is no
+//! journal. In the allocation table every block names its file and its place in that file; from
+//! there, the host that takes over a dead host's lock finds and finishes half-done operations.
 //!
-//! * [`Geometry`]: where everything is. `docs/datastore-format.md` has the bytes.
+//! * [`Geometry`]: the layout. `docs/datastore-format.md` has the bytes.
 //! * [`Datastore`]: format, mount, heartbeat, files.
 //! * [`VirtualDisk`]: a thin, zeroed-thick or eager-zeroed disk, or a redo disk over another one.
-//! * [`check`]: reads everything and says what is wrong.
+//! * [`check`]: reads everything and reports problems.
 #![forbid(unsafe_code)]
 
 mod ahead;

@@ -1,4 +1,5 @@
-//! Locks. A lock names the heartbeat slot of its owner and the slot's generation, so that those of a dead host fall with its heartbeat.
+//! Locks. A lock names the heartbeat slot of its owner and the slot's generation, so the locks of a
+//! dead host become void with its heartbeat.
 
 use crate::datastore::{Datastore, TOLD_AFTER};
 use crate::error::DatastoreError;
@@ -8,28 +9,29 @@ use data_mover::{Device, DeviceError};
 use std::time::Duration;
 use zerocopy::FromZeros;
 
-/// How long a lock that another host holds is waited for: longer than a dead host's heartbeat takes to be found stale.
+/// Time to wait for a lock that another host holds: longer than it takes to find a dead host's
+/// heartbeat stale.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(25);
-/// Between two looks at a lock that is held: at first, and at most.
+/// Pause between two reads of a held lock: the first, and the longest.
 const PAUSE: std::ops::Range<Duration> = Duration::from_millis(1)..Duration::from_millis(500);
 
 /// A lock that this host holds.
 #[derive(Debug)]
 pub(crate) struct Held {
     loaded: Loaded<Lock>,
-    /// It was a dead host's: what that one was about has to be finished.
+    /// The lock was a dead host's: its unfinished operation has to be finished.
     pub(crate) taken_over: bool,
 }
 
 impl Held {
-    /// Counts the times that the lock was taken or given back.
+    /// Version of the lock: incremented each time it is taken or released.
     pub(crate) fn version(&self) -> u64 {
         self.loaded.version
     }
 }
 
 impl<D: Device> Datastore<D> {
-    /// Takes a lock; `name` is for the error.
+    /// Takes a lock; waits for `patience` if a living host holds it. `name` is for the error.
     pub(crate) async fn acquire(&self, lba: u64, name: &str, patience: Duration) -> Result<Held, DatastoreError> {
         let store = &self.store;
         let deadline = store.now() + patience;
@@ -69,12 +71,12 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Gives a lock back. Nothing to be done about an error: the lock falls when this host unmounts.
+    /// Releases a lock. An error needs no action: the lock becomes void when this host unmounts.
     pub(crate) async fn release(&self, mut held: Held) -> Result<(), DatastoreError> {
         let store = &self.store;
         match store.swap(&mut held.loaded, Lock::new_zeroed()).await? {
             true => Ok(()),
-            // Only after this host was taken for dead.
+            // Possible only after another host considered this one dead.
             false => {
                 store.lease.evicted.set(true);
                 Err(DatastoreError::Evicted)

@@ -1,4 +1,5 @@
-//! Where the blocks of a file are: sectors of pointers, the first of them beside the file's record, the others in blocks of the file's own.
+//! Pointers to the blocks of a file, in sectors: the first of them beside the file's record, the
+//! rest in blocks that the file owns.
 
 use crate::datastore::Datastore;
 use crate::error::DatastoreError;
@@ -12,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use zerocopy::FromZeros;
 
-/// Sectors of pointers read at once.
+/// Sectors of pointers read by one READ.
 const READ_AHEAD: u64 = 16;
 
-/// Where a pointer is.
+/// Location of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Sector and entry beside the record.
     Direct(u32, usize),
-    /// Number of the block of pointers, sector and entry in it.
+    /// Number of the block of pointers, and sector and entry in it.
     Below(u32, u32, usize),
 }
 
@@ -35,21 +36,21 @@ fn place(geometry: &Geometry, index: u32) -> Place {
     }
 }
 
-/// Changes that are written together.
+/// Pointer changes that are written together.
 #[derive(Debug, Default)]
 struct Batch {
     changes: Vec<(u32, Pointer)>,
-    /// What came of it.
+    /// Result, once written.
     written: Option<Result<(), DatastoreError>>,
 }
 
-/// The pointers of one file, as far as they have been read.
+/// Pointers of one file, cached as they are read.
 #[derive(Debug)]
 pub(crate) struct BlockMap {
     pub(crate) file: FileId,
-    /// By LBA.
+    /// Cached sectors by LBA.
     sectors: RefCell<HashMap<u64, Loaded<Pointers>>>,
-    /// What is wanted while other changes are being written.
+    /// Batch of changes that waits while another one is written.
     collecting: RefCell<Rc<RefCell<Batch>>>,
     writing: Mutex<()>,
 }
@@ -76,7 +77,7 @@ impl BlockMap {
         Self { file, sectors: RefCell::default(), collecting: RefCell::default(), writing: Mutex::new(()) }
     }
 
-    /// Where a block is. To be called by the owner of the file's lock, or when the file does not change any more.
+    /// Pointer to a block. The caller owns the file's lock, or the file does not change any more.
     pub(crate) async fn get<D: Device>(&self, on: &Datastore<D>, index: u32) -> Result<Pointer, DatastoreError> {
         let geometry = on.store.geometry;
         let (lba, entry, end) = match place(&geometry, index) {
@@ -92,7 +93,7 @@ impl BlockMap {
         self.entry(on, lba, entry, end).await
     }
 
-    /// The block of pointers of this number.
+    /// Block of pointers of this number, if there is one.
     pub(crate) async fn root<D: Device>(&self, on: &Datastore<D>, root: u32) -> Result<Option<u32>, DatastoreError> {
         let lba = on.store.geometry.roots(self.file.record, root / POINTERS as u32);
         Ok(self.entry(on, lba, root as usize % POINTERS, lba + 1).await?.block())
@@ -129,7 +130,7 @@ impl BlockMap {
         }
     }
 
-    /// What is at a place as the allocation table numbers them: a block of data, or of pointers.
+    /// Block at a number as the allocation table counts it: a data block or a block of pointers.
     pub(crate) async fn pointed<D: Device>(
         &self,
         on: &Datastore<D>,
@@ -168,8 +169,9 @@ impl BlockMap {
         self.set(on, &holes).await
     }
 
-    /// Changes pointers. What several tasks want at one moment is written together: pointers of one sector change at once; those of different ones
-    /// in ascending order. Two tasks must not change the same pointer.
+    /// Changes pointers. Concurrent changes of several tasks are written together: those in one
+    /// sector by one update, sectors in ascending order. Two tasks must not change the same
+    /// pointer.
     pub(crate) async fn set<D: Device>(
         &self,
         on: &Datastore<D>,
@@ -185,7 +187,8 @@ impl BlockMap {
         if let Some(written) = &batch.borrow().written {
             return written.clone();
         }
-        // From here on others collect anew. Should this task be dropped, the next one of the batch writes it.
+        // Later changes collect in a new batch. If this task is dropped, the next task of the batch
+        // writes it.
         if Rc::ptr_eq(&batch, &self.collecting.borrow()) {
             self.collecting.replace(Rc::default());
         }
@@ -257,7 +260,8 @@ impl BlockMap {
         made.map(|()| block)
     }
 
-    /// Takes all pointers away: first those to blocks of pointers, so that what those hold leads nowhere any more.
+    /// Clears all pointers: first those to blocks of pointers, so that the pointers in them are no
+    /// longer reachable.
     pub(crate) async fn clear<D: Device>(&self, on: &Datastore<D>) -> Result<(), DatastoreError> {
         let geometry = on.store.geometry;
         let first = geometry.direct(self.file.record, 0);
@@ -293,7 +297,7 @@ impl BlockMap {
         }
         let mut doubt = InDoubt { map: self, lba, known: None };
         if !on.store.swap(&mut loaded, value).await? {
-            // Nobody else changes the pointers of a file whose lock is this host's.
+            // No other host changes the pointers of a file while this host has its lock.
             on.store.lease.evicted.set(true);
             return Err(DatastoreError::Evicted);
         }

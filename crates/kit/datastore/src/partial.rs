@@ -1,4 +1,5 @@
-//! Copies that were interrupted, and go on later: the file keeps how far the copy was and what it came from.
+//! Interrupted copies that continue later: the file stores its source and how many bytes were
+//! copied.
 
 use crate::datastore::Datastore;
 use crate::directory::LockedFile;
@@ -10,44 +11,46 @@ use crate::map::BlockMap;
 use data_mover::Device;
 use std::rc::Rc;
 
-/// What a copy comes from, and how often its lock had been taken and given back: whoever writes to a disk takes its lock, so the number tells
-/// whether anybody can have changed it since.
+/// Source of a copy, and how often its lock had been taken and released. A host that writes to a
+/// disk takes its lock, so the number shows whether the source may have changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceMark {
-    /// The datastore's UUID, or the NAA designator of a whole logical unit.
+    /// UUID of the datastore, or NAA designator of a whole logical unit.
     pub unit: [u8; 16],
-    /// Record and generation of the file; 0 and 0 of a whole logical unit, of which nobody can tell whether it was changed.
+    /// Record and generation of the file; (0, 0) for a whole logical unit, whose changes cannot be
+    /// detected.
     file: (u32, u32),
-    /// Version of the lock; with the lock taken, odd ones and even ones take turns.
+    /// Version of the lock; taking and releasing it alternate between odd and even versions.
     lock: u64,
-    /// The lock was that of a dead host, or is not needed.
+    /// The lock was taken over from a dead host.
     taken_over: bool,
     locked: bool,
 }
 
 impl SourceMark {
-    /// A whole logical unit.
+    /// Mark of a whole logical unit.
     pub fn of_unit(naa: [u8; 16]) -> Self {
         Self { unit: naa, file: (0, 0), lock: 0, taken_over: false, locked: false }
     }
 
-    /// True when this is the source of an earlier copy, and nobody has had it open to write since then.
+    /// Whether this is the source of an earlier copy, and no host has had it open for writing
+    /// since.
     pub fn continues(&self, earlier: &Self) -> bool {
         if self.unit != earlier.unit || self.file != earlier.file {
             return false;
         }
         match self.lock.checked_sub(earlier.lock) {
-            // Nobody had the lock then, and nobody has had it since.
+            // The lock was free then, and has not been taken since.
             Some(0) => !self.locked,
-            // The lock of the host that died is this host's now.
+            // The lock of the dead host is now this host's.
             Some(1) => self.locked && self.taken_over,
-            // It was given back, and is this host's now.
+            // The lock was released, and is now this host's.
             Some(2) => self.locked && !self.taken_over,
             _ => false,
         }
     }
 
-    /// For keeping; [`Self::from_bytes`] is the way back.
+    /// Encodes the mark for storage; [`Self::from_bytes`] decodes it.
     pub fn to_bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         let fields = self.unit.into_iter().chain(self.file.0.to_le_bytes()).chain(self.file.1.to_le_bytes());
@@ -57,7 +60,7 @@ impl SourceMark {
         bytes
     }
 
-    /// What was kept.
+    /// Decodes a stored mark.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         let word =
             |at: usize| bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -70,21 +73,21 @@ impl SourceMark {
     }
 }
 
-/// A copy that was interrupted.
+/// An interrupted copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
     /// Name of the file.
     pub name: String,
-    /// Size that it will have, in bytes.
+    /// Final size in bytes.
     pub size: u64,
-    /// Bytes that are copied, from the beginning on.
+    /// Bytes copied so far, from the beginning of the disk.
     pub copied: u64,
-    /// What they come from.
+    /// Source of the copy.
     pub source: SourceMark,
 }
 
 impl<D: Device> VirtualDisk<D> {
-    /// What a copy of this disk comes from.
+    /// Mark of this disk as the source of a copy.
     pub async fn mark(&self) -> Result<SourceMark, DatastoreError> {
         let file = self.map.file;
         let unit = self.on.uuid().into_bytes();
@@ -95,7 +98,8 @@ impl<D: Device> VirtualDisk<D> {
         Ok(SourceMark { unit, file: (file.record, file.generation), lock, taken_over, locked })
     }
 
-    /// Keeps a disk that was begun, should the copy end early: so many bytes from the beginning on are there.
+    /// Records that `copied` bytes from the beginning are present, so that a disk that was begun
+    /// survives an early end of the copy.
     pub async fn keep_partial(&self, source: &SourceMark, copied: u64) -> Result<(), DatastoreError> {
         let mut file = self.file.lock().await;
         let file = file.as_mut().ok_or_else(Self::only_read)?;
@@ -109,8 +113,8 @@ impl<D: Device> VirtualDisk<D> {
 }
 
 impl<D: Device> VirtualDisk<D> {
-    /// Ends a copy early, to go on with it later: blocks that were claimed for what did not come any more are free again, and the lock is given
-    /// back.
+    /// Ends a copy early so that it can continue later: blocks claimed but not filled are freed,
+    /// and the lock is released.
     pub async fn close_partial(self, source: &SourceMark, copied: u64) -> Result<(), DatastoreError> {
         let kept = self.keep_partial(source, copied).await;
         let Some(mut file) = self.file.into_inner() else { return kept };
@@ -121,7 +125,7 @@ impl<D: Device> VirtualDisk<D> {
 }
 
 impl<D: Device> Datastore<D> {
-    /// Copies that were interrupted.
+    /// All interrupted copies.
     pub async fn partials(&self) -> Result<Vec<Partial>, DatastoreError> {
         let records = self.readable_records().await?;
         let partial = records.iter().filter(|record| record.value.state == state::PARTIAL);
@@ -135,7 +139,7 @@ impl<D: Device> Datastore<D> {
             .collect())
     }
 
-    /// Opens what an interrupted copy has left, to go on with it; `None` when there is nothing of this name.
+    /// Opens an interrupted copy to continue it; `None` when there is none of this name.
     pub async fn resume_disk(self: &Rc<Self>, name: &str) -> Result<Option<(VirtualDisk<D>, Partial)>, DatastoreError> {
         let Some(file) = self.lock_partial(name).await? else { return Ok(None) };
         let record = &file.record.value;
@@ -157,7 +161,7 @@ impl<D: Device> Datastore<D> {
         self.lock_record_in(found.number, name, LOCK_PATIENCE, &[state::PARTIAL]).await
     }
 
-    /// Deletes what an interrupted copy has left; false when there is nothing of this name.
+    /// Deletes an interrupted copy; false when there is none of this name.
     pub async fn delete_partial(&self, name: &str) -> Result<bool, DatastoreError> {
         match self.lock_partial(name).await? {
             Some(file) => self.abandon(file).await.map(|()| true),

@@ -1,4 +1,5 @@
-//! Zeros of a disk given back to the array, as `vmkfstools -K` does with whole blocks; here in pieces as small as the array takes.
+//! Zero detection: zeros of a disk are unmapped on the array, as `vmkfstools -K` does with whole
+//! blocks; here in pieces as small as the array takes.
 
 use crate::disk::VirtualDisk;
 use crate::error::DatastoreError;
@@ -10,18 +11,19 @@ use std::cell::Cell;
 
 /// Smallest piece, in sectors: 4 KiB.
 const GRAIN: u64 = 8;
-/// Bytes read at once, and reads in flight.
+/// Bytes per READ, and number of READs in flight.
 const STEP_BYTES: u64 = 512 << 10;
 const DEPTH: usize = 8;
 
 static ZEROS: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
 
 impl<D: Device> VirtualDisk<D> {
-    /// Reads all of the disk's own blocks and unmaps what is zero in them, in pieces of 4 KiB or the unit's granularity, whichever is more. Returns the
-    /// bytes that the array was told of; `progress` hears of bytes looked at.
+    /// Reads all blocks that the disk itself owns, and unmaps zeros in pieces of 4 KiB or the
+    /// unit's granularity, whichever is larger. Returns the bytes unmapped; `progress` receives
+    /// bytes read.
     ///
-    /// Only for logical units where what is unmapped reads as zeros (LBPRZ), and while nobody writes to the disk: a write that comes between the
-    /// read and the UNMAP would be lost.
+    /// Requires a logical unit on which unmapped blocks read as zeros (LBPRZ), and no writes to the
+    /// disk meanwhile: a write between the READ and the UNMAP would be lost.
     pub async fn unmap_zeros(&self, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
         let told = Cell::new(0);
         let sectors = u64::from(self.on.store.geometry.block_sectors);
@@ -49,7 +51,7 @@ impl<D: Device> VirtualDisk<D> {
         let data = store.read(extent).await?;
         let grain = GRAIN.max(store.device.identity().limits.unmap_granularity.into());
         let mut zeros: Vec<Extent> = Vec::new();
-        // Pieces begin where the unit's grains do.
+        // Pieces are aligned to the unit's granularity.
         let mut lba = extent.lba.next_multiple_of(grain);
         while lba + grain <= extent.lba + extent.blocks {
             let from = usize::try_from(lba - extent.lba).unwrap_or(usize::MAX).saturating_mul(SECTOR_BYTES);

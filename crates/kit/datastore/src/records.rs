@@ -1,7 +1,7 @@
-//! The table of files as it is read: what there is, and where. A name is a path such as `vm1/disk`.
+//! The table of file records as read. A name is a path such as `vm1/disk`.
 //!
-//! A sector that is damaged costs the file that it described and no other one. But nobody can say any more that there is no file of some name, or that
-//! no disk is based on another one: whoever needs to know that is told of the damage instead.
+//! A damaged sector costs only the file that it describes. But it leaves open whether a name is
+//! free, or whether a disk has children: callers that need to know get the damage as an error.
 
 use crate::datastore::Datastore;
 use crate::error::DatastoreError;
@@ -10,16 +10,16 @@ use crate::sector::Loaded;
 use data_mover::Device;
 use std::collections::BTreeMap;
 
-/// What a disk is made of, with vmkfstools' names.
+/// Format of a disk, with vmkfstools' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFormat {
-    /// Blocks come when they are written.
+    /// Blocks are allocated when they are written.
     Thin,
-    /// All blocks at once; each is zeroed before it is first written.
+    /// All blocks are allocated at creation; each is zeroed before its first write.
     ZeroedThick,
-    /// All blocks at once, and zeroed.
+    /// All blocks are allocated and zeroed at creation.
     EagerZeroedThick,
-    /// Only what differs from the disk below.
+    /// Holds only differences from the disk below.
     Redo,
 }
 
@@ -38,31 +38,31 @@ impl DiskFormat {
     }
 }
 
-/// A file as the directory shows it.
+/// A file as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// What it is made of.
+    /// Format of the disk.
     pub format: DiskFormat,
     /// Size in bytes.
     pub size: u64,
-    /// The disk it is based on.
+    /// Name of the parent disk.
     pub parent: Option<String>,
-    /// Other disks are, or were, based on it.
+    /// Whether other disks are, or were, based on it.
     pub frozen: bool,
-    /// Seconds since 1970.
+    /// Creation time, in seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970.
+    /// Modification time, in seconds since 1970.
     pub modified: u64,
-    /// How often it was touched.
+    /// Number of touches.
     pub touched: u64,
 }
 
-/// The records that can be read, free ones too.
+/// All readable records, including free ones.
 pub(crate) struct Records {
     records: BTreeMap<u32, Loaded<File>>,
-    /// The first sector that is damaged.
+    /// Error of the first damaged sector.
     pub(crate) damaged: Option<DatastoreError>,
 }
 
@@ -75,9 +75,10 @@ impl Records {
         self.records.get(&number)
     }
 
-    /// The file of a name, in this state.
+    /// Finds the file of a name in this state.
     ///
-    /// Errors: [`DatastoreError::Damaged`] when there is none among those that can be read, and others cannot.
+    /// Errors: [`DatastoreError::Damaged`] when no readable record matches, and some record is
+    /// damaged.
     pub(crate) fn find(&self, name: &str, of_state: u8) -> Result<Option<&Loaded<File>>, DatastoreError> {
         let found = self.iter().find(|record| record.value.state == of_state && record.value.name() == name);
         match (found, &self.damaged) {
@@ -86,12 +87,12 @@ impl Records {
         }
     }
 
-    /// The same of a file that has to be there.
+    /// Finds a live file. Errors: [`DatastoreError::NoSuchFile`], and those of [`Self::find`].
     pub(crate) fn live(&self, name: &str) -> Result<&Loaded<File>, DatastoreError> {
         self.find(name, state::LIVE)?.ok_or_else(|| DatastoreError::NoSuchFile(name.into()))
     }
 
-    /// All files, by name.
+    /// All live files, by name.
     pub(crate) fn files(&self) -> Vec<FileInfo> {
         let names: BTreeMap<FileId, String> = self.iter().map(|record| (id_of(record), record.value.name())).collect();
         let mut files: Vec<FileInfo> = self
@@ -115,26 +116,26 @@ impl Records {
         files
     }
 
-    /// The disks that are based on a file, of those that can be read.
+    /// Disks based on a file, among the readable records.
     pub(crate) fn children(&self, id: FileId) -> Vec<FileId> {
         let child = |record: &&Loaded<File>| record.value.state == state::LIVE && record.value.parent() == Some(id);
         self.iter().filter(child).map(id_of).collect()
     }
 }
 
-/// The record's number is what its LBA says.
+/// Identity of a record's file; the record's number must match its LBA.
 pub(crate) fn id_of(record: &Loaded<File>) -> FileId {
     FileId { record: record.number, generation: record.value.generation.get() }
 }
 
 impl<D: Device> Datastore<D> {
-    /// All files that can be read, by name. [`Self::damage`] says whether others cannot.
+    /// All readable files, by name. [`Self::damage`] says whether some are missing.
     pub async fn list(&self) -> Result<Vec<FileInfo>, DatastoreError> {
         Ok(self.readable_records().await?.files())
     }
 
-    /// The first damaged sector among the records of files, their locks and the heartbeat slots: what lists leave out because of it,
-    /// [`Self::check`] names.
+    /// First damaged sector among the file records, their locks and the heartbeat slots.
+    /// [`Self::check`] names the entries that lists omit because of damage.
     pub async fn damage(&self) -> Result<Option<DatastoreError>, DatastoreError> {
         let geometry = self.store.geometry;
         let (_, slots) = self.store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await?;
@@ -149,9 +150,9 @@ impl<D: Device> Datastore<D> {
         Ok(Records { records, damaged })
     }
 
-    /// Every record, free ones too.
+    /// All records, including free ones.
     ///
-    /// Errors: [`DatastoreError::Damaged`] when one of them cannot be read.
+    /// Errors: [`DatastoreError::Damaged`] when a record is damaged.
     pub(crate) async fn records(&self) -> Result<Vec<Loaded<File>>, DatastoreError> {
         let Records { records, damaged } = self.readable_records().await?;
         damaged.map_or_else(|| Ok(records.into_values().collect()), Err)
@@ -163,7 +164,7 @@ impl<D: Device> Datastore<D> {
         Ok(record)
     }
 
-    /// Number of the record of a file that is there.
+    /// Number of the record of a live file.
     pub(crate) async fn find(&self, name: &str) -> Result<u32, DatastoreError> {
         let is_it = |record: &Loaded<File>| record.value.state == state::LIVE && record.value.name() == name;
         let known = self.names.borrow().get(name).copied();
@@ -177,9 +178,9 @@ impl<D: Device> Datastore<D> {
         Ok(number)
     }
 
-    /// The disks that are based on a file.
+    /// Disks based on a file.
     ///
-    /// Errors: [`DatastoreError::Damaged`] when there may be one that cannot be read.
+    /// Errors: [`DatastoreError::Damaged`] when any record is damaged.
     pub(crate) async fn children(&self, id: FileId) -> Result<Vec<FileId>, DatastoreError> {
         let records = self.readable_records().await?;
         records.damaged.clone().map_or_else(|| Ok(records.children(id)), Err)

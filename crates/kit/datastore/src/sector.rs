@@ -1,4 +1,4 @@
-//! The form of every metadata sector.
+//! Format of every metadata sector.
 //!
 //! ```text
 //! 0   magic "WLDS"      4 bytes
@@ -17,9 +17,9 @@ use crc_fast::{CrcAlgorithm, checksum};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Bytes of a sector.
+/// Size of a sector in bytes.
 pub(crate) const SECTOR_BYTES: usize = 512;
-/// Bytes of its payload.
+/// Size of its payload in bytes.
 pub(crate) const PAYLOAD_BYTES: usize = 492;
 const MAGIC: [u8; 4] = *b"WLDS";
 
@@ -35,17 +35,17 @@ struct Frame {
 }
 const _: () = assert!(size_of::<Frame>() == SECTOR_BYTES);
 
-/// What a sector of one kind holds.
+/// Content of a sector of one kind.
 pub(crate) trait Payload: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy {
-    /// Tells the kinds apart; never 0.
+    /// Kind of the sector; never 0.
     const KIND: u8;
 }
 
-/// A sector as it was read: what an update compares with.
+/// A sector as read: the base that an update compares with.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded<T> {
     pub(crate) lba: u64,
-    /// Which of its kind, for those that are counted.
+    /// Index in its table; 0 if the sector was not read as part of one.
     pub(crate) number: u32,
     pub(crate) image: Bytes,
     pub(crate) version: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    /// Takes over what an update has written, if it has.
+    /// Takes over the new content if the update was written.
     pub(crate) fn changed(&mut self, written: bool, image: Bytes, value: T) {
         if written {
             self.version += 1;
@@ -63,7 +63,7 @@ impl<T> Loaded<T> {
 }
 
 fn crc(bytes: &[u8]) -> u32 {
-    // A CRC of 32 bits fits.
+    // A 32-bit CRC fits.
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn decode<T: Payload>(lba: u64, image: Bytes) -> Result<Loaded<T>, Da
     Ok(Loaded { lba, number: 0, version: frame.version.get(), value, image: image.clone() })
 }
 
-/// The image of a sector.
+/// Encodes a sector.
 pub(crate) fn encode<T: Payload>(version: u64, value: &T) -> Bytes {
     const { assert!(size_of::<T>() == PAYLOAD_BYTES) };
     let mut frame = Frame::new_zeroed();

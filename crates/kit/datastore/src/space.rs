@@ -1,4 +1,5 @@
-//! What disks take, and giving it back or filling it: zeros punched out, ranges discarded, disks zeroed and inflated.
+//! Space of disks: what they use, and operations that free or fill it: punching zeros, discarding
+//! ranges, zeroing and inflating disks.
 
 use crate::datastore::Datastore;
 use crate::disk::VirtualDisk;
@@ -10,24 +11,25 @@ use bytes::Bytes;
 use data_mover::{Device, Moved, Reason};
 use std::collections::BTreeSet;
 
-/// What a disk takes, as VMware's extended statistics count it.
+/// Space that a disk uses, as VMware's extended statistics count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// What the guest sees, in bytes.
+    /// Size that the guest sees, in bytes.
     pub capacity_bytes: u64,
-    /// Blocks that hold what the guest sees, of this disk and of those below it, in bytes.
+    /// Blocks with content that the guest sees, of this disk and of the disks below it, in bytes.
     pub used_bytes: u64,
-    /// Blocks that would be free without this disk, in bytes: none while others are based on it.
+    /// Blocks that would be free without this disk, in bytes; 0 while other disks are based on it.
     pub unshared_bytes: u64,
 }
 
-/// Blocks handled at once.
+/// Blocks handled in one step.
 const STEP_BLOCKS: u32 = 256;
-/// Zeros written at once to a redo disk.
+/// Bytes of zeros per write to a redo disk.
 const ZEROS_BYTES: u64 = 1 << 20;
 
 impl<D: Device> Datastore<D> {
-    /// A file and what it takes. Needs no lock: of a disk that is in use it is what was true a moment ago.
+    /// A file and the space that it uses. Takes no lock: the numbers of a disk in use may be
+    /// slightly old.
     pub async fn stat(&self, name: &str) -> Result<(FileInfo, DiskSpace), DatastoreError> {
         let records = self.readable_records().await?;
         let record = records.live(name)?;
@@ -67,10 +69,10 @@ impl<D: Device> Datastore<D> {
 }
 
 impl<D: Device> VirtualDisk<D> {
-    /// Gives the blocks of a thin disk back that hold nothing but zeros; the host reads them to find out. Nobody may write meanwhile. `progress`
-    /// hears of bytes looked at. Returns the bytes that came back.
+    /// Frees the blocks of a thin disk that hold only zeros; the host reads all blocks to find
+    /// them. No task may write meanwhile. `progress` receives bytes read. Returns the bytes freed.
     ///
-    /// Errors: [`DatastoreError::Unsuitable`] for other formats, whose blocks are theirs for good.
+    /// Errors: [`DatastoreError::Unsuitable`] for other formats, which keep their blocks.
     pub async fn punch_zeros(&self, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
         if self.format() != DiskFormat::Thin {
             return Err(DatastoreError::Unsuitable("only a thin disk gives blocks of zeros back".into()));
@@ -113,9 +115,10 @@ impl<D: Device> VirtualDisk<D> {
         Ok(blocks.len() as u64 * self.on.store.geometry.block_bytes())
     }
 
-    /// Makes a range read as zeros that is of no worth any more, and tells the array so: a thin disk gives its blocks back, a thick one keeps
-    /// them, to be zeroed before they are written again. What is less than a block is zeroed. Nobody may write to the range meanwhile.
-    /// Returns the bytes that came back to the datastore or, on a thick disk, to the array.
+    /// Makes a range whose data may be lost read as zeros, and unmaps it on the array. A thin disk
+    /// frees its blocks; a thick one keeps them, to be zeroed before the next write. Parts of
+    /// blocks are zeroed. No task may write to the range meanwhile. Returns the bytes freed in the
+    /// datastore or, for a thick disk, on the array.
     pub async fn discard(&self, offset: u64, bytes: u64, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
         self.check_range(offset, bytes)?;
         if self.format() == DiskFormat::Redo {
@@ -136,7 +139,7 @@ impl<D: Device> VirtualDisk<D> {
             let (index, within) = ((at / block_bytes) as u32, at % block_bytes);
             let length = (block_bytes - within).min(end - at);
             let pointer = self.map.get(on, index).await?;
-            // The last block of a disk may reach beyond its end.
+            // The last block may reach beyond the end of the disk.
             let all = within == 0 && (length == block_bytes || at + length == self.size());
             match pointer {
                 Pointer::Data(block) if all => whole.push((index, block)),
@@ -165,8 +168,8 @@ impl<D: Device> VirtualDisk<D> {
         Ok(store.mover.unmap(&store.device, &self.extents(blocks)).await?)
     }
 
-    /// Makes the whole disk read as zeros: a thin one loses its blocks, a thick one is zeroed, by the array if it can. Nobody may write meanwhile.
-    /// `progress` hears of bytes that are done.
+    /// Makes the whole disk read as zeros: a thin one loses its blocks, a thick one is zeroed, by
+    /// the array if it can. No task may write meanwhile. `progress` receives bytes done.
     pub async fn zero(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         match self.format() {
             DiskFormat::Thin => self.discard(0, self.size(), progress).await.map(drop),
@@ -194,8 +197,9 @@ impl<D: Device> VirtualDisk<D> {
         Ok(())
     }
 
-    /// Gives the disk every block that it may have, zeroed: it is eager zeroed thick from then on. What it holds stays. Nobody may write meanwhile.
-    /// `progress` hears of bytes that are done.
+    /// Inflates the disk: allocates and zeroes every missing block, so that it is eager zeroed
+    /// thick from then on. Its content stays. No task may write meanwhile. `progress` receives
+    /// bytes done.
     ///
     /// Errors: [`DatastoreError::Full`]; what was done until then stays.
     pub async fn make_eager(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
@@ -211,7 +215,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(())
     }
 
-    /// Zeroes the blocks that are wanted; those that are not there come.
+    /// Zeroes the blocks whose pointers `wanted` selects; allocates those that are holes.
     async fn zero_blocks(
         &self,
         wanted: impl Fn(Pointer) -> bool,
@@ -239,7 +243,7 @@ impl<D: Device> VirtualDisk<D> {
             blocks.extend(&claimed);
             let zeroed = async {
                 for extent in self.extents(&blocks) {
-                    // Not unmapped: the space is to be there.
+                    // Without UNMAP: the space must stay allocated.
                     moved.add(&store.mover.zero(&store.device, extent, false, progress).await?);
                 }
                 Ok::<_, DatastoreError>(())

@@ -1,4 +1,5 @@
-//! Sectors and blocks on the logical unit: loaded, changed by atomic update, and nothing of it without a heartbeat.
+//! Sectors and blocks on the logical unit: loads, and atomic updates, none of which run without a
+//! heartbeat.
 
 use crate::error::DatastoreError;
 use crate::format::Heartbeat;
@@ -10,11 +11,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A host that could not renew its heartbeat for this long (from the moment that the last renewal was sent) writes nothing any more. Shorter
-/// than what makes others think it dead, by the time that a command may be under way.
+/// Lease of a heartbeat: a host that could not renew for this long, counted from when the last
+/// renewal was sent, stops writing. Shorter than the time after which other hosts consider it dead,
+/// by the time that a command may be in flight.
 pub(crate) const LEASE: Duration = Duration::from_secs(12);
 
-/// Sectors read at once.
+/// Sectors per READ.
 const READ_SECTORS: u64 = 128;
 
 /// Whether this host may write.
@@ -40,9 +42,10 @@ impl Lease {
 
 /// The logical unit under a datastore.
 pub(crate) struct Store<D> {
-    /// Changes nothing without a heartbeat.
+    /// Device for everything but the heartbeat; it sends nothing without a lease.
     pub(crate) device: Patient<D>,
-    /// The same device for the heartbeat itself, which has to be renewed when it is late.
+    /// The same device without that limit, for the heartbeat itself, which must be renewed even
+    /// when it is late.
     heartbeat: Patient<D>,
     pub(crate) mover: Rc<DataMover>,
     pub(crate) geometry: Geometry,
@@ -50,7 +53,7 @@ pub(crate) struct Store<D> {
 }
 
 impl<D: Device> Store<D> {
-    /// Without a heartbeat yet.
+    /// Creates a store that has no heartbeat yet.
     pub(crate) fn new(device: Patient<D>, mover: Rc<DataMover>, geometry: Geometry) -> Self {
         let lease = Rc::<Lease>::default();
         let (asked, of_host) = (lease.clone(), mover.clone());
@@ -58,7 +61,7 @@ impl<D: Device> Store<D> {
         Self { device: device.permitted(permit), heartbeat: device, mover, geometry, lease }
     }
 
-    /// Open while this host has its heartbeat, and after it has given it back.
+    /// Gate that is open while this host has its heartbeat, and after it has released the slot.
     pub(crate) fn gate(&self) -> Gate {
         let (lease, mover) = (self.lease.clone(), self.mover.clone());
         Rc::new(move || lease.given_back.get() || lease.check(mover.clock().now()).is_ok())
@@ -72,17 +75,18 @@ impl<D: Device> Store<D> {
         self.mover.clock().sleep(time).await;
     }
 
-    /// An error unless this host still has its heartbeat.
+    /// Errors unless this host still has its heartbeat.
     pub(crate) fn alive(&self) -> Result<(), DatastoreError> {
         Ok(self.lease.check(self.now())?)
     }
 
-    /// Reads a sector.
+    /// Reads and decodes a sector.
     pub(crate) async fn load<T: Payload>(&self, lba: u64) -> Result<Loaded<T>, DatastoreError> {
         sector::decode(lba, self.device.read(Extent { lba, blocks: 1 }).await?)
     }
 
-    /// Reads a table of sectors of one kind: those that are whole, each with its number, and the first error of those that are damaged.
+    /// Reads a table of sectors of one kind: the intact ones with their numbers, and the first
+    /// error of the damaged ones.
     pub(crate) async fn load_readable<T: Payload>(
         &self,
         lba: u64,
@@ -98,7 +102,7 @@ impl<D: Device> Store<D> {
         Ok((loaded, damaged))
     }
 
-    /// Reads a run of sectors of one kind.
+    /// Reads a run of sectors of one kind. Errors if any is damaged.
     pub(crate) async fn load_run<T: Payload>(&self, lba: u64, count: u64) -> Result<Vec<Loaded<T>>, DatastoreError> {
         let mut loaded = Vec::new();
         for (lba, data) in self.read_run(lba, count).await? {
@@ -107,7 +111,7 @@ impl<D: Device> Store<D> {
         Ok(loaded)
     }
 
-    /// The sectors of a run, each with its LBA.
+    /// Reads a run of sectors; returns each with its LBA.
     pub(crate) async fn read_run(&self, lba: u64, count: u64) -> Result<Vec<(u64, Bytes)>, DatastoreError> {
         let mut sectors = Vec::new();
         let mut at = lba;
@@ -122,7 +126,8 @@ impl<D: Device> Store<D> {
         Ok(sectors)
     }
 
-    /// Changes a sector, unless it is not any more as it was loaded: then false, and `loaded` stays. A change that was made shows in `loaded`.
+    /// Updates a sector atomically. Returns false, and leaves `loaded`, if the sector on the unit
+    /// no longer matches it. After success `loaded` holds the new content.
     pub(crate) async fn swap<T: Payload>(&self, loaded: &mut Loaded<T>, value: T) -> Result<bool, DatastoreError> {
         self.alive()?;
         let image = sector::encode(loaded.version + 1, &value);
@@ -131,7 +136,8 @@ impl<D: Device> Store<D> {
         Ok(written)
     }
 
-    /// The same for the heartbeat itself: without one, and before everything that has time.
+    /// Like [`Self::swap`] for the heartbeat itself: allowed without a lease, and sent before
+    /// commands that can wait.
     pub(crate) async fn swap_heartbeat(
         &self,
         loaded: &mut Loaded<Heartbeat>,
@@ -143,7 +149,7 @@ impl<D: Device> Store<D> {
         Ok(written)
     }
 
-    /// Extent of a block, from a sector on.
+    /// Extent of `sectors` sectors of a block, from sector `from` on.
     pub(crate) fn extent(&self, block: u32, from: u64, sectors: u64) -> Extent {
         Extent { lba: self.geometry.block_lba(block) + from, blocks: sectors }
     }

@@ -68,12 +68,12 @@ impl World {
         })
     }
 
-    /// A way to the unit for a new host; commands take up to 4 ms each way.
+    /// Creates a path to the unit for a new host; commands take up to 4 ms each way.
     fn device(&self) -> Rc<MemoryDevice> {
         self.device_with(|_| ())
     }
 
-    /// The same, which knows less of the unit.
+    /// Like [`Self::device`], with fewer announced limits.
     fn device_with(&self, without: fn(&mut Limits)) -> Rc<MemoryDevice> {
         let (time, random) = (self.time.clone(), self.random.clone());
         let delay: Delay = Rc::new(move || time.sleep(Duration::from_micros(random.below(4000))));

@@ -1,5 +1,5 @@
-//! What dead hosts left, finished at once and not only when somebody wants it: heartbeat slots that nobody renews, locks, files half made or half
-//! deleted, blocks claimed and not pointed to.
+//! Tidying up after dead hosts at once, instead of when a file is needed: heartbeat slots that are
+//! not renewed, locks, files half created or half deleted, blocks claimed and not pointed to.
 
 use crate::datastore::Datastore;
 use crate::error::DatastoreError;
@@ -10,26 +10,27 @@ use data_mover::Device;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What was finished.
+/// Number of leftovers finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tidied {
     /// Heartbeat slots taken away from hosts that were silent for too long.
     pub hosts: u64,
     /// Locks of dead hosts.
     pub locks: u64,
-    /// Files half made or half deleted.
+    /// Files half created or half deleted.
     pub files: u64,
-    /// Blocks of files that nobody has open, which held nothing of them.
+    /// Unused blocks freed, of files that no host has open.
     pub blocks: u64,
 }
 
 impl<D: Device> Datastore<D> {
-    /// Waits until every host has shown that it is alive, takes away the slots of those that have not, and finishes what they left. Takes about
-    /// 20 s when there is such a slot, and a moment when not. [`Self::keep_alive`] has to run meanwhile.
+    /// Waits until every host has shown that it is alive, takes away the slots of the rest, and
+    /// finishes their operations. Takes about 20 s when there is such a slot; otherwise ends when
+    /// every host has renewed. [`Self::keep_alive`] has to run meanwhile.
     pub async fn tidy(&self) -> Result<Tidied, DatastoreError> {
         let mut tidied = Tidied { hosts: self.bury().await?, ..Tidied::default() };
         let geometry = self.store.geometry;
-        // Of what is damaged nothing can be finished.
+        // Damaged entries are skipped.
         let (locks, _) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
         let records = self.readable_records().await?;
         for (record, lock) in locks.iter().filter_map(|lock| Some((records.get(lock.number)?, lock))) {
@@ -50,7 +51,7 @@ impl<D: Device> Datastore<D> {
                     match self.lock_free(record.number).await {
                         Ok(Some(file)) => self.unlock(file).await?,
                         Ok(None) => {}
-                        // The others first; the check names what is damaged.
+                        // The other files come first; the check reports the damage.
                         Err(error) if error.is_of_one_file() => tidied.files = tidied.files.saturating_sub(1),
                         Err(error) => return Err(error),
                     }
@@ -67,7 +68,7 @@ impl<D: Device> Datastore<D> {
         Ok(tidied)
     }
 
-    /// Files that a host gave back while something of them was left over.
+    /// Finishes files that a host released with leftovers. Returns the number of blocks freed.
     async fn finish_all_closed(&self) -> Result<u64, DatastoreError> {
         let geometry = self.store.geometry;
         let mut claimed: BTreeMap<(u32, u16), Vec<(u32, u32)>> = BTreeMap::new();
@@ -94,7 +95,7 @@ impl<D: Device> Datastore<D> {
         match owner {
             Some(owner) if owner != self.owner => match self.store.is_dead(owner, &self.observed).await {
                 Ok(dead) => Ok(dead.is_ok()),
-                // Whether it is alive nobody can tell.
+                // A host with a damaged slot counts as alive.
                 Err(DatastoreError::Damaged { .. }) => Ok(false),
                 Err(error) => Err(error),
             },

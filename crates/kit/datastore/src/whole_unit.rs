@@ -1,5 +1,5 @@
-//! A whole logical unit as what a copy comes from. Where it tells what is mapped (GET LBA STATUS) and the rest reads as zeros, only what is mapped is
-//! data; else all of it is.
+//! A whole logical unit as the source of a copy. If the unit reports its mapped blocks (GET LBA
+//! STATUS) and the rest reads as zeros, only mapped blocks are data; else all blocks are.
 
 use crate::disk::Content;
 use crate::error::DatastoreError;
@@ -7,25 +7,26 @@ use crate::sector::SECTOR_BYTES;
 use data_mover::{Device, DeviceError, Extent, LbaStatus, Patient};
 use std::cell::{Cell, RefCell};
 
-/// Blocks without data that are worth being left out: fewer are copied with what is around them. 256 KiB.
+/// Shortest unmapped run that is left out, in blocks: 256 KiB. Shorter ones are copied with the
+/// data around them.
 const GAP: u64 = 512;
 /// Blocks that a question is worth at least. Where an answer tells of fewer, this many are copied before the next one. 1 MiB.
 const QUESTION: u64 = 2048;
 
-/// See the module. Blocks of 512 bytes.
+/// A logical unit as the source of a copy; blocks of 512 bytes.
 #[derive(Debug)]
 pub struct WholeUnit<D> {
     device: Patient<D>,
-    /// The last answer: runs one behind the other.
+    /// Runs of the last answer, in ascending order without gaps.
     known: RefCell<Vec<LbaStatus>>,
-    /// Counts what may have changed them.
+    /// Counter of writes that may have changed the runs.
     changes: Cell<u64>,
-    /// It tells nothing.
+    /// The unit does not report its mapped blocks.
     silent: Cell<bool>,
 }
 
 impl<D: Device> WholeUnit<D> {
-    /// Asks nothing before it must.
+    /// Sends no command; the first request is sent by the first look-up.
     pub fn new(device: Patient<D>) -> Self {
         Self { device, known: RefCell::default(), changes: Cell::default(), silent: Cell::new(false) }
     }
@@ -40,14 +41,14 @@ impl<D: Device> WholeUnit<D> {
         self.device.identity().blocks.saturating_mul(self.device.identity().block_bytes.into())
     }
 
-    /// To be called before and after each write: what was told may not be so any more.
+    /// Call before and after each write: earlier answers may no longer be true.
     pub fn written(&self) {
         self.changes.set(self.changes.get() + 1);
         self.known.borrow_mut().clear();
     }
 
-    /// What is at `offset`, for at most `bytes`, both in whole sectors, and its length in bytes. Nobody may write there before what is found out was
-    /// used.
+    /// Content at `offset`, for at most `bytes`, both in whole sectors; returned with its length in
+    /// bytes. The range must not be written before the result has been used.
     pub(crate) async fn locate(&self, offset: u64, bytes: u64) -> Result<(Content, u64), DatastoreError> {
         let end = self.size().min(offset.saturating_add(bytes)) / SECTOR_BYTES as u64;
         let lba = offset / SECTOR_BYTES as u64;
@@ -57,7 +58,7 @@ impl<D: Device> WholeUnit<D> {
         Ok((content, blocks * SECTOR_BYTES as u64))
     }
 
-    /// The run that a block is in.
+    /// Run that a block is in.
     async fn run(&self, lba: u64) -> Result<LbaStatus, DatastoreError> {
         let blocks = self.device.identity().blocks;
         let all = LbaStatus { extent: Extent { lba: 0, blocks }, mapped: true };
@@ -90,7 +91,8 @@ impl<D: Device> WholeUnit<D> {
             }
         };
         let run = runs.iter().find(holds).copied().unwrap_or(all);
-        // What was written meanwhile is not in the answer; where the caller asks, nobody has written.
+        // The answer may miss writes that ran meanwhile; it is used for this range, which the
+        // caller keeps from being written, but not kept.
         if self.changes.get() == before {
             self.known.replace(runs);
         }
@@ -98,7 +100,7 @@ impl<D: Device> WholeUnit<D> {
     }
 }
 
-/// Runs without data that are long enough, and what is between them as one.
+/// Merges the runs of an answer so that short unmapped ones count as data.
 fn worthwhile(runs: &[LbaStatus], lba: u64, end: u64) -> Vec<LbaStatus> {
     let told = runs.last().map_or(lba, |last| last.extent.lba + last.extent.blocks);
     if told < end && told.saturating_sub(lba) < QUESTION {

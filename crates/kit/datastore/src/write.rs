@@ -1,8 +1,10 @@
-//! Writes to a virtual disk. Most go where their block is. The first one to a block gives it its place, and what it is to hold beside what is written:
-//! zeros, or what the disk below has there. Until that is on the logical unit nothing points to it, so that a crash shows nothing that was not
-//! written; and one task at a time does it, so that nothing is zeroed that somebody was told is written.
+//! Writes to a virtual disk. Most go straight to their block. The first write to a block allocates
+//! it, and fills the rest of the block: with zeros, or with the content of the disk below. No
+//! pointer leads to the block before that is on the logical unit, so a crash shows nothing that was
+//! not written. One task at a time does this for a block, so that no acknowledged data is zeroed.
 //!
-//! A block that is written whole needs nothing else. What is zeroed before its time is chosen by [`crate::ahead`].
+//! A block that is written whole needs no filling. [`crate::ahead`] chooses blocks to zero before
+//! they are written.
 
 use crate::allocation::runs;
 use crate::disk::{Content, VirtualDisk};
@@ -15,9 +17,11 @@ use futures_util::future;
 use std::ops::Range;
 
 impl<D: Device> VirtualDisk<D> {
-    /// Writes whole sectors. To be awaited to its end: what a write that is dropped has under way may land after later ones.
+    /// Writes whole sectors. Await it to the end: commands in flight of a dropped write may land
+    /// after later writes.
     ///
-    /// Errors: [`DatastoreError::Full`] and [`data_mover::DeviceError::Full`] leave the disk as it was, block by block.
+    /// Errors: [`DatastoreError::Full`] and [`data_mover::DeviceError::Full`] leave each block
+    /// either written or as it was.
     pub async fn write(&self, offset: u64, data: Bytes) -> Result<(), DatastoreError> {
         self.check_range(offset, data.len() as u64)?;
         let _guest = self.on.store.mover.guest_io();
@@ -57,7 +61,7 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Writes to a block that had nothing of its own a moment ago.
+    /// Writes to a block that had no content of its own when the write began.
     async fn first_write(&self, index: u32, sector: u64, piece: Bytes) -> Result<(), DatastoreError> {
         let store = &self.on.store;
         let whole = piece.len() as u64 == store.geometry.block_bytes();
@@ -66,7 +70,7 @@ impl<D: Device> VirtualDisk<D> {
             return Err(Self::only_read());
         }
         match self.map.get(&self.on, index).await? {
-            // Another task was here first.
+            // Another task was first.
             Pointer::Data(block) => store.write(store.extent(block, sector, 0).lba, piece).await,
             Pointer::ToBeZeroed(block) if whole => {
                 store.write(store.extent(block, 0, 0).lba, piece).await?;
@@ -74,7 +78,8 @@ impl<D: Device> VirtualDisk<D> {
             }
             Pointer::ToBeZeroed(block) => {
                 self.zero_new(&[(index, block)]).await?;
-                // The zeros are there: whatever of these two a crash leaves out, the block holds nothing old.
+                // The zeros are there: if a crash loses one of these two, the block still shows no
+                // old data.
                 let marked = [(index, Pointer::Data(block))];
                 let (written, marked) = future::join(
                     store.write(store.extent(block, sector, 0).lba, piece),
@@ -95,7 +100,8 @@ impl<D: Device> VirtualDisk<D> {
         }
     }
 
-    /// Gives a block that is not pointed to yet its content: what the disk below has there, or zeros, and then the piece.
+    /// Fills a block that is not pointed to yet: content of the disk below, or zeros, and then the
+    /// piece.
     async fn fill_hole(&self, index: u32, block: u32, sector: u64, piece: Bytes) -> Result<(), DatastoreError> {
         let store = &self.on.store;
         let block_bytes = store.geometry.block_bytes();
@@ -112,14 +118,14 @@ impl<D: Device> VirtualDisk<D> {
         store.write(store.extent(block, sector, 0).lba, piece).await
     }
 
-    /// Whether zeros cost the host, and the wire, nothing.
+    /// Whether zeroing needs neither the host nor the wire.
     fn zeroes_by_array(&self) -> bool {
         let store = &self.on.store;
         store.mover.settings().hardware_accelerated_init && store.device.identity().limits.write_same > 0
     }
 
-    /// Zeroes those of the blocks that are to be zeroed, before they are written. When that fails, or is the host's work after all, they are left
-    /// for their first write, which then hears what is wrong.
+    /// Zeroes those blocks of the range that are still to be zeroed. If that fails, or the host has
+    /// to write the zeros, they are left for their first write, which then gets any error.
     async fn zero_ahead(&self, range: Range<u32>) {
         let store = &self.on.store;
         let begun = store.now();
@@ -154,7 +160,7 @@ impl<D: Device> VirtualDisk<D> {
         Ok(moved)
     }
 
-    /// Runs of blocks on the logical unit, of blocks with their numbers.
+    /// Runs of these blocks on the logical unit; `blocks` has (number in the file, block).
     pub(crate) fn extents(&self, blocks: &[(u32, u32)]) -> Vec<Extent> {
         let store = &self.on.store;
         let each = u64::from(store.geometry.block_sectors);

@@ -1,4 +1,4 @@
-//! What the records say of each other, and what the pointers of a file say.
+//! Checks of the file records against each other, and of the pointers of each file.
 
 use super::{Claims, Report, Tables};
 use crate::datastore::Datastore;
@@ -11,12 +11,12 @@ use data_mover::Device;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What a file points to.
+/// Blocks that a file points to.
 #[derive(Default)]
 struct Pointed {
-    /// By the numbers of the allocation table.
+    /// Blocks by number in the file, as the allocation table counts it.
     blocks: BTreeMap<u32, u32>,
-    /// Numbers of which nobody knows, as their sectors are damaged.
+    /// Numbers whose pointers are unknown because their sectors are damaged.
     unknown: Vec<Range<u32>>,
 }
 
@@ -26,13 +26,13 @@ impl Pointed {
     }
 }
 
-/// Number of the first pointer of a sector of a run.
+/// Number of the first pointer in a sector of a run.
 fn first_of(sector: usize) -> u32 {
     u32::try_from(sector * POINTERS).unwrap_or(u32::MAX)
 }
 
 impl<D: Device> Datastore<D> {
-    /// Names, locks and what is based on what.
+    /// Checks names, locks and parents.
     pub(super) fn check_records(&self, tables: &Tables, report: &mut Report) {
         let mut names = BTreeSet::new();
         for record in tables.records.iter().flatten() {
@@ -68,7 +68,7 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// What the pointers of a file lead to, against what the allocation table says.
+    /// Checks the pointers of a file against the allocation table.
     pub(super) async fn check_map(
         &self,
         id: FileId,
@@ -113,7 +113,7 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
-    /// All pointers of a file, those behind its end too.
+    /// Reads all pointers of a file, including those behind its end.
     async fn pointed(
         &self,
         id: FileId,
@@ -138,12 +138,12 @@ impl<D: Device> Datastore<D> {
         for (index, block) in blocks {
             let first = DIRECT_BLOCKS + (index - Allocation::POINTER_BLOCK) * geometry.blocks_in_root();
             if !claimed.get(&index).is_some_and(|claims| claims.contains(&block)) {
-                // What another file has there tells nothing.
+                // The block is not this file's, so its content says nothing.
                 pointed.unknown.push(first..first + geometry.blocks_in_root());
                 continue;
             }
             if first >= Allocation::POINTER_BLOCK {
-                // More than a file can have.
+                // Beyond the largest file.
                 continue;
             }
             let what = format!("{name}: block of pointers {block}, sector");
@@ -153,7 +153,7 @@ impl<D: Device> Datastore<D> {
         Ok(pointed)
     }
 
-    /// Takes the pointers of some sectors, the first of which is number `first`.
+    /// Adds the pointers of some sectors; `first` is the number of the first pointer.
     fn take(&self, sectors: &[Option<Loaded<Pointers>>], first: u32, pointed: &mut Pointed, report: &mut Report) {
         for (sector, loaded) in sectors.iter().enumerate() {
             let first = first + first_of(sector);
@@ -177,7 +177,7 @@ impl<D: Device> Datastore<D> {
     }
 }
 
-/// Whether what a file is based on is there, and is not based on the file.
+/// Checks that the parent of a file exists, is frozen and is not based on the file itself.
 fn check_parents(tables: &Tables, record: &Loaded<File>, name: &str, report: &mut Report) {
     let Some(parent) = record.value.parent() else { return };
     match tables.records.get(parent.record as usize) {
@@ -185,11 +185,11 @@ fn check_parents(tables: &Tables, record: &Loaded<File>, name: &str, report: &mu
             if below.value.state == state::LIVE
                 && below.value.generation.get() == parent.generation
                 && below.value.frozen != 0 => {}
-        // Its record is damaged, which was told.
+        // The record is damaged, and was reported already.
         Some(None) => return,
         _ => return report.problem(format!("{name} is based on a disk that is not there")),
     }
-    // A circle is told once, of its first record.
+    // A circle is reported once, for its first record.
     let (mut at, mut seen) = (parent.record, BTreeSet::new());
     while at > record.number && seen.insert(at) {
         let Some(next) = tables.record(at).and_then(|record| record.value.parent()) else { return };

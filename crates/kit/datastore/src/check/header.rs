@@ -1,4 +1,5 @@
-//! The two copies of the header: both have to be whole, and the same. A datastore whose first one is lost can be looked at by the second.
+//! Check of the two copies of the header: both have to be whole and identical. A datastore that has
+//! lost the first copy can be viewed by the second.
 
 use super::Report;
 use crate::datastore::Datastore;
@@ -9,9 +10,9 @@ use crate::sector::{self, Loaded};
 use data_mover::{DataMover, Device, Extent};
 use std::rc::Rc;
 
-/// How far a second header is looked for: 256 MiB, the metadata of some hundred thousand files.
+/// Sectors searched for the second header: 256 MiB, the metadata of some hundred thousand files.
 const SEARCHED: u64 = 1 << 19;
-/// Sectors read at once.
+/// Sectors read by one READ.
 const STEP: u64 = 1024;
 
 impl<D: Device> Datastore<D> {
@@ -38,7 +39,8 @@ impl<D: Device> Datastore<D> {
         Ok(())
     }
 
-    /// Looks at a datastore as [`Self::view`] does, by its second header when the first one is not there or damaged: for a check.
+    /// Opens a datastore for a check, like [`Self::view`]. Uses the second header when the first
+    /// one is missing or damaged.
     pub async fn view_to_check(device: Rc<D>, mover: Rc<DataMover>) -> Result<Rc<Self>, DatastoreError> {
         match Self::view(device.clone(), mover.clone()).await {
             Err(error @ (DatastoreError::NoDatastore | DatastoreError::Damaged { .. })) => {
@@ -52,7 +54,7 @@ impl<D: Device> Datastore<D> {
     }
 }
 
-/// A header that is where the numbers in it say that the second one is.
+/// Searches for a header that lies where its own numbers place the second copy.
 async fn second_header<D: Device>(device: &D) -> Result<Option<(Header, Geometry)>, DatastoreError> {
     let blocks = device.identity().blocks;
     let end = blocks.min(SEARCHED);

@@ -1,4 +1,4 @@
-//! Disks that others are based on: read without a lock, and what may happen to them meanwhile.
+//! Base disks: read without a lock while another host changes them.
 
 use super::*;
 use crate::VirtualDisk;
@@ -15,20 +15,20 @@ async fn content(disk: &VirtualDisk<MemoryDevice>) -> Bytes {
     disk.read(0, disk.size()).await.unwrap()
 }
 
-/// What another host does to `base` or to `top`, which is based on it.
+/// Action of another host on `base` or on `top`, which is based on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Other {
     /// Commits the snapshot.
     Commits,
-    /// The same, and makes another one: the base is frozen as before.
+    /// Commits the snapshot and takes another one: the base is frozen as before.
     CommitsAndFreezes,
-    /// Deletes both, and another disk takes the blocks.
+    /// Deletes both; another disk gets the blocks.
     Deletes,
     /// Deletes the snapshot, and writes to the base.
     Writes,
-    /// More disks based on it, and other times: nothing that it holds.
+    /// Creates more children and touches the base; its content stays.
     Touches,
-    /// Another name.
+    /// Renames the base.
     Renames,
 }
 
@@ -69,8 +69,8 @@ async fn interfere(store: &Store, other: Other) {
     }
 }
 
-/// A disk that is read without a lock was cloned while its snapshot was committed, or while it was deleted: the clone was of two times, or held
-/// another disk's data, and nobody was told.
+/// Regression: a disk that is read without a lock was cloned while its snapshot was committed, or
+/// while it was deleted. The clone mixed two states, or held another disk's data, without an error.
 #[test]
 fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
     let others =
@@ -83,7 +83,7 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
             let run = world.clone();
             let made = world.time.run(async move {
                 run.format().await;
-                // The reader is slow: the other host comes past it.
+                // The reader is slow, so that the other host overtakes it.
                 let time = run.time.clone();
                 let delay: Delay = Rc::new(move || time.sleep(Duration::from_millis(8)));
                 let device = MemoryDevice::new(&run.medium, 100, 1, SECTORS).with_delay(delay);
@@ -117,7 +117,8 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
                         let copy = one.open("copy").await.unwrap();
                         let found = content(&copy).await;
                         let before = matches!(other, Other::Commits | Other::CommitsAndFreezes | Other::Writes);
-                        // One that began when everything was over is of what was there then.
+                        // A clone that began after the other host had finished holds the later
+                        // content.
                         let later = match other {
                             Other::Writes => pattern(98, SIZE as usize),
                             _ => pattern(2, SIZE as usize),
@@ -131,7 +132,7 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
                         assert!(one.list().await.unwrap().iter().all(|file| file.name != "copy"));
                         false
                     }
-                    // It was opened when there was no such disk, or while a commit went on.
+                    // Opened when the disk did not exist, or during a commit.
                     Err(DatastoreError::NoSuchFile(_) | DatastoreError::Unsuitable(_)) => true,
                     Err(error) => panic!("{other:?} after {wait} ms: {error}"),
                 };
@@ -146,7 +147,7 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
     }
 }
 
-/// A circle of parents was followed until the stack was full.
+/// Regression: a circle of parents was followed until the stack overflowed.
 #[test]
 fn a_circle_of_disks_is_damage_and_a_long_chain_is_none() {
     let world = World::new(1);
@@ -174,7 +175,7 @@ fn a_circle_of_disks_is_damage_and_a_long_chain_is_none() {
             assert!(matches!(one.delete("middle").await, Err(DatastoreError::HasChildren(_))));
             one.stat("top").await.unwrap();
             assert!(one.store.swap(&mut base, mended).await.unwrap());
-            // Records that are made by hand: to make so many disks takes long.
+            // Records written directly: creating this many disks takes long.
             let top = one.record(2).await.unwrap();
             let last = 4000;
             for number in 3..=last {

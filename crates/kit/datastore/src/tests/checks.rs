@@ -1,4 +1,4 @@
-//! Damage that the check has to name, one at a time; and that it goes on after it.
+//! Damage that the check has to name, one at a time; it must continue after each.
 
 use super::*;
 use crate::format::{Allocations, File, Header, Pointer, Pointers};
@@ -11,7 +11,7 @@ const NONSENSE: [u8; 512] = [0xff; 512];
 
 type Store = Rc<Datastore<MemoryDevice>>;
 
-/// Changes a sector without anybody's leave.
+/// Changes a sector without its lock.
 async fn mend<T: Payload>(run: &World, store: &Store, lba: u64, change: impl FnOnce(&mut T)) {
     let loaded = store.store.load::<T>(lba).await.unwrap();
     let mut value = loaded.value;
@@ -35,7 +35,8 @@ async fn made(run: &World) -> Store {
     one
 }
 
-/// What the check says after a change: problems that have to have these words, one each, and so many leftovers.
+/// Checks the datastore: the problems contain these words, one each, and the number of leftovers
+/// matches.
 async fn found(store: &Store, problems: &[&str], leftovers: usize) {
     let report = store.check().await.unwrap();
     assert_eq!(report.problems.len(), problems.len(), "{problems:?}: {:?}", report.problems);
@@ -46,7 +47,7 @@ async fn found(store: &Store, problems: &[&str], leftovers: usize) {
     assert_eq!(report.leftovers.len(), leftovers, "{problems:?}: {:?}", report.leftovers);
 }
 
-/// Most of this was not seen, or ended the check.
+/// Regression: most of this was not detected, or ended the check.
 #[test]
 fn everything_that_is_wrong_is_named_and_the_check_goes_on() {
     let world = World::new(1);
@@ -84,7 +85,8 @@ fn everything_that_is_wrong_is_named_and_the_check_goes_on() {
     });
 }
 
-/// One bad sector kept every disk from being listed and opened, and every host from mounting.
+/// Regression: one damaged sector kept all disks from being listed and opened, and all hosts from
+/// mounting.
 #[test]
 fn a_damaged_sector_costs_only_what_it_described() {
     let world = World::new(3);
@@ -113,7 +115,7 @@ fn a_damaged_sector_costs_only_what_it_described() {
             disk.close().await.unwrap();
         }
         two.open_read("a").await.unwrap().close().await.unwrap();
-        // Nobody knows whether the one that is damaged has this name, or is based on this disk.
+        // The damaged record may have this name, or be based on this disk.
         for error in [
             two.open("b").await.map(drop).unwrap_err(),
             two.create_disk("new", DiskOptions { format: DiskFormat::Thin, size: MIB }, &|_| ())
@@ -135,7 +137,7 @@ fn a_damaged_sector_costs_only_what_it_described() {
     });
 }
 
-/// A lock whose owner's heartbeat slot is damaged is nobody's to take.
+/// A lock whose owner's heartbeat slot is damaged must not be taken.
 #[test]
 fn a_host_whose_slot_is_damaged_is_not_taken_for_dead() {
     let world = World::new(4);
@@ -148,7 +150,7 @@ fn a_host_whose_slot_is_damaged_is_not_taken_for_dead() {
         assert!(matches!(two.open("a").await.map(drop), Err(DatastoreError::Damaged { .. })));
         assert_eq!(two.tidy().await.unwrap().locks, 0);
         two.open("b").await.unwrap().close().await.unwrap();
-        // It learns of it with its next renewal.
+        // The host learns of it with its next renewal.
         assert!(one.renew().await.is_err());
         two.unmount().await.unwrap();
     });
@@ -187,7 +189,7 @@ fn records_and_pointers_that_make_no_sense_are_named() {
         found(&one, &["state 77"], 0).await;
         again();
 
-        // Behind the end: another disk's block is damage, one's own is left over.
+        // Behind the end: another disk's block is damage, the disk's own is a leftover.
         let theirs = b.entries[0];
         mend::<Pointers>(&run, &one, geometry.direct(0, 0), |pointers| pointers.entries[40] = theirs).await;
         found(&one, &["a: block "], 0).await;
@@ -199,14 +201,14 @@ fn records_and_pointers_that_make_no_sense_are_named() {
         found(&one, &[], 1).await;
         assert_eq!(alive(&one, one.tidy()).await.unwrap().blocks, 1);
         found(&one, &[], 0).await;
-        // Out of the datastore; then a hole where none may be.
+        // A pointer out of the datastore; then a hole that the format forbids.
         mend::<Pointers>(&run, &one, geometry.direct(0, 0), |pointers| pointers.entries[41] = 0x7fff_0000.into()).await;
         found(&one, &["leads out of the datastore"], 0).await;
         mend::<Pointers>(&run, &one, geometry.direct(0, 0), |pointers| pointers.entries[41] = 0.into()).await;
         mend::<Pointers>(&run, &one, geometry.direct(1, 0), |pointers| pointers.entries[0] = 0.into()).await;
         found(&one, &["b is eagerzeroedthick, and 1 of its blocks are not there"], 1).await;
         mend::<Pointers>(&run, &one, geometry.direct(1, 0), |pointers| *pointers = b).await;
-        // Entries of the allocation table that are nobody's.
+        // Entries of the allocation table without a valid owner.
         let last = geometry.allocation(geometry.allocation_sectors() - 2);
         mend::<Allocations>(&run, &one, last, |entries| entries.entries[3] = 12_345.into()).await;
         found(&one, &["is not free, and is of no file"], 0).await;

@@ -1,4 +1,4 @@
-//! Hosts that die, are cut off, or hang; and a storm.
+//! Hosts that die, are cut off or hang, and a storm of operations.
 
 use super::*;
 use futures_util::future::FutureExt;
@@ -16,7 +16,7 @@ fn a_lock_of_a_dead_host_is_taken_over_and_that_of_a_living_one_is_not() {
         let (device, one) = run.mount("one").await;
         let (_, two) = run.mount("two").await;
         let disk = alive(&one, one.create_open("disk", THIN, &|_| ())).await.unwrap();
-        // While the first host lives, however long.
+        // The lock stays refused for as long as the first host lives.
         let refused = alive(&one, alive(&two, two.open("disk"))).await;
         assert!(matches!(&refused, Err(DatastoreError::Locked { host, .. }) if host == "one"), "{:?}", refused.err());
         device.cut();
@@ -41,10 +41,10 @@ fn a_host_that_hangs_writes_nothing_when_it_wakes_up() {
         let (_, two) = run.mount("two").await;
         let disk = one.create_open("disk", THIN, &|_| ()).await.unwrap();
         disk.write(0, pattern(1, 512)).await.unwrap();
-        // Nobody renews the heartbeat of the first host.
+        // The heartbeat of the first host is not renewed.
         let late = alive(&two, run.time.sleep(Duration::from_secs(13)).then(|()| disk.write(0, pattern(2, 512)))).await;
         assert!(matches!(late, Err(DatastoreError::LeaseExpired(_))), "{late:?}");
-        // It can come back while nobody has taken its slot.
+        // The host recovers if no other host has taken its slot.
         one.renew().await.unwrap();
         disk.write(0, pattern(3, 512)).await.unwrap();
         let taken = alive(&two, two.open("disk")).await.unwrap();
@@ -72,22 +72,22 @@ fn the_last_slot_goes_to_the_next_host_when_its_owner_is_dead() {
             Either::Right((refused, _)) => assert!(matches!(refused, Err(DatastoreError::TooManyHosts(8)))),
             Either::Left(_) => panic!("a heartbeat ended"),
         }
-        // All of them silent: the first slot found stale is taken.
+        // All hosts are silent: the first slot found stale is taken.
         let (_, more) = run.mount("more").await;
         assert!(more.hosts().await.unwrap().contains(&"more".to_owned()));
     });
 }
 
-/// What is known of the counters of all files.
+/// Expected counters of all files.
 #[derive(Default)]
 struct Known {
-    /// By file: touches acknowledged, and touches of which nobody knows.
+    /// By file: acknowledged touches, and touches with an unknown result.
     touched: RefCell<BTreeMap<String, (u64, u64)>>,
     killed: Cell<u64>,
     operations: Cell<u64>,
 }
 
-/// One host's life: operations until its time is over.
+/// Life of one host: operations until it is killed.
 async fn live(world: Rc<World>, store: Rc<Datastore<MemoryDevice>>, name: String, known: Rc<Known>) -> DatastoreError {
     let random = &world.random;
     loop {
@@ -134,7 +134,7 @@ async fn live(world: Rc<World>, store: Rc<Datastore<MemoryDevice>>, name: String
     }
 }
 
-/// Nobody else writes while this host has the disk open.
+/// Checks that no other host writes while this host has the disk open.
 async fn exclusive(world: &World, mut disk: crate::VirtualDisk<MemoryDevice>) -> Result<(), DatastoreError> {
     let stamp = pattern(world.random.below(256) as u8, 1024);
     let offset = world.random.below(16) << 16;
@@ -182,7 +182,7 @@ fn storm(seed: u64, settings: Settings, without: fn(&mut Limits)) -> Rc<Known> {
                     let end = run.time.sleep(Duration::from_millis(500 + run.random.below(20_000)));
                     let lived = Box::pin(future::select(Box::pin(work), Box::pin(store.keep_alive())));
                     match future::select(lived, end).await {
-                        // Killed in the middle of whatever it was doing.
+                        // Killed in the middle of an operation.
                         Either::Right(_) => device.cut(),
                         Either::Left((Either::Left((error, _)) | Either::Right((error, _)), _)) => {
                             panic!("seed {seed}: host {name} ended by itself: {error}")
@@ -209,12 +209,12 @@ fn storm(seed: u64, settings: Settings, without: fn(&mut Limits)) -> Rc<Known> {
             }
             let report = last.check().await.unwrap();
             assert_eq!(report.problems, Vec::<String>::new(), "seed {seed}");
-            // Everything can be deleted, redo disks first, and then nothing is left.
+            // All files can be deleted, redo disks first; afterwards no block is allocated.
             for _ in 0..8 {
                 for file in last.list().await.unwrap() {
                     match last.delete(&file.name).await {
                         Ok(()) | Err(DatastoreError::HasChildren(_)) => {}
-                        // Its commit was interrupted, and has to be done again.
+                        // The commit was interrupted, and has to be repeated.
                         Err(DatastoreError::Unsuitable(_)) => {
                             let top = last.open(&file.name).await.unwrap();
                             let base = top.commit(&|_| ()).await.map_err(|(_, error)| error).unwrap();
@@ -225,7 +225,7 @@ fn storm(seed: u64, settings: Settings, without: fn(&mut Limits)) -> Rc<Known> {
                 }
             }
             assert_eq!(last.list().await.unwrap(), [], "seed {seed}");
-            // Files half made are found by whoever needs their records.
+            // Creating files finds and reuses the records of half-created ones.
             for number in 0..32 {
                 last.create_disk(&format!("all-{number}"), THIN, &|_| ()).await.unwrap();
             }

@@ -1,10 +1,10 @@
-//! Disks of every format, snapshots, clones, and what they take.
+//! Disks of every format, snapshots, clones, and the space they use.
 
 use super::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Every way to do without: reads are the same, only who does the work differs.
+/// Worlds without some offloads: reads return the same, only the party that does the work differs.
 fn worlds() -> Vec<Rc<World>> {
     let off = Settings::off();
     vec![
@@ -23,7 +23,7 @@ fn every_format_reads_what_was_written_and_zeros_elsewhere() {
             run.format().await;
             let (_, store) = run.mount("one").await;
             for format in [DiskFormat::Thin, DiskFormat::ZeroedThick, DiskFormat::EagerZeroedThick] {
-                // What older files left must not show.
+                // Data of older files must not show.
                 let old = DiskOptions { format: DiskFormat::Thin, size: 4 * MIB };
                 let disk = store.create_open("old", old, &|_| ()).await.unwrap();
                 disk.write(0, pattern(9, 4 << 20)).await.unwrap();
@@ -82,7 +82,7 @@ fn snapshots_and_linked_clones_keep_what_was() {
             }
             assert!(matches!(store.open("vm").await, Err(DatastoreError::HasChildren(_))));
             assert!(matches!(store.delete("vm-1").await, Err(DatastoreError::HasChildren(_))));
-            // A clone of the chain is flat, in every format.
+            // Clones of the chain are flat, in every format.
             for format in [DiskFormat::Thin, DiskFormat::ZeroedThick, DiskFormat::EagerZeroedThick] {
                 let moved = store.clone_disk(&disk, "flat", format, &|_| ()).await.unwrap();
                 assert!(moved.offloaded_bytes + moved.host_bytes() >= 2 * MIB, "{moved}");
@@ -91,7 +91,8 @@ fn snapshots_and_linked_clones_keep_what_was() {
                 flat.close().await.unwrap();
                 store.delete("flat").await.unwrap();
             }
-            // A linked clone of the middle one is as it was then; it keeps the chain from being committed.
+            // A linked clone of the middle disk shows its state then; it keeps the chain from being
+            // committed.
             let refused = store.create_linked_clone("vm-3", "linked").await;
             assert!(matches!(refused, Err(DatastoreError::Locked { .. })), "{refused:?}");
             disk.close().await.unwrap();
@@ -105,7 +106,7 @@ fn snapshots_and_linked_clones_keep_what_was() {
             assert!(matches!(error, DatastoreError::HasChildren(_)), "{error}");
             linked.close().await.unwrap();
             store.delete("other").await.unwrap();
-            // All of it down into the base.
+            // All of it is committed down into the base.
             expected[..512].copy_from_slice(&pattern(77, 512));
             let mut disk = store.open("linked").await.unwrap();
             for _ in 0..4 {
@@ -129,7 +130,7 @@ fn a_disk_beyond_its_direct_pointers_works_too() {
     world.time.run(async move {
         run.format().await;
         let (_, store) = run.mount("one").await;
-        // 984 blocks of 64 KiB are direct.
+        // The first 984 blocks of 64 KiB are addressed directly.
         let size = 100_000 * (64 << 10);
         let options = DiskOptions { format: DiskFormat::Thin, size };
         let disk = store.create_open("large", options, &|_| ()).await.unwrap();

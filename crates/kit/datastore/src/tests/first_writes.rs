@@ -1,4 +1,4 @@
-//! The first writes to blocks: at once, after each other, whole, and cut off.
+//! First writes to blocks: concurrent, sequential, of whole blocks, and cut off.
 
 use super::*;
 use crate::VirtualDisk;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 const MIB: u64 = 1 << 20;
 const BLOCK: u64 = 64 << 10;
 
-/// What older files left: a disk full of it that is deleted by a host that knows no UNMAP.
+/// Leaves data of older files: fills a disk, and deletes it by a host that sends no UNMAP.
 async fn leave_garbage(world: &World) {
     let device = world.device_with(|limits| limits.unmap = 0);
     let store = Datastore::mount(device, world.mover(), Host { name: "old".into() }).await.unwrap();
@@ -25,8 +25,8 @@ async fn thick(store: &Rc<Datastore<MemoryDevice>>, size: u64) -> VirtualDisk<Me
     store.create_open("disk", options, &|_| ()).await.unwrap()
 }
 
-/// One lock was held while a block got its content. With one for each block, tasks that meet in a block must not zero what another one has been
-/// told is written; nor may what is zeroed ahead.
+/// One lock used to be held while any block got its content. With a lock per block, tasks that meet
+/// in a block must not zero data that another one has acknowledged; nor may zeroing ahead.
 #[test]
 fn tasks_that_meet_in_a_block_lose_nothing() {
     for seed in 0..16 {
@@ -38,7 +38,8 @@ fn tasks_that_meet_in_a_block_lose_nothing() {
             leave_garbage(&run).await;
             let (_, store) = run.mount("one").await;
             let disk = thick(&store, 4 * MIB).await;
-            // A run of writes that straddle the blocks, as a guest's do, and single sectors anywhere beside it.
+            // A run of writes that straddle the blocks, as a guest's do, and single sectors at
+            // random beside it.
             let forward = async {
                 let next = Cell::new(0);
                 let one = async || {
@@ -78,8 +79,8 @@ fn tasks_that_meet_in_a_block_lose_nothing() {
     }
 }
 
-/// A host that dies between the zeros, the pointers and the data of first writes leaves what was acknowledged, and beside it zeros: nothing that an older
-/// file held.
+/// A host that dies between the zeros, the pointers and the data of first writes leaves
+/// acknowledged data, and zeros beside it: nothing of an older file.
 #[test]
 fn a_host_that_dies_in_first_writes_shows_nothing_old() {
     let mut finished = 0;
@@ -117,7 +118,7 @@ fn a_host_that_dies_in_first_writes_shows_nothing_old() {
                 for (sector, bytes) in content.chunks(512).enumerate() {
                     assert!(bytes.iter().all(|byte| *byte == bytes[0]), "step {step}: sector {sector} is torn");
                     let at = sector as u64 * 512;
-                    // Which writes reach there; later ones do not overlap with earlier ones.
+                    // Writer of this sector; no two writes overlap.
                     let (block, within) = (at / BLOCK, at % BLOCK);
                     let writer = match block % 5 {
                         4 => Some(block),
@@ -154,7 +155,8 @@ fn a_host_that_dies_in_first_writes_shows_nothing_old() {
     assert!((1..45).contains(&finished), "{finished} hosts had done before they died");
 }
 
-/// Commands of a host that writes to blocks 0 to 62 of a disk of 64, one write at a time, each of `bytes` from `from` into the block on; and the bytes zeroed by the array.
+/// Writes to blocks 0 to 62 of a disk of 64, one write at a time, each of `bytes` at `from` in the
+/// block. Returns the number of commands, and the bytes zeroed by the array.
 async fn commands(run: &World, (from, bytes): (u64, u64)) -> (u64, u64) {
     let (_, store) = run.mount("one").await;
     let disk = thick(&store, 64 * BLOCK).await;
@@ -173,22 +175,22 @@ async fn commands(run: &World, (from, bytes): (u64, u64)) -> (u64, u64) {
     (spent, zeroed)
 }
 
-/// Each first write cost a WRITE SAME and an update.
+/// Regression: each first write cost a WRITE SAME and an update.
 #[test]
 fn first_writes_that_go_forward_cost_little_more_than_later_ones() {
     let world = World::new(3000);
     let run = world.clone();
     world.time.run(async move {
         run.format().await;
-        // Straddling: two WRITEs each. All of the disk is zeroed, and nothing beyond.
+        // Straddling writes: two WRITEs each. The whole disk is zeroed, and nothing beyond.
         let (spent, zeroed) = commands(&run, (4096, BLOCK)).await;
         assert!((126..126 + 30).contains(&spent), "{spent} commands");
         assert_eq!(zeroed, 64 * BLOCK);
-        // Whole blocks are not zeroed at all.
+        // Blocks that are written whole are not zeroed.
         let (spent, zeroed) = commands(&run, (0, BLOCK)).await;
         assert!(spent <= 63 * 2 + 1 && zeroed == 0, "{spent} commands, {zeroed} bytes");
     });
-    // Where the host would have to write the zeros, only those are made that are needed.
+    // Where the host would have to write the zeros, nothing is zeroed ahead.
     let world = World::with(3001, Settings { hardware_accelerated_init: false, ..Settings::default() }, |_| ());
     let run = world.clone();
     world.time.run(async move {

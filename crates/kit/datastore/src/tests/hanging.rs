@@ -1,8 +1,10 @@
-//! Hosts that lock by reservation, one of which hangs in the middle of an update with the whole logical unit reserved.
+//! Hosts that lock by reservation, one of which hangs during an update with the whole logical unit
+//! reserved.
 
 use super::*;
 
-/// A way to the unit that hangs for so long in the middle of the command after so many.
+/// Creates a path to the unit that hangs once for `time_hung`, in the command after the next
+/// `after` ones.
 fn hanging(run: &World, after: &Rc<Cell<Option<u64>>>, time_hung: Duration) -> Rc<MemoryDevice> {
     let (time, after) = (run.time.clone(), after.clone());
     let delay: Delay = Rc::new(move || {
@@ -28,7 +30,8 @@ async fn touch_until(store: &Rc<Datastore<MemoryDevice>>, run: &World, end: Dura
     touched
 }
 
-/// The hosts that lived ended when their heartbeats could not be renewed, as nobody ever broke a reservation.
+/// Regression: the living hosts stopped when they could not renew their heartbeats, because no host
+/// broke a reservation.
 #[test]
 fn a_host_that_hangs_with_a_reservation_is_survived_and_writes_nothing_when_it_wakes_up() {
     let mut broken = 0;
@@ -46,7 +49,8 @@ fn a_host_that_hangs_with_a_reservation_is_survived_and_writes_nothing_when_it_w
                 two.create_disk("disk", disk, &|_| ()).await.unwrap();
                 one.renew().await.unwrap();
                 hangs_after.set(Some(after));
-                // One lives on when it wakes up early enough, and has its heartbeat renewed by nobody meanwhile.
+                // The first host survives if it wakes up early enough; nothing renews its heartbeat
+                // meanwhile.
                 let hung = async {
                     let mut touched = 0;
                     while one.touch("disk").await.is_ok() && touched < 3 {
@@ -58,7 +62,7 @@ fn a_host_that_hangs_with_a_reservation_is_survived_and_writes_nothing_when_it_w
                 let living = alive(&two, touch_until(&two, &run, end));
                 let (by_one, by_two) = future::join(hung, living).await;
                 let file = two.list().await.unwrap().remove(0);
-                // An update that was not acknowledged may have been made.
+                // An update that was not acknowledged may have been written.
                 let all = by_one + by_two;
                 assert!((all..=all + 1).contains(&file.touched), "{after}: {} of {by_one} and {by_two}", file.touched);
                 let report = two.check().await.unwrap();

@@ -1,4 +1,4 @@
-//! Steps that fail, are interrupted or cut off: nothing of them stays.
+//! Steps that fail, are interrupted or cut off: they must leave nothing behind.
 
 use super::*;
 use crate::{DiskFormat, VirtualDisk};
@@ -14,16 +14,15 @@ async fn assert_clean(store: &Rc<Datastore<MemoryDevice>>, when: &str) {
     assert_eq!((report.problems, report.leftovers), (vec![], vec![]), "{when}");
 }
 
-/// A host that looks, as one that was interrupted cannot.
+/// Checks the datastore from a new host, because an interrupted one cannot.
 async fn assert_clean_to_others(run: &World, when: &str) {
     let (_, looking) = run.mount("looking").await;
     assert_clean(&looking, when).await;
     looking.unmount().await.unwrap();
 }
 
-/// Blocks that a disk was given behind its end were its own for good when it did not grow in the end; nobody freed them, and the check took them for
-/// damage when it grew later.
-/// An array that announces UNMAP and refuses it kept disks half deleted, and nothing could be made any more.
+/// Regression: an array that announces UNMAP and refuses it left disks half deleted, and no disk
+/// could be created any more.
 #[test]
 fn blocks_are_free_whatever_the_array_makes_of_unmap() {
     let world = World::new(77);
@@ -56,18 +55,20 @@ fn a_disk_that_could_not_grow_is_as_it_was() {
                 let disk = one.create_open("disk", DiskOptions { format, size: MIB }, &|_| ()).await.unwrap();
                 disk.write(0, pattern(1, 1 << 20)).await.unwrap();
                 let free = one.free_blocks().await.unwrap();
-                // More than there is: some thousand blocks, and a block of pointers, were claimed by then.
+                // More than there is: some thousand blocks, and a block of pointers, were claimed
+                // by then.
                 let size = (free + 17) << 16;
                 assert!(matches!(disk.grow(size, &|_| ()).await, Err(DatastoreError::Full)));
                 assert_eq!((disk.size(), one.free_blocks().await.unwrap()), (MIB, free));
                 assert_clean(&one, "full").await;
-                // What was there before is there, and it grows again to where there was a block of pointers.
+                // The old content is intact, and the disk grows again to where there was a block of
+                // pointers.
                 disk.grow(1100 << 16, &|_| ()).await.unwrap();
                 let mut expected = pattern(1, 1 << 20).to_vec();
                 expected.resize(1100 << 16, 0);
                 assert_eq!(content(&disk, 1100 << 16).await, expected);
                 assert_clean(&one, "grown").await;
-                // The interruption of a host: its own undoing goes on.
+                // After an interruption the host still undoes its own work.
                 let free = one.free_blocks().await.unwrap();
                 if format == DiskFormat::EagerZeroedThick {
                     let mover = one.mover().clone();
@@ -94,7 +95,7 @@ fn a_host_that_dies_while_a_disk_grows_leaves_it_as_it_was_or_larger() {
         let size = world.time.run(async move {
             run.format().await;
             let (device, one) = run.mount("one").await;
-            // Beyond the direct pointers.
+            // Sizes beyond the direct pointers.
             let (old, new) = (980_u64 << 16, 1100_u64 << 16);
             let disk = one.create_open("disk", DiskOptions { format, size: old }, &|_| ()).await.unwrap();
             disk.write(old - MIB, pattern(1, 1 << 20)).await.unwrap();
@@ -103,7 +104,7 @@ fn a_host_that_dies_while_a_disk_grows_leaves_it_as_it_was_or_larger() {
             device.cut();
             let (_, two) = run.mount("two").await;
             alive(&two, async {
-                // As whoever takes over finds it, or those who tidy up.
+                // Every second time tidying up finds it, else the host that takes over.
                 if step % 2 == 0 {
                     two.tidy().await.unwrap();
                     assert_clean(&two, &format!("step {step}, {format:?}")).await;
@@ -128,8 +129,9 @@ fn a_host_that_dies_while_a_disk_grows_leaves_it_as_it_was_or_larger() {
     assert!(small > 5 && large > 5, "{small} as it was, {large} larger");
 }
 
-/// A commit that was interrupted left a claimed block, which nobody freed as no host had died over it; the next commit claimed another one for the same
-/// place, which the check took for damage.
+/// Regression: an interrupted commit left a claimed block, which stayed allocated because no host
+/// had died. The next commit claimed a second block for the same place, which the check reported as
+/// damage.
 #[test]
 fn a_commit_that_is_interrupted_leaves_no_block() {
     let thin = DiskOptions { format: DiskFormat::Thin, size: 2 * MIB };
@@ -184,7 +186,8 @@ fn blocks_that_nobody_points_to_are_found_by_tidying_up_though_no_host_has_died(
         let whole = two.open_read("whole").await.unwrap();
         let mark = whole.mark().await.unwrap();
         whole.close().await.unwrap();
-        // A second claim of a place that has a block, one of a place that has none, and one behind the end.
+        // A second claim of a place that has a block, one of a place that has none, and one behind
+        // the end.
         for number in [0, 1] {
             let record = two.record(number).await.unwrap();
             let id = crate::records::id_of(&record);
@@ -194,7 +197,8 @@ fn blocks_that_nobody_points_to_are_found_by_tidying_up_though_no_host_has_died(
         assert_eq!((report.problems, report.leftovers.len()), (vec![], 6));
         assert_eq!(alive(&one, alive(&two, two.tidy())).await.unwrap().blocks, 3);
         assert_eq!(two.check().await.unwrap().leftovers.len(), 3);
-        // What somebody has open is left alone until then, and what is whole is not even locked.
+        // Files that a host has open are skipped until they are closed; intact files are not even
+        // locked.
         open.close().await.unwrap();
         assert_eq!(alive(&one, alive(&two, two.tidy())).await.unwrap().blocks, 3);
         assert_clean(&two, "tidied").await;
@@ -205,7 +209,8 @@ fn blocks_that_nobody_points_to_are_found_by_tidying_up_though_no_host_has_died(
     });
 }
 
-/// A commit into a thin disk on a full datastore failed, and then neither of the two disks could be deleted or committed.
+/// Regression: a commit into a thin disk on a full datastore failed, and afterwards neither of the
+/// two disks could be deleted or committed.
 #[test]
 fn a_commit_on_a_full_datastore_needs_one_block_and_without_it_changes_nothing() {
     for spare in [0, 1] {
@@ -219,7 +224,7 @@ fn a_commit_on_a_full_datastore_needs_one_block_and_without_it_changes_nothing()
                 let base = one.create_open("base", thin, &|_| ()).await.unwrap();
                 let top = base.snapshot("top").await.map_err(|(_, error)| error).unwrap();
                 top.write(0, pattern(2, 2 << 20)).await.unwrap();
-                // The rest is somebody else's: a block of pointers, and all but what is to be spare.
+                // Another disk takes the rest: a block of pointers, and all but the spare block.
                 let rest = one.free_blocks().await.unwrap() - 1 - spare;
                 let thick = DiskOptions { format: DiskFormat::ZeroedThick, size: rest << 16 };
                 one.create_disk("rest", thick, &|_| ()).await.unwrap();
@@ -229,7 +234,7 @@ fn a_commit_on_a_full_datastore_needs_one_block_and_without_it_changes_nothing()
                         assert_eq!(content(&top, 2 * MIB).await, pattern(2, 2 << 20));
                         top.close().await.unwrap();
                         assert_clean(&one, "full").await;
-                        // Nothing went over: the snapshot may go.
+                        // Nothing was committed: the snapshot can be deleted.
                         one.delete("top").await.unwrap();
                         one.delete("base").await.unwrap();
                     }

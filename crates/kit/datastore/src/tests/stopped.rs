@@ -8,11 +8,12 @@ use futures_util::future::LocalBoxFuture;
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 4 * MIB;
 
-/// When a host stops: after so many commands from when it is armed, once.
+/// Number of commands after which the host stops, once; `None` while not armed.
 #[derive(Clone, Default)]
 struct Stop(Rc<Cell<Option<u64>>>);
 
-/// A way to the unit for a host that sends one command at a time, and is stopped for half a minute after one has taken effect.
+/// Creates a path to the unit for a host that sends one command at a time. The host is stopped for
+/// 30 s after one has taken effect.
 fn stopping(run: &World, stop: &Stop) -> Rc<MemoryDevice> {
     let (time, stop) = (run.time.clone(), stop.clone());
     let delay: Delay = Rc::new(move || {
@@ -56,13 +57,14 @@ fn written(disk: VirtualDisk<MemoryDevice>) -> LocalBoxFuture<'static, Result<()
     })
 }
 
-/// What the medium has in its metadata and in the first blocks, from which the first host allocates.
+/// Content of the metadata and of the first blocks, from which the first host allocates.
 async fn medium(run: &World, end: u64) -> Bytes {
     MemoryDevice::new(&run.medium, 0, 1, SECTORS).read(Extent { lba: 0, blocks: end }).await.unwrap()
 }
 
-/// A host was stopped in the middle of a copy, a zeroing or an UNMAP of many commands, and taken over; when it woke up it sent the rest of the
-/// commands, to blocks that were another host's by then.
+/// Regression: a host was stopped in the middle of a copy, a zeroing or an UNMAP of many commands,
+/// and taken over. When it woke up it sent the remaining commands, to blocks that another host had
+/// by then.
 #[test]
 fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begun() {
     let slow = Settings { depth: 1, max_hardware_transfer_bytes: 64 << 10, ..Settings::default() };
@@ -91,7 +93,7 @@ fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begu
                 stop.0.set(Some(after));
                 let taken_over = async {
                     run.time.sleep(Duration::from_secs(1)).await;
-                    // Everything that the first host had goes, and is somebody else's.
+                    // Everything of the first host is removed, and its blocks are overwritten.
                     two.tidy().await.unwrap();
                     two.delete("disk").await.unwrap();
                     let geometry = two.geometry();
@@ -103,7 +105,7 @@ fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begu
                 };
                 let (late, (before, end)) = future::join(work(disk), alive(&two, taken_over)).await;
                 if late.is_ok() {
-                    // It was over before.
+                    // The operation had finished before.
                     return 0;
                 }
                 assert!(matches!(late, Err(DatastoreError::LeaseExpired(_) | DatastoreError::Evicted)), "{late:?}");
@@ -115,7 +117,7 @@ fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begu
     }
 }
 
-/// What is sent to a unit in memory was not in a queue: only the permit keeps the rest back.
+/// A unit in memory has no queue of commands: only the permit holds the rest back.
 #[test]
 fn a_datastore_tells_its_device_while_it_may_send() {
     let world = World::new(2);

@@ -1,4 +1,5 @@
-//! What is left half done: copies that go on, commits that are done again, names that two hosts want, and tidying up.
+//! Unfinished operations: copies that continue, commits that are repeated, names that two hosts
+//! want, and tidying up.
 
 use super::*;
 use crate::{Source, VirtualDisk};
@@ -19,7 +20,7 @@ fn a_name_is_taken_while_its_file_is_being_made() {
         let (device, one) = run.mount("one").await;
         let (_, two) = run.mount("two").await;
         let begun = one.begin_disk("disk", THIN).await.unwrap();
-        // As long as the first host lives, the second one waits, and then hears why.
+        // While the first host lives, the second one waits, and then gets the reason.
         let refused = alive(&one, alive(&two, two.create_disk("disk", THIN, &|_| ()))).await;
         assert!(matches!(&refused, Err(DatastoreError::Locked { host, .. }) if host == "one"), "{refused:?}");
         let other = alive(&two, two.create_disk("other", THIN, &|_| ())).await;
@@ -32,7 +33,7 @@ fn a_name_is_taken_while_its_file_is_being_made() {
         };
         let (renamed, ()) = alive(&one, future::join(making, publish)).await;
         assert!(matches!(renamed, Err(DatastoreError::Exists(_))), "{renamed:?}");
-        // And when it dies before, the name is free again.
+        // If the first host dies before, the name is free again.
         let _begun = alive(&one, one.begin_disk("third", THIN)).await.unwrap();
         device.cut();
         alive(&two, two.create_disk("third", THIN, &|_| ())).await.unwrap();
@@ -54,7 +55,7 @@ fn a_copy_goes_on_unless_somebody_had_the_source_open() {
         let copy = one.begin_disk("copy", THIN).await.unwrap();
         copy.copy_from(Source::Disk(&source), 0, MIB, &|_| ()).await.unwrap();
         copy.keep_partial(&mark, MIB).await.unwrap();
-        // The host dies; the part is there, and takes the name.
+        // The host dies; the partial copy remains, and keeps the name.
         device.cut();
         let (_, two) = run.mount("two").await;
         alive(&two, async {
@@ -70,7 +71,7 @@ fn a_copy_goes_on_unless_somebody_had_the_source_open() {
             copy.publish().await.unwrap();
             assert_eq!(content(&copy).await, content(&source).await);
             copy.close().await.unwrap();
-            // An orderly end, and then nobody, or somebody, opens the source.
+            // An orderly end; then the source is opened, or not.
             let part = two.begin_disk("part", THIN).await.unwrap();
             two.mover().interrupt();
             let interrupted = part.copy_from(Source::Disk(&source), 0, MIB, &|_| ()).await;
@@ -131,7 +132,7 @@ fn a_commit_that_was_cut_off_at_any_step_can_be_done_again() {
                         let top = two.open("top").await.unwrap();
                         assert_eq!(content(&top).await, expected, "step {step}");
                         top.close().await.unwrap();
-                        // If the base is a mixture, nobody gets at it.
+                        // A base that mixes two states must not be readable.
                         match two.open_read("base").await {
                             Ok(base) => base.close().await.unwrap(),
                             Err(DatastoreError::Unsuitable(_)) => {
@@ -178,7 +179,7 @@ fn tidying_up_leaves_nothing_of_the_dead_and_everything_of_the_living() {
         let seen: Vec<_> = slots.iter().map(|slot| (slot.host.as_str(), slot.locks)).collect();
         assert_eq!(seen, [("two", 1), ("three", 0)]);
         living.write(0, pattern(1, 512)).await.unwrap();
-        // Nothing to do takes a moment.
+        // With nothing to do, tidying up takes less than 10 s.
         let begun = run.time.now();
         alive(&two, alive(&three, three.tidy())).await.unwrap();
         assert!(run.time.now() - begun < Duration::from_secs(10));
@@ -219,7 +220,7 @@ fn disks_tell_what_they_take_and_give_back_what_is_of_no_worth() {
         disk.write(0, pattern(1, 1 << 20)).await.unwrap();
         disk.write(3 << 16, vec![0; 2 << 16].into()).await.unwrap();
         assert_eq!(space("thin").await, (16, 16));
-        // Two blocks of zeros, then three that are of no worth any more and the edges of two others.
+        // Two blocks of zeros, then three discarded blocks and the edges of two others.
         assert_eq!(disk.punch_zeros(&|_| ()).await.unwrap(), 2 << 16);
         assert_eq!(disk.discard((6 << 16) - 512, (3 << 16) + 1024, &|_| ()).await.unwrap(), 3 << 16);
         assert_eq!(space("thin").await, (11, 11));

@@ -1,4 +1,4 @@
-//! Whole logical units as what a copy comes from.
+//! Whole logical units as sources of copies.
 
 use super::*;
 use crate::{Source, WholeUnit};
@@ -8,7 +8,8 @@ const MIB: u64 = 1 << 20;
 /// Sectors of the logical unit that is copied.
 const UNIT: u64 = 8 * MIB / 512;
 
-/// A logical unit with 300 KiB of data at 1 MiB + 4 KiB, gaps in it, and 64 KiB at its end; its content.
+/// Creates a logical unit with 300 KiB of data at 1 MiB + 4 KiB, gaps in it, and 64 KiB at its end.
+/// Returns the unit and its content.
 fn unit(world: &World, tells: bool) -> (Rc<WholeUnit<MemoryDevice>>, Vec<u8>) {
     let medium = Rc::new(MemoryUnit::default());
     let mut content = vec![0; (UNIT * 512) as usize];
@@ -27,7 +28,8 @@ fn unit(world: &World, tells: bool) -> (Rc<WholeUnit<MemoryDevice>>, Vec<u8>) {
     (Rc::new(WholeUnit::new(patient)), content)
 }
 
-/// A whole unit was copied from its first block to its last, and a thin disk got blocks for all of it.
+/// Regression: a whole unit was copied from its first block to its last, and a thin disk got blocks
+/// for all of it.
 #[test]
 fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
     for tells in [true, false] {
@@ -49,7 +51,8 @@ fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
                 let blocks = disk.allocated_bytes().await.unwrap() >> 16;
                 match (tells, format) {
                     (false, _) => assert_eq!((copied.host_bytes() + copied.offloaded_bytes, blocks), (8 * MIB, 128)),
-                    // 1 MiB + 0 to 304 KiB touches five blocks of 64 KiB, and one is at the end; what is below the data in them is zeroed.
+                    // The data from 1 MiB to 1 MiB + 304 KiB touches five blocks of 64 KiB, and one
+                    // more is at the end; in them the rest is zeroed.
                     (true, DiskFormat::Thin) => {
                         assert!(copied.host_bytes() + copied.offloaded_bytes <= 12 << 16, "{copied}");
                         assert_eq!(blocks, 6);
@@ -66,7 +69,7 @@ fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
     }
 }
 
-/// What a unit told before a write must not be believed after it.
+/// Answers from before a write must not be used after it.
 #[test]
 fn what_is_written_after_the_unit_was_asked_is_copied() {
     let world = World::new(4001);
