@@ -1,4 +1,4 @@
-//! Who moved how many bytes, and why; what it took on the wire.
+//! Account of a command: who moved how many bytes, and why, and the traffic on the wire.
 
 use crate::kit::Kit;
 use data_mover::{Moved, Reason, Tally};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// The state of all counters at a moment.
+/// Snapshot of all counters, against which later work is counted.
 #[derive(Clone, Debug)]
 pub struct Account {
     started: Instant,
@@ -16,12 +16,12 @@ pub struct Account {
     counters: Counters,
 }
 
-/// What was done since then.
+/// Work done since an [`Account`] was opened.
 #[derive(Clone, Debug, Default)]
 pub struct Spent {
-    /// How long it took.
+    /// Elapsed time.
     pub time: Duration,
-    /// What the mover and the locks did.
+    /// Work of the data mover and the locks.
     pub tally: Tally,
     /// SCSI commands sent.
     pub commands: u64,
@@ -56,7 +56,7 @@ impl Account {
         Self { started: Instant::now(), tally: kit.mover().tally(), counters: kit.counters() }
     }
 
-    /// What was done since then.
+    /// Work done since the account was opened.
     pub fn spent(&self, kit: &Kit) -> Spent {
         let (now, then) = (kit.mover().tally(), &self.tally);
         let counters = kit.counters();
@@ -80,7 +80,7 @@ impl Account {
     }
 }
 
-/// A reason for people, with the switch it comes from.
+/// Describes a reason for display, with the switch behind it.
 fn words(reason: Reason, switch: &str) -> String {
     match reason {
         Reason::SwitchedOff => format!("switched off on this host: {switch}, or -N"),
@@ -89,7 +89,8 @@ fn words(reason: Reason, switch: &str) -> String {
 }
 
 impl Spent {
-    /// A line for each kind of work that was done, and one for the wire. Sizes are exact with `bytes`.
+    /// Table with one line for each kind of work that was done, and one for the wire. Sizes are in
+    /// exact bytes if `bytes` is set.
     pub fn table(&self, bytes: bool) -> String {
         let size = |number: u64| if bytes { number.to_string() } else { text::size::format(number) };
         let mut out = String::new();
@@ -143,7 +144,7 @@ impl Spent {
         out
     }
 
-    /// For programs.
+    /// Numbers for programs.
     pub fn json(&self) -> Value {
         let moved = |moved: &Moved| {
             json!({

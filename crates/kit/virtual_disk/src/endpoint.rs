@@ -1,16 +1,17 @@
-//! A virtual disk or a whole logical unit, as something to read, write and copy.
+//! Source or destination of I/O and copies: a virtual disk or a whole logical unit.
 
 use bytes::Bytes;
 use data_mover::{DataMover, Device, Extent, Moved};
 use datastore::{Content, DatastoreError, Source, VirtualDisk, WholeUnit};
 use std::rc::Rc;
 
-/// Bytes of a logical block, and of a sector of a virtual disk.
+/// Size of a logical block, and of a sector of a virtual disk, in bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
-/// Bytes of a logical unit that are looked at together.
+/// Largest run of bytes that one copy or zero request covers.
 const STEP_BYTES: u64 = 64 << 20;
 
-/// See the module. Reads and writes may overlap in time; both are in whole sectors of 512 bytes.
+/// A virtual disk or a whole logical unit. Reads and writes may overlap in time; both are in whole
+/// sectors of 512 bytes.
 pub enum Endpoint<D> {
     /// A virtual disk that this host has open.
     Disk(Box<VirtualDisk<D>>),
@@ -29,7 +30,7 @@ impl<D: Device> Endpoint<D> {
         self.source().size()
     }
 
-    /// As the source of a copy.
+    /// This endpoint as the source of a copy.
     pub fn source(&self) -> Source<'_, D> {
         match self {
             Self::Disk(disk) => Source::Disk(disk),
@@ -37,7 +38,7 @@ impl<D: Device> Endpoint<D> {
         }
     }
 
-    /// What parts of it that are copied begin at a multiple of, in bytes.
+    /// Alignment of copied parts, in bytes.
     pub fn grain(&self) -> u64 {
         match self {
             Self::Disk(disk) => disk.datastore().geometry().block_bytes(),
@@ -89,8 +90,9 @@ impl<D: Device> Endpoint<D> {
         }
     }
 
-    /// Fills a part from the same place of another one, by the array if it can; what has no data there reads as zeros here. `offset` is a
-    /// multiple of [`Self::grain`], `bytes` too except at the end of the source. `progress` hears of bytes that are done.
+    /// Fills a part from the same place of `source`, by the array if it can; parts without data in
+    /// the source read as zeros here. `offset` is a multiple of [`Self::grain`], `bytes` too except
+    /// at the end of the source. `progress` receives bytes done.
     pub async fn copy_from(
         &self,
         source: Source<'_, D>,
@@ -106,7 +108,7 @@ impl<D: Device> Endpoint<D> {
         let mut moved = Moved::default();
         let end = offset.saturating_add(bytes).min(source.size());
         let mut at = offset;
-        // Runs of one kind, as long as they go.
+        // Adjacent parts of one kind are merged into a run.
         let mut run: Option<(Content, u64, u64)> = None;
         while at < end || run.is_some() {
             let next = match at < end {
@@ -140,7 +142,7 @@ impl<D: Device> Endpoint<D> {
     }
 }
 
-/// Two parts as one, where the second goes on behind the first.
+/// Merges two parts if the second continues the first.
 fn joined(first: Content, length: u64, second: Content) -> Option<Content> {
     match (first, second) {
         (Content::Zeros, Content::Zeros) => Some(Content::Zeros),

@@ -1,5 +1,5 @@
-//! What can go wrong, what to do about it, and the exit status: 1 failed, 2 usage, 3 not found, 4 in use or in the way, 5 denied, 6 no space,
-//! 7 unreachable, 8 timed out, 130 interrupted.
+//! Errors of commands, advice for each, and the exit status: 1 failed, 2 usage, 3 not found, 4 in
+//! use or in the way, 5 denied, 6 no space, 7 unreachable, 8 timed out, 130 interrupted.
 
 use data_mover::{DeviceError, Sense};
 use datastore::DatastoreError;
@@ -7,83 +7,83 @@ use initiator::{ProbeError, SessionError};
 use iscsi::pdu::LoginStatus;
 use thiserror::Error;
 
-/// Why a command did not do what it was asked for.
+/// Reason why a command failed.
 #[derive(Debug, Error)]
 pub enum DiskError {
-    /// The command makes no sense as it was given.
+    /// The arguments of the command make no sense.
     #[error("{0}")]
     Usage(String),
-    /// No session with the target.
+    /// The session with the target failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// No logical unit.
+    /// The logical unit was not found or cannot be used.
     #[error(transparent)]
     Unit(#[from] ProbeError),
-    /// A logical unit did not carry out a command.
+    /// A logical unit failed a command.
     #[error("{on}: {error}")]
     Device {
-        /// The location, without secrets.
+        /// Location without secrets.
         on: String,
-        /// What happened.
+        /// Error of the device.
         error: DeviceError,
     },
-    /// Something about a datastore.
+    /// An operation on a datastore failed.
     #[error("{on}: {error}")]
     Datastore {
-        /// The location, without secrets.
+        /// Location without secrets.
         on: String,
-        /// What happened.
+        /// Error of the datastore.
         error: DatastoreError,
     },
-    /// It holds data, and nobody said that this may go.
+    /// The logical unit holds data, and the command was not allowed to destroy it.
     #[error("{on} holds data: {found}")]
     HoldsData {
-        /// The location, without secrets.
+        /// Location without secrets.
         on: String,
-        /// What was found there.
+        /// Data found there.
         found: String,
-        /// What `--destroy-data` has to name.
+        /// Name to pass to `--destroy-data`.
         name: String,
     },
     /// A disk was moved, and the old one could not be removed.
     #[error("the old disk is left: {0}")]
     OldDiskLeft(Box<DiskError>),
-    /// A host that is alive has the datastore mounted that would be overwritten.
+    /// A living host has the datastore mounted that would be overwritten.
     #[error("{on} holds the datastore {name}, which {host} has mounted")]
     Mounted {
-        /// The location, without secrets.
+        /// Location without secrets.
         on: String,
-        /// The datastore.
+        /// Name of the datastore.
         name: String,
-        /// The host.
+        /// Name of the host.
         host: String,
     },
-    /// Another name than that of the logical unit was given to `--destroy-data`.
+    /// `--destroy-data` names another logical unit.
     #[error("--destroy-data names {given}, but this is {name}")]
     OtherName {
-        /// What was given.
+        /// Name that was given.
         given: String,
-        /// What it is called.
+        /// Name of the logical unit.
         name: String,
     },
-    /// Ctrl-C. The words say what is there now.
+    /// Ctrl-C. The words state the result so far.
     #[error("interrupted: {0}")]
     Interrupted(String),
-    /// What was read is not what was written.
+    /// Data, or the result of an operation, is not as expected.
     #[error("{0}")]
     Wrong(String),
-    /// A file of this machine.
+    /// A file of this machine cannot be read or written.
     #[error("{what}: {error}")]
     File {
-        /// Which, and for what.
+        /// File and purpose.
         what: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
 }
 
 impl DiskError {
-    /// An error of a datastore, or of the device under it, at a place.
+    /// Wraps an error of a datastore, or of the device under it, at a location.
     pub fn datastore(on: impl ToString, error: DatastoreError) -> Self {
         match error {
             DatastoreError::Device(error) => Self::device(on, error),
@@ -91,7 +91,7 @@ impl DiskError {
         }
     }
 
-    /// An error of a logical unit.
+    /// Wraps an error of a logical unit.
     pub fn device(on: impl ToString, error: DeviceError) -> Self {
         match error {
             DeviceError::Interrupted => Self::Interrupted(on.to_string()),
@@ -99,7 +99,7 @@ impl DiskError {
         }
     }
 
-    /// After Ctrl-C, says what is there now.
+    /// Replaces the words of an interruption by the result so far.
     #[must_use]
     pub(crate) fn when_interrupted(self, words: impl FnOnce() -> String) -> Self {
         match self {
@@ -108,7 +108,7 @@ impl DiskError {
         }
     }
 
-    /// Status and code.
+    /// Exit status and code.
     fn class(&self) -> (u8, &'static str) {
         const FAILED: (u8, &str) = (1, "failed");
         const NOT_FOUND: (u8, &str) = (3, "not-found");
@@ -174,17 +174,17 @@ impl DiskError {
         }
     }
 
-    /// The exit status of the program.
+    /// Exit status of the program.
     pub fn exit_status(&self) -> u8 {
         self.class().0
     }
 
-    /// A stable word for programs.
+    /// Stable code for programs.
     pub fn code(&self) -> &'static str {
         self.class().1
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn help(&self) -> Option<String> {
         let words: String = match self {
             Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
@@ -264,7 +264,8 @@ mod tests {
         }
     }
 
-    /// The name of a datastore, which another host has written, stood in a command to be pasted.
+    /// Regression: a datastore's name, which another host has written, stood unquoted in a command
+    /// to be pasted.
     #[test]
     fn a_name_in_a_command_is_one_word() {
         let other =

@@ -1,30 +1,33 @@
-//! Whether a logical unit holds something, before all of it is overwritten. Where the unit tells what is mapped (GET LBA STATUS), only that is
-//! read; else everything. What is too much to read counts as data.
+//! Detection of data on a logical unit before all of it is overwritten. If the unit reports its
+//! mapped blocks (GET LBA STATUS), only those are read; else all. More than can be read counts as
+//! data.
 
 use crate::error::DiskError;
 use crate::kit::Kit;
 use data_mover::{DataMover, Device, DeviceError, Extent};
 use initiator::LogicalUnit;
 
-/// Bytes that are read to find something that is not zero.
+/// Limit of mapped bytes that are read to find data.
 const READ_BYTES: u64 = 16 << 20;
-/// The same of a unit that does not say what is mapped.
+/// Limit of bytes read on a unit that does not report its mapped blocks.
 const WHOLE_BYTES: u64 = 1 << 30;
 /// Bytes of one READ.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// What `--destroy-data` has to name: the NAA identifier, or the URL of a unit that has none.
+/// Name to pass to `--destroy-data`: the NAA identifier, or the URL of a unit that has none.
 pub fn unit_name(url: &initiator::url::Url, unit: &LogicalUnit) -> String {
     unit.identity().naa_digits().map_or_else(|| url.to_string(), |digits| format!("naa.{digits}"))
 }
 
-/// Everything that `--destroy-data` may call it: also without `naa.`, as the array's administrators see it, and TARGET/LUN.
+/// Names that `--destroy-data` accepts: also without `naa.`, as the array's administrators see it,
+/// and TARGET/LUN.
 fn names(name: &str, url: &initiator::url::Url) -> impl Iterator<Item = String> {
     let digits = name.strip_prefix("naa.").map(str::to_owned);
     [name.to_owned(), format!("{}/{}", url.target, url.lun)].into_iter().chain(digits)
 }
 
-/// Refuses a unit that holds data unless it was named; and one with a datastore that somebody has mounted.
+/// Refuses a unit that holds data unless it was named, and a unit with a datastore that a host has
+/// mounted.
 pub(crate) async fn check_destroy(
     kit: &Kit,
     url: &initiator::url::Url,
@@ -44,7 +47,7 @@ pub(crate) async fn check_destroy(
     }
 }
 
-/// What was found in the blocks from `lba` on, in words; `None` when there is nothing.
+/// Describes the data found in the blocks from `lba` on; `None` when there is none.
 pub(crate) async fn holds_data_from(
     mover: &DataMover,
     unit: &LogicalUnit,
@@ -66,7 +69,7 @@ pub(crate) async fn holds_data_from(
     Ok(data_in(mover, unit, &extents).await?.or(left))
 }
 
-/// The first blocks of these that hold anything but zeros, in words.
+/// Describes the first of these blocks that hold data other than zeros.
 async fn data_in(mover: &DataMover, unit: &LogicalUnit, extents: &[Extent]) -> Result<Option<String>, DeviceError> {
     let step = (STEP_BYTES / u64::from(unit.identity().block_bytes.max(1))).max(1);
     for extent in extents {

@@ -1,4 +1,5 @@
-//! What one command of a host has open: a session for each target, the logical units it found there, the datastores it has mounted.
+//! Open resources of one command: a session for each target, the logical units found there, the
+//! datastores mounted.
 
 use crate::endpoint::Endpoint;
 use crate::error::DiskError;
@@ -13,24 +14,24 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// A command that a host with a datastore waits for must end within this time, one way or the other: after it the host may be taken for dead,
-/// and nothing of it may land late (docs/datastore-format.md).
+/// Time limit of a command on which a datastore's host waits. After it the host may be considered
+/// dead, and no effect of the command may come later (docs/datastore-format.md).
 const DATASTORE_TIMEOUT: Duration = Duration::from_secs(4);
-/// How long a command is sent again while other hosts have the logical unit reserved.
+/// Time for which a command is retried while other hosts have the logical unit reserved.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who the host is.
+/// Identity and limits of the host.
 #[derive(Clone, Debug)]
 pub struct KitOptions {
-    /// The switches.
+    /// Switches of the host.
     pub settings: Settings,
-    /// InitiatorName.
+    /// InitiatorName; a default when `None`.
     pub initiator_name: Option<String>,
-    /// Name on datastores; that of the machine and the process when it is not given.
+    /// Name on datastores; machine name and process id when `None`.
     pub host: Option<String>,
     /// Limit for connecting, login and each command; on datastores never more than 4 s.
     pub timeout: Duration,
-    /// Say nothing on standard error of what is waited for.
+    /// Print no message on standard error while waiting for a lock.
     pub quiet: bool,
 }
 
@@ -41,7 +42,7 @@ impl Default for KitOptions {
     }
 }
 
-/// The name of this machine, and the process: hosts of one machine are told apart.
+/// Name of this machine and process id, which distinguishes hosts on one machine.
 pub fn own_host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = if name.trim().is_empty() { "host" } else { name.trim() };
@@ -50,7 +51,7 @@ pub fn own_host_name() -> String {
 
 struct Found {
     url: Url,
-    /// COMPARE AND WRITE was tried.
+    /// Whether COMPARE AND WRITE was tried on it.
     locks: bool,
     unit: Rc<LogicalUnit>,
 }
@@ -61,7 +62,8 @@ struct Mounted {
     heartbeat: JoinHandle<()>,
 }
 
-/// See the module. To be used on a `LocalSet` or a local runtime of tokio, and closed.
+/// Resources of one command. Requires a `LocalSet` or a local runtime of tokio; call
+/// [`Self::close`] at the end.
 pub struct Kit {
     options: Options,
     host: String,
@@ -73,7 +75,8 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// Nothing is open yet. `datastores` says whether one may be mounted: time limits are shorter then.
+    /// Creates a kit with nothing open. `datastores` says whether a datastore may be mounted: time
+    /// limits are then shorter.
     pub fn new(options: &KitOptions, datastores: bool) -> Self {
         let session = Options {
             initiator_name: options.initiator_name.clone().unwrap_or_else(|| Options::default().initiator_name),
@@ -95,17 +98,18 @@ impl Kit {
         }
     }
 
-    /// The data mover of everything here.
+    /// Data mover of this host.
     pub fn mover(&self) -> &Rc<DataMover> {
         &self.mover
     }
 
-    /// The logical unit of a URL.
+    /// Logical unit of a URL; logs in if needed.
     pub async fn unit(&self, url: &Url) -> Result<Rc<LogicalUnit>, DiskError> {
         self.find(url, false).await
     }
 
-    /// The same; with `locks` it is known whether COMPARE AND WRITE works, which is tried and not only read.
+    /// Like [`Self::unit`]; `locks` requires that COMPARE AND WRITE was tried on the unit, instead
+    /// of only read from its pages.
     async fn find(&self, url: &Url, locks: bool) -> Result<Rc<LogicalUnit>, DiskError> {
         let serves = |found: &&Found| found.url == *url && (found.locks || !locks);
         let known = self.units.borrow().iter().find(serves).map(|found| found.unit.clone());
@@ -130,7 +134,7 @@ impl Kit {
         Ok(unit)
     }
 
-    /// A whole logical unit to read and write, one with blocks of 512 bytes.
+    /// Logical unit for reading and writing; it must have blocks of 512 bytes.
     pub async fn patient(&self, url: &Url) -> Result<Patient<LogicalUnit>, DiskError> {
         let unit = self.unit(url).await?;
         match unit.identity().block_bytes {
@@ -141,12 +145,12 @@ impl Kit {
         }
     }
 
-    /// The same as the end of a copy.
+    /// Logical unit as the source or destination of a copy; it must have blocks of 512 bytes.
     pub async fn whole_unit(&self, url: &Url) -> Result<Endpoint<LogicalUnit>, DiskError> {
         Ok(Endpoint::Unit { unit: WholeUnit::new(self.patient(url).await?), mover: self.mover.clone() })
     }
 
-    /// The datastore of a logical unit, mounted, its heartbeat renewed.
+    /// Datastore of a logical unit, mounted, with its heartbeat renewed in the background.
     pub async fn datastore(&self, url: &Url) -> Result<Rc<Datastore<LogicalUnit>>, DiskError> {
         let known = self.stores.borrow().iter().find(|mounted| mounted.url == *url).map(|found| found.store.clone());
         if let Some(store) = known {
@@ -164,20 +168,21 @@ impl Kit {
         }
         let beating = store.clone();
         let heartbeat = tokio::task::spawn_local(async move {
-            // Whoever uses the datastore hears of an eviction from its next write.
+            // Users of the datastore learn of an eviction from their next write.
             beating.keep_alive().await;
         });
         self.stores.borrow_mut().push(Mounted { url: url.clone(), store: store.clone(), heartbeat });
         Ok(store)
     }
 
-    /// The datastore of a logical unit, to look at only.
+    /// Datastore of a logical unit, for viewing only.
     pub async fn view(&self, url: &Url) -> Result<Rc<Datastore<LogicalUnit>>, DiskError> {
         let seen = Datastore::view(self.unit(url).await?, self.mover.clone()).await;
         seen.map_err(|error| DiskError::datastore(url, error))
     }
 
-    /// Before a logical unit is overwritten as a whole: [`DiskError::Mounted`] when it has a datastore, and a host that is alive has it mounted.
+    /// Checks that no living host has a datastore mounted on a unit that will be overwritten.
+    /// Errors: [`DiskError::Mounted`].
     pub(crate) async fn check_not_mounted(&self, url: &Url) -> Result<(), DiskError> {
         let mounted = Datastore::mounted_by(self.unit(url).await?, self.mover.clone()).await;
         match mounted.map_err(|error| DiskError::device(url, error))? {
@@ -186,7 +191,8 @@ impl Kit {
         }
     }
 
-    /// Refuses to copy or move a whole logical unit to itself, to a disk on it, or from one: whatever the portal, one unit has one designator.
+    /// Refuses to copy or move a whole logical unit to itself, to a disk on it, or from one. Units
+    /// are compared by designator, so that different portals do not matter.
     pub(crate) async fn check_apart(&self, from: &Location, to: &Location) -> Result<(), DiskError> {
         if from == to {
             return Err(DiskError::Usage(format!("{from} is source and destination")));
@@ -211,7 +217,7 @@ impl Kit {
         }
     }
 
-    /// The datastore and the name of a disk that has to be on one.
+    /// Datastore and name of a disk; errors if the location is a whole logical unit.
     pub async fn on_datastore<'a>(
         &self,
         location: &'a Location,
@@ -224,7 +230,7 @@ impl Kit {
         }
     }
 
-    /// What all sessions sent and received.
+    /// Sum of the counters of all sessions.
     pub fn counters(&self) -> Counters {
         self.sessions.borrow().iter().fold(Counters::default(), |sum, (_, session)| {
             let one = session.counters();
@@ -236,13 +242,15 @@ impl Kit {
         })
     }
 
-    /// Gives everything back. What fails here is of no consequence: locks and slots of a host that is gone fall by themselves.
+    /// Unmounts and logs out. Errors are ignored: locks and slots of a host that is gone become
+    /// void anyway.
     pub async fn close(&self) {
         let stores = self.stores.take();
         for mounted in stores {
             mounted.heartbeat.abort();
             let _ended = mounted.heartbeat.await;
-            // Its last renewal may have been written without this host knowing: the slot is read again.
+            // The last renewal may have been written without a response: renewing reads the slot
+            // again.
             let _gone = mounted.store.renew().await;
             let _gone = mounted.store.unmount().await;
         }

@@ -1,13 +1,14 @@
-//! Virtual disks and whole logical units as a host handles them: created, copied, moved while they are in use, zeroed, given back. What
-//! `vmkfstools` does, against any array and as one library; `windlass disk` and `windlass datastore` are its command line.
+//! Virtual disks and whole logical units as a host handles them: created, copied, moved while in
+//! use, zeroed, unmapped. Does the work of `vmkfstools` against any array, as a library; `windlass
+//! disk` and `windlass datastore` are its command line.
 //!
-//! * [`Location`]: what a disk is called.
+//! * [`Location`]: names a disk.
 //! * [`Kit`]: sessions, logical units and mounted datastores of one command.
-//! * [`Endpoint`]: a virtual disk or a whole logical unit, as something to read, write and copy.
-//! * [`Mirror`]: a disk on its way elsewhere while a guest uses it.
-//! * [`verbs`]: one file a verb. [`Account`] says afterwards who moved how many bytes, and why.
-//! * [`settings`]: the switches with the names that ESXi gives them, kept in a file of the user.
-//! * [`storm`]: one host of a storm of dying hosts, and what must be true in the end.
+//! * [`Endpoint`]: a virtual disk or a whole logical unit, to read, write and copy.
+//! * [`Mirror`]: a disk that moves while a guest uses it.
+//! * [`verbs`]: one file per verb. [`Account`] reports who moved how many bytes, and why.
+//! * [`settings`]: the switches with ESXi's names, stored in a file of the user.
+//! * [`storm`]: one host of a storm of dying hosts, and the verdict at the end.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,5 +1,6 @@
-//! A guest that knows what it has written: a few requests at a time, mostly writes, each block with its number and a version; what is read must be
-//! the last version that was acknowledged, or one that was under way when a write failed.
+//! A guest that verifies its data: several requests in flight, mostly writes, each block with its
+//! number and a version. A read must return the last acknowledged version, or the version of a
+//! write that is in flight or has failed.
 
 use crate::endpoint::SECTOR_BYTES;
 use crate::mirror::Mirror;
@@ -11,20 +12,20 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What the guest does.
+/// Parameters of the guest's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Decides what is written where.
+    /// Seed of the sequence of requests.
     pub seed: u64,
-    /// Requests at a time.
+    /// Requests in flight.
     pub depth: u64,
-    /// Bytes of a block: whole sectors.
+    /// Size of a block in bytes: whole sectors.
     pub block_bytes: u64,
-    /// Most blocks of one request.
+    /// Largest number of blocks per request.
     pub request_blocks: u64,
-    /// Percent of the requests that are writes.
+    /// Percentage of requests that are writes.
     pub write_percent: u64,
-    /// Wait so long between two requests of a task.
+    /// Pause between two requests of a task.
     pub pause: Duration,
 }
 
@@ -34,7 +35,7 @@ impl Default for LoadOptions {
     }
 }
 
-/// What the guest found wrong.
+/// Error found by the guest.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// A block holds something else than what was acknowledged.
@@ -42,9 +43,9 @@ pub enum LoadError {
     Lost {
         /// Number of the block.
         block: u64,
-        /// What was read.
+        /// Version read.
         found: u64,
-        /// What was acknowledged.
+        /// Version acknowledged.
         acknowledged: u64,
     },
     /// A block holds what was never written there.
@@ -58,26 +59,26 @@ pub enum LoadError {
     Disk(#[from] DatastoreError),
 }
 
-/// A request: when it ended, and how long it took.
+/// End time and duration of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it ended, by the clock of the host.
+    /// End time by the clock of the host.
     pub ended: Duration,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
     /// Whether it was a write.
     pub write: bool,
 }
 
-/// A block: the version that was acknowledged last, and the one that may be there besides.
+/// Versions of a block: the last acknowledged one, and one that may be there instead.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     acknowledged: u64,
-    /// Under way, or of a write that failed; 0 for none.
+    /// Version of a write that is in flight or has failed; 0 for none.
     doubtful: u64,
 }
 
-/// See the module.
+/// A guest that verifies its data.
 pub struct Load {
     options: LoadOptions,
     blocks: RefCell<Vec<Block>>,
@@ -86,7 +87,8 @@ pub struct Load {
     stop: Cell<bool>,
 }
 
-/// The first sixteen bytes of every sector: block and version, each mixed with the seed.
+/// Content of a block: in every sector the block number mixed with the seed, the version, and a
+/// pattern of both. Version 0 is zeros.
 fn stamp(seed: u64, block: u64, version: u64, bytes: u64) -> Vec<u8> {
     let mut data = vec![0; usize::try_from(bytes).unwrap_or(0)];
     if version == 0 {
@@ -106,7 +108,7 @@ fn stamp(seed: u64, block: u64, version: u64, bytes: u64) -> Vec<u8> {
 }
 
 impl Load {
-    /// A guest of a disk of so many bytes that reads as zeros, or whose content is `version` 0 for all that it is asked.
+    /// Creates a guest of a disk of `size` bytes that reads as zeros.
     pub fn new(options: LoadOptions, size: u64) -> Self {
         let blocks = usize::try_from(size / options.block_bytes.max(1)).unwrap_or(0);
         Self {
@@ -118,17 +120,17 @@ impl Load {
         }
     }
 
-    /// Lets [`Self::run`] end after the requests that run.
+    /// Makes [`Self::run`] return once the requests in flight have ended.
     pub fn stop(&self) {
         self.stop.set(true);
     }
 
-    /// The requests so far.
+    /// All requests so far.
     pub fn samples(&self) -> Vec<Sample> {
         self.samples.borrow().clone()
     }
 
-    /// Writes every block once, unless `stop` says so before.
+    /// Writes every block once; ends early when `stop` returns true.
     pub async fn fill<D: Device>(&self, disk: &Mirror<D>, stop: &dyn Fn() -> bool) -> Result<(), LoadError> {
         let blocks = self.blocks.borrow().len() as u64;
         let step = ((1 << 20) / self.options.block_bytes).max(1);
@@ -141,13 +143,13 @@ impl Load {
         Ok(())
     }
 
-    /// Reads and writes until [`Self::stop`], or until something is wrong.
+    /// Reads and writes until [`Self::stop`] is called or an error is found.
     pub async fn run<D: Device>(&self, disk: &Mirror<D>, clock: &dyn Clock) -> Result<(), LoadError> {
         let tasks = (0..self.options.depth.max(1)).map(|task| self.task(disk, clock, task));
         futures_util::future::try_join_all(tasks).await.map(drop)
     }
 
-    /// One request at a time. A task has every `depth`-th run of blocks to itself.
+    /// Sends one request at a time. Each task has every `depth`-th run of blocks to itself.
     async fn task<D: Device>(&self, disk: &Mirror<D>, clock: &dyn Clock, task: u64) -> Result<(), LoadError> {
         let options = &self.options;
         let random = Random::new(options.seed ^ task << 48);
@@ -213,7 +215,7 @@ impl Load {
         Ok(())
     }
 
-    /// Reads everything and compares it with what was acknowledged.
+    /// Reads all blocks and compares them with the acknowledged versions.
     pub async fn verify<D: Device>(&self, disk: &Mirror<D>) -> Result<(), LoadError> {
         let blocks = self.blocks.borrow().len() as u64;
         let step = ((1 << 20) / self.options.block_bytes).max(1);

@@ -1,6 +1,7 @@
-//! What a disk is called: `URL#NAME` for a virtual disk on the datastore of a logical unit, and `URL` alone for the whole logical unit.
+//! Location of a disk: `URL#NAME` for a virtual disk on the datastore of a logical unit, and `URL`
+//! alone for the whole logical unit.
 //!
-//! The name begins after the first `#` behind the portal, so a secret may have one. Example:
+//! The name begins after the first `#` behind the portal, so a secret may contain one. Example:
 //! `iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1/disk`.
 
 use initiator::url::{Url, UrlError};
@@ -11,19 +12,19 @@ use thiserror::Error;
 /// A virtual disk, or a whole logical unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The logical unit.
+    /// URL of the logical unit.
     pub url: Url,
     /// Name of the disk on the datastore there; `None` for the whole logical unit.
     pub disk: Option<String>,
 }
 
-/// Why a text is no location.
+/// Reason why a text is not a location.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LocationError {
-    /// It does not begin with a logical unit.
+    /// The text does not begin with the URL of a logical unit.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// Nothing behind the `#`.
+    /// No name follows the `#`.
     #[error("no name of a disk after # in {0:?}; expected URL#NAME, or URL for the whole logical unit")]
     NoName(String),
 }
@@ -45,7 +46,7 @@ impl FromStr for Location {
 }
 
 impl fmt::Display for Location {
-    /// Without secrets.
+    /// Writes the location without secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.disk {
             Some(disk) => write!(f, "{}#{disk}", self.url),

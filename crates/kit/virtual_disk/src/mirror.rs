@@ -1,12 +1,15 @@
-//! A disk on its way elsewhere while a guest uses it.
+//! A mirror: a disk that moves to another place while a guest uses it.
 //!
-//! The copy goes from the beginning to the end, region by region. A write of the guest behind it goes to both sides and is acknowledged when both
-//! have it; before it, to the source only, where the copy will find it; into the region that is being copied, it waits. Writes that overlap
-//! take effect one after the other, so that both sides see them in one order. Reads are answered by the source until the *cut-over*: new requests
-//! are held back, those that run end, the destination is published, and everything goes there from then on.
+//! The copy goes from the beginning to the end, region by region. A guest's write behind the copy
+//! goes to both sides, and is acknowledged when both have it. A write ahead of the copy goes only
+//! to the source, where the copy will find it. A write into the region being copied waits.
+//! Overlapping writes take effect one after the other, so that both sides see them in one order.
+//! The source answers reads until the *cut-over*: new requests are held back, requests in flight
+//! end, the destination is published, and all later requests go there.
 //!
-//! Whatever fails before that – the destination is full or gone, the copy cannot read the source – the guest goes on at the source, and hears
-//! nothing of it. After [`Mirror::settle`] nothing of the guest is under way to the other side any more.
+//! After any earlier failure (the destination is full or gone, the copy cannot read the source) the
+//! guest continues on the source, and sees no error. After [`Mirror::settle`] no request of the
+//! guest to the other side is in flight.
 
 use crate::endpoint::Endpoint;
 use crate::ranges::Ranges;
@@ -25,20 +28,20 @@ use tokio::sync::Notify;
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 mod tests;
 
-/// Bytes of a region: at first, at least and at most.
+/// Size of a region in bytes: initial, least and largest.
 const REGION_BYTES: u64 = 4 << 20;
 const LEAST_REGION_BYTES: u64 = 1 << 20;
 const MOST_REGION_BYTES: u64 = 64 << 20;
 /// A guest may wait for a region about this long: longer ones are halved, much shorter ones doubled.
 const REGION_TIME: Duration = Duration::from_millis(40);
-/// How long requests that run are waited for at a cut-over before it is put off.
+/// Time for which a cut-over waits for requests in flight before it is put off.
 const DRAIN_TIME: Duration = Duration::from_millis(50);
-/// Until the next attempt.
+/// Pause before the next attempt.
 const DRAIN_PAUSE: Duration = Duration::from_millis(20);
-/// Attempts at a cut-over; the last one waits for as long as it takes.
+/// Attempts at a cut-over; the last one waits without a limit.
 const DRAIN_TRIES: u32 = 100;
 
-/// Why a disk stays where it is.
+/// Reason why a disk stays at the source.
 #[derive(Debug, Error)]
 pub enum MigrateError {
     /// It was told to stop.
@@ -59,32 +62,33 @@ pub enum MigrateError {
 enum State {
     /// Behind the copy both sides are written.
     Mirrored,
-    /// Only the source counts.
+    /// Only the source is valid.
     Source,
-    /// Only the destination counts.
+    /// Only the destination is valid.
     Destination,
 }
 
-/// See the module. The guest uses [`Self::read`] and [`Self::write`] from the beginning, and for as long as it likes.
+/// A disk that moves. The guest uses [`Self::read`] and [`Self::write`] before, during and after
+/// the move.
 pub struct Mirror<D> {
     source: RefCell<Option<Rc<Endpoint<D>>>>,
     destination: RefCell<Option<Rc<Endpoint<D>>>>,
     mover: Rc<DataMover>,
     size: u64,
     grain: u64,
-    /// Everything below is on both sides.
+    /// Bytes below this offset are on both sides.
     copied: Cell<u64>,
     ranges: Ranges,
     state: Cell<State>,
     failure: RefCell<Option<MigrateError>>,
-    /// Requests are held back.
+    /// Whether new requests are held back.
     closed: Cell<bool>,
-    /// Requests that run.
+    /// Number of requests in flight.
     running: Cell<u64>,
     changed: Notify,
 }
 
-/// A request that runs.
+/// Guard of a request in flight.
 struct Running<'a, D>(&'a Mirror<D>);
 
 impl<D> Drop for Running<'_, D> {
@@ -94,7 +98,7 @@ impl<D> Drop for Running<'_, D> {
     }
 }
 
-/// Holds requests back.
+/// Guard that holds new requests back.
 struct Closed<'a, D>(&'a Mirror<D>);
 
 impl<D> Drop for Closed<'_, D> {
@@ -105,7 +109,8 @@ impl<D> Drop for Closed<'_, D> {
 }
 
 impl<D: Device> Mirror<D> {
-    /// Nothing is copied yet. The destination is at least as large as the source, and its content does not count.
+    /// Creates a mirror with nothing copied. The destination is at least as large as the source;
+    /// its content is overwritten.
     pub fn new(source: Endpoint<D>, destination: Endpoint<D>) -> Self {
         let (size, mover) = (source.size(), source.mover().clone());
         // Both are powers of two.
@@ -131,7 +136,7 @@ impl<D: Device> Mirror<D> {
         self.size
     }
 
-    /// True when the disk is at the destination.
+    /// Whether the disk has moved to the destination.
     pub fn is_moved(&self) -> bool {
         self.state.get() == State::Destination
     }
@@ -145,7 +150,7 @@ impl<D: Device> Mirror<D> {
         side.borrow().clone().ok_or_else(taken)
     }
 
-    /// Waits while requests are held back.
+    /// Registers a request; waits while requests are held back.
     async fn enter(&self) -> Running<'_, D> {
         loop {
             let changed = self.changed.notified();
@@ -190,7 +195,8 @@ impl<D: Device> Mirror<D> {
         self.checked(here)
     }
 
-    /// A write that the source has failed leaves nobody knows what there: the two sides may differ, and the disk stays.
+    /// Handles a failed write to the source: its effect is unknown, so the two sides may differ,
+    /// and the disk stays.
     fn checked(&self, written: Result<(), DatastoreError>) -> Result<(), DatastoreError> {
         if let Err(error) = &written
             && !matches!(error, DatastoreError::Range { .. })
@@ -200,7 +206,7 @@ impl<D: Device> Mirror<D> {
         written
     }
 
-    /// The source is what counts from now on; the first reason stays.
+    /// Makes the source the only valid side; the first reason is kept.
     fn fail(&self, error: MigrateError) {
         if self.state.get() == State::Mirrored {
             self.state.set(State::Source);
@@ -209,7 +215,7 @@ impl<D: Device> Mirror<D> {
         }
     }
 
-    /// Why the disk stays where it is.
+    /// Returns the reason if the disk stays at the source.
     fn failed(&self) -> Result<(), MigrateError> {
         match self.state.get() {
             State::Source => Err(self.failure.borrow_mut().take().unwrap_or(MigrateError::Interrupted)),
@@ -217,10 +223,10 @@ impl<D: Device> Mirror<D> {
         }
     }
 
-    /// Copies everything. `stop` is asked before every region; `progress` hears of bytes that are done. Returns who moved how much; what the
-    /// guest has written to both sides is not among it.
+    /// Copies everything. `stop` is called before every region; `progress` receives bytes done.
+    /// Returns who moved how many bytes, without the guest's writes to both sides.
     ///
-    /// Errors: after one, the guest goes on at the source.
+    /// Errors: after one, the guest continues on the source.
     pub async fn copy(&self, stop: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> Result<Moved, MigrateError> {
         let mut moved = Moved::default();
         let mut region = REGION_BYTES.max(self.grain);
@@ -259,10 +265,10 @@ impl<D: Device> Mirror<D> {
         Ok(moved)
     }
 
-    /// Moves the guest over when everything is copied: `publish` is called while nothing of the guest is under way. Returns how long requests
-    /// were held back.
+    /// Moves the guest over when everything is copied. `publish` is called while no request of the
+    /// guest is in flight. Returns how long requests were held back.
     ///
-    /// Errors: after one, the guest goes on at the source.
+    /// Errors: after one, the guest continues on the source.
     pub async fn cut_over(
         &self,
         publish: impl AsyncFnOnce(&Endpoint<D>) -> Result<(), DatastoreError>,
@@ -309,13 +315,14 @@ impl<D: Device> Mirror<D> {
         matches!(future::select(pin!(idle), sleep).await, Either::Left(_))
     }
 
-    /// Gives up: the guest goes on at the source.
+    /// Gives up: the guest continues on the source.
     pub fn give_up(&self) {
         self.fail(MigrateError::Interrupted);
     }
 
-    /// Waits until nothing of the guest is under way to the side that does not count any more, and returns that side, to be removed or closed.
-    /// Only after the cut-over, or after something has failed; `None` before, and the second time.
+    /// Waits until no request of the guest to the invalid side is in flight, and returns that side,
+    /// to be removed or closed. `None` before the cut-over or a failure, and when called a second
+    /// time.
     pub async fn settle(&self) -> Option<Endpoint<D>> {
         let side = match self.state.get() {
             State::Mirrored => return None,
@@ -327,11 +334,11 @@ impl<D: Device> Mirror<D> {
         self.drained(true).await;
         let endpoint = side.borrow_mut().take();
         drop(closed);
-        // Nobody else keeps it: requests do so only while they run.
+        // This is the only reference: requests hold one only while they run.
         endpoint.and_then(Rc::into_inner)
     }
 
-    /// The side that counts, when the guest is done.
+    /// Returns the valid side when the guest is done.
     pub fn into_disk(self) -> Option<Endpoint<D>> {
         let side = match self.state.get() {
             State::Mirrored | State::Source => self.source,

@@ -1,25 +1,26 @@
-//! How far an operation is: a line on standard error with bytes, rate and the time that is left. On a terminal it is drawn over and over, elsewhere
-//! there is a line now and then, and for what takes a moment none.
+//! Progress of an operation: a line on standard error with bytes, rate and remaining time. On a
+//! terminal the line is redrawn in place. Elsewhere a new line is printed every 10 s, so a short
+//! operation prints none.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Between two lines on a terminal, and elsewhere.
+/// Period between two lines, on a terminal and elsewhere.
 const REDRAW: Duration = Duration::from_millis(100);
 const REPEAT: Duration = Duration::from_secs(10);
 /// Returns to the start of the line and clears it (ECMA-48 EL).
 const CLEAR_LINE: &str = "\r\x1b[K";
 
-/// See the module.
+/// Progress line of an operation.
 #[derive(Debug)]
 pub struct Meter {
     what: String,
     total_bytes: Cell<u64>,
     done_bytes: Cell<u64>,
-    /// Done by an earlier command: does not count for the rate.
+    /// Bytes done by an earlier command; not part of the rate.
     before_bytes: Cell<u64>,
-    /// When the work began, without what was waited for before.
+    /// Start of the work, without waiting before it.
     started: Cell<Instant>,
     shown: Cell<Instant>,
     terminal: bool,
@@ -27,7 +28,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// For an operation, as in `cloning a → b`. Nothing is shown with `quiet`.
+    /// Creates a meter for an operation, named as in `cloning a → b`. Prints nothing with `quiet`.
     pub fn new(what: impl Into<String>, quiet: bool) -> Self {
         let now = Instant::now();
         Self {
@@ -42,20 +43,20 @@ impl Meter {
         }
     }
 
-    /// Sets how much there is to do.
+    /// Sets the total number of bytes.
     pub fn total(&self, bytes: u64) {
         self.total_bytes.set(bytes);
         self.started.set(Instant::now());
     }
 
-    /// What an earlier command has done.
+    /// Sets the bytes that an earlier command has done.
     pub fn resume(&self, bytes: u64) {
         self.done_bytes.set(bytes);
         self.before_bytes.set(bytes);
         self.started.set(Instant::now());
     }
 
-    /// Something is done.
+    /// Adds bytes done.
     pub fn advance(&self, bytes: u64) {
         self.done_bytes.set(self.done_bytes.get().saturating_add(bytes));
         let now = Instant::now();
@@ -65,21 +66,21 @@ impl Meter {
         }
         self.shown.set(now);
         let line = self.line(now.duration_since(self.started.get()));
-        // A terminal that is gone needs no progress.
+        // Errors of a closed terminal are ignored.
         let _gone = match self.terminal {
             true => write!(io::stderr(), "{CLEAR_LINE}{line}"),
             false => writeln!(io::stderr(), "{line}"),
         };
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub fn end(&self) {
         if self.terminal && !self.quiet {
             let _gone = write!(io::stderr(), "{CLEAR_LINE}");
         }
     }
 
-    /// What is shown after so much time.
+    /// Formats the line for this elapsed time.
     fn line(&self, elapsed: Duration) -> String {
         let (total, what) = (self.total_bytes.get(), &self.what);
         let done = if total == 0 { self.done_bytes.get() } else { self.done_bytes.get().min(total) };

@@ -1,4 +1,5 @@
-//! Ranges of bytes that one task at a time may have: whoever comes later waits for all overlapping ones that came before.
+//! Locks on ranges of bytes, one holder at a time: each request waits for all earlier overlapping
+//! ones.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -6,13 +7,13 @@ use tokio::sync::Notify;
 
 #[derive(Debug, Default)]
 pub(crate) struct Ranges {
-    /// By arrival: those that are held, and those that wait.
+    /// Held and waiting ranges with their tickets, in order of arrival.
     queue: RefCell<Vec<(u64, Range<u64>)>>,
     next: Cell<u64>,
     released: Notify,
 }
 
-/// Gives the range back when it is dropped.
+/// Guard of a range; releases it when dropped.
 #[derive(Debug)]
 pub(crate) struct HeldRange<'a> {
     ranges: &'a Ranges,
@@ -27,7 +28,7 @@ impl Drop for HeldRange<'_> {
 }
 
 impl Ranges {
-    /// Waits until nobody who came before has any of the range.
+    /// Locks the range; waits until no earlier request overlaps it.
     pub(crate) async fn hold(&self, range: Range<u64>) -> HeldRange<'_> {
         let ticket = self.next.replace(self.next.get() + 1);
         self.queue.borrow_mut().push((ticket, range.clone()));
@@ -59,7 +60,7 @@ mod tests {
         let mut second = pin!(ranges.hold(5..15));
         let mut third = pin!(ranges.hold(12..13));
         assert!(second.as_mut().now_or_never().is_none());
-        // Free, but somebody who waits came before.
+        // Free, but an earlier waiter overlaps it.
         assert!(third.as_mut().now_or_never().is_none());
         drop(first);
         let second = second.now_or_never();

@@ -1,4 +1,4 @@
-//! One command from its beginning to its end, with the signals that a person sends.
+//! Runs one command, and handles SIGINT and SIGTERM.
 
 use crate::account::{Account, Spent};
 use crate::error::DiskError;
@@ -8,8 +8,10 @@ use initiator::Interrupts;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Runs `work` with a kit, on a runtime of its own, and closes the kit. SIGINT or SIGTERM interrupts the data mover the first time, so that the work ends and
-/// tidies up; the second one ends the program with status 130. `datastores` says whether one may be mounted. Returns what was spent, too.
+/// Runs `work` with a kit, on its own runtime, and closes the kit. The first SIGINT or SIGTERM
+/// interrupts the data mover, so that the work ends and tidies up; the second one ends the program
+/// with status 130. `datastores` says whether a datastore may be mounted. Also returns the work
+/// done.
 pub fn run<T>(
     options: &KitOptions,
     datastores: bool,
@@ -20,7 +22,7 @@ pub fn run<T>(
         Err(error) => return (Err(DiskError::File { what: "cannot start".into(), error }), Spent::default()),
     };
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        // Before anything is begun: a signal that comes earlier than this ends the program and leaves nothing.
+        // Before any work: an earlier signal ends the program and leaves nothing behind.
         let interrupts = Interrupts::watch();
         let kit = Kit::new(options, datastores);
         let watching = tokio::task::spawn_local(watch(interrupts, kit.mover().clone()));

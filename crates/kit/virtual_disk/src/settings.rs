@@ -1,7 +1,8 @@
-//! The switches of the host with the names that ESXi gives them, kept in a file of the user: `windlass/host.conf` in the directory for
-//! configuration (`XDG_CONFIG_HOME`, else `~/.config`). A line is `/DataMover/HardwareAcceleratedMove = 0`; what is not there has its default.
+//! Switches of the host with ESXi's names, stored in a file of the user: `windlass/host.conf` in
+//! the directory for configuration (`XDG_CONFIG_HOME`, else `~/.config`). A line is
+//! `/DataMover/HardwareAcceleratedMove = 0`; a missing switch has its default.
 //!
-//! Names are taken with slashes and with dots, with and without the first slash, in any case.
+//! Names are accepted with slashes or dots, with or without the first slash, in any case.
 
 use crate::error::DiskError;
 use data_mover::Settings;
@@ -12,15 +13,15 @@ use std::path::{Path, PathBuf};
 /// A switch.
 #[derive(Debug)]
 pub struct Setting {
-    /// As ESXi names it.
+    /// Name as in ESXi.
     pub path: &'static str,
-    /// What it does.
+    /// Effect of the switch.
     pub description: &'static str,
-    /// Least value.
+    /// Lowest value.
     pub min: u32,
     /// Highest value.
     pub max: u32,
-    /// What it counts; empty for 0 and 1.
+    /// Unit of the value; empty for 0 and 1.
     pub unit: &'static str,
     get: fn(&Settings) -> u32,
     set: fn(&mut Settings, u32),
@@ -67,7 +68,7 @@ pub const SETTINGS: [Setting; 4] = [
 ];
 
 impl Setting {
-    /// By name.
+    /// Finds a switch by name.
     pub fn find(name: &str) -> Result<&'static Self, DiskError> {
         let plain = |name: &str| name.trim_start_matches('/').replace('.', "/").to_ascii_lowercase();
         let wanted = plain(name);
@@ -78,17 +79,17 @@ impl Setting {
         })
     }
 
-    /// Its value.
+    /// Value of the switch in these settings.
     pub fn value(&self, of: &Settings) -> u32 {
         (self.get)(of)
     }
 
-    /// What it is when nobody sets it.
+    /// Default value.
     pub fn default_value(&self) -> u32 {
         self.value(&Settings::default())
     }
 
-    /// Changes it.
+    /// Sets the value. Errors: [`DiskError::Usage`] outside of `min` to `max`.
     pub fn change(&self, of: &mut Settings, value: u32) -> Result<(), DiskError> {
         if !(self.min..=self.max).contains(&value) {
             let words = format!("{} is {value}, and may be {} to {}", self.path, self.min, self.max);
@@ -99,7 +100,7 @@ impl Setting {
     }
 }
 
-/// Where the switches are kept.
+/// Path of the file with the switches.
 pub fn file() -> Result<PathBuf, DiskError> {
     let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
@@ -108,9 +109,10 @@ pub fn file() -> Result<PathBuf, DiskError> {
     Ok(base.join("windlass").join("host.conf"))
 }
 
-/// The switches of this user. Defaults when there is no file, or no place for one.
+/// Reads the switches of this user. Returns the defaults when there is no file, or no place for
+/// one.
 ///
-/// Errors: a line that is not understood is named, and nothing is guessed.
+/// Errors: the first invalid line is named; nothing is guessed.
 pub fn load() -> Result<Settings, DiskError> {
     match file() {
         Ok(path) => load_from(&path),
@@ -139,7 +141,7 @@ fn load_from(path: &Path) -> Result<Settings, DiskError> {
     Ok(settings)
 }
 
-/// Keeps the switches; those that have their default are left out.
+/// Writes the switches; those with their default value are left out.
 pub fn save(settings: &Settings) -> Result<PathBuf, DiskError> {
     let path = file()?;
     save_to(&path, settings)?;
@@ -158,7 +160,7 @@ fn save_to(path: &Path, settings: &Settings) -> Result<(), DiskError> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(failed)?;
     }
-    // As a whole or not at all.
+    // Written atomically: a new file, then a rename.
     let new = path.with_extension(format!("new-{}", std::process::id()));
     let written = std::fs::File::create(&new)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
@@ -166,7 +168,7 @@ fn save_to(path: &Path, settings: &Settings) -> Result<(), DiskError> {
     written.map_err(failed)
 }
 
-/// As `esxcli system settings advanced list` prints them.
+/// Prints the switches like `esxcli system settings advanced list`.
 pub fn esxcli(settings: &Settings) -> String {
     let mut out = String::new();
     for setting in &SETTINGS {

@@ -1,4 +1,4 @@
-//! What can be done with disks; one file a verb. Each says in a [`Done`] what came of it.
+//! Verbs: operations on disks, one file each. Each returns a [`Done`].
 
 pub mod clone;
 pub mod create;
@@ -18,14 +18,14 @@ use data_mover::Device;
 use initiator::LogicalUnit;
 use serde_json::Value;
 
-/// What came of a verb.
+/// Result of a verb.
 #[derive(Debug)]
 pub struct Done {
-    /// A sentence.
+    /// Result as a sentence.
     pub words: String,
-    /// More for programs: fields beside what was spent.
+    /// Fields for programs, beside the work done.
     pub json: Value,
-    /// What could not be done although the rest was.
+    /// Error of a part that failed although the rest succeeded.
     pub failed: Option<DiskError>,
 }
 
@@ -35,7 +35,7 @@ impl Done {
     }
 }
 
-/// A format as vmkfstools names it.
+/// Name of a format as in vmkfstools.
 pub fn format_name(format: DiskFormat) -> &'static str {
     match format {
         DiskFormat::Thin => "thin",
@@ -45,7 +45,7 @@ pub fn format_name(format: DiskFormat) -> &'static str {
     }
 }
 
-/// Uses a disk that is open, and closes it whatever came of that.
+/// Uses an open disk, and closes it even after an error.
 pub(crate) async fn closing<D: Device, T>(
     disk: VirtualDisk<D>,
     work: impl AsyncFnOnce(&VirtualDisk<D>) -> Result<T, DatastoreError>,
@@ -57,7 +57,7 @@ pub(crate) async fn closing<D: Device, T>(
     Ok(value)
 }
 
-/// Opens the source of a copy: a disk that others are based on is only read.
+/// Opens the source of a copy; a disk with children is opened for reading only.
 pub(crate) async fn open_source(kit: &Kit, location: &Location) -> Result<Endpoint<LogicalUnit>, DiskError> {
     match &location.disk {
         Some(name) => {
@@ -69,7 +69,7 @@ pub(crate) async fn open_source(kit: &Kit, location: &Location) -> Result<Endpoi
     }
 }
 
-/// Closes it if it is a disk.
+/// Closes the endpoint if it is a disk.
 pub(crate) async fn close<D: Device>(endpoint: Endpoint<D>) -> Result<(), DatastoreError> {
     match endpoint {
         Endpoint::Disk(disk) => disk.close().await,

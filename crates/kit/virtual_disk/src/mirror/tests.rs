@@ -1,4 +1,5 @@
-//! A disk moves under a guest that verifies, in virtual time and in memory: with everything that a unit may lack, and with failures at every step.
+//! A disk moves under a guest that verifies, in virtual time and in memory: without each feature
+//! that a unit may lack, and with failures at every step.
 
 use super::*;
 use crate::load::{LoadError, LoadOptions};
@@ -15,9 +16,9 @@ const SIZE: u64 = 6 << 20;
 
 type Unit = Patient<MemoryDevice>;
 
-/// Interrupts a host before or in the middle of a command.
+/// Interrupts a host before or during a command.
 struct Steps {
-    /// Steps until then; every command has two.
+    /// Steps until the interruption; every command has two.
     left: Cell<Option<u64>>,
     mover: Rc<DataMover>,
 }
@@ -90,7 +91,8 @@ fn options(seed: u64) -> MigrateOptions {
     }
 }
 
-/// Moves, and gives the side back that does not count any more. Returns what came of it and whether the disk has moved.
+/// Moves the disk, and releases the invalid side. Returns the outcome and whether the disk has
+/// moved.
 async fn migrate(
     world: &World,
     source: Endpoint<MemoryDevice>,
@@ -123,7 +125,7 @@ fn a_logical_unit_moves_under_a_guest_and_no_write_is_lost() {
     }
 }
 
-/// The switches of a host, and what its array lacks.
+/// Switches of a host, and a change to the limits of its array.
 type Primitives = (Settings, fn(&mut Limits));
 
 #[test]
@@ -159,7 +161,7 @@ fn a_virtual_disk_moves_between_datastores_of_different_blocks() {
     }
 }
 
-/// Whether the guest found everything, or heard that the disk it is on is gone.
+/// Checks that the guest found all its data, or got an error because the disk it is on is gone.
 fn guest_is_fine(outcome: &Result<Duration, Failure>, moved: bool, may_be_lost: bool) {
     match outcome {
         Ok(_) => assert!(moved),
@@ -221,7 +223,8 @@ fn a_destination_that_is_full_leaves_the_disk_where_it_is() {
     }
 }
 
-/// The disk was said to be where it was, with a whole-looking one of an older time at the destination.
+/// Regression: the error said that the disk was at the source, while a stale disk at the
+/// destination looked complete.
 #[test]
 fn a_destination_that_is_lost_while_it_is_published_is_told_apart() {
     for (error, told) in [
@@ -250,7 +253,7 @@ fn writes_wait_for_the_region_that_is_copied_and_for_each_other() {
         mirror.write(0, page(1)).await.unwrap();
         let work = async {
             mirror.copy(&|| false, &|_| ()).await.unwrap();
-            // Both sides have one order.
+            // The writes take effect in one order on both sides.
             let writes = (0..40_u8).map(|value| mirror.write(u64::from(value % 3) * 2048, page(value)));
             for written in future::join_all(writes).await {
                 written.unwrap();
@@ -262,10 +265,10 @@ fn writes_wait_for_the_region_that_is_copied_and_for_each_other() {
         let meanwhile = async {
             let begun = world.time.now();
             mirror.write(0, page(2)).await.unwrap();
-            // A region of 4 MiB by the host, and then the write.
+            // The host copies a region of 4 MiB first; then the write runs.
             assert!(world.time.now() - begun > Duration::from_millis(1));
         };
-        // The copy has begun when the write comes.
+        // The copy has begun when the write arrives.
         future::join(work, async {
             world.time.sleep(Duration::from_micros(1)).await;
             meanwhile.await;
@@ -290,8 +293,8 @@ fn an_interrupted_migration_leaves_the_disk_where_it_is() {
     });
 }
 
-/// Between two datastores; interrupted after so many steps. Returns what came of it, and false when it had
-/// ended before.
+/// Moves a disk between two datastores, interrupted after `step` steps. Returns the outcome, and
+/// false when the move had ended before.
 async fn interrupted_after(world: &World, step: u64) -> (Ended, bool) {
     let here = world.datastore(&world.source, 64 << 10).await;
     let there = world.datastore(&world.destination, 64 << 10).await;
@@ -314,7 +317,7 @@ async fn interrupted_after(world: &World, step: u64) -> (Ended, bool) {
     (ended, interrupted)
 }
 
-/// The files of a datastore, which is clean, as another host sees it.
+/// Files of a clean datastore, as another host sees them.
 async fn files(world: &World, device: &MemoryDevice) -> Vec<String> {
     let mover = Rc::new(DataMover::new(Settings::default(), Rc::new(world.time.clone())));
     let store = Datastore::view(Rc::new(device.clone()), mover).await.unwrap();
@@ -323,8 +326,9 @@ async fn files(world: &World, device: &MemoryDevice) -> Vec<String> {
     store.list().await.unwrap().into_iter().map(|file| file.name).collect()
 }
 
-/// Interrupted while it filled the disk, before the copy had begun, the command left a destination half made and
-/// locked: the mirror still counted both sides, so neither was given back.
+/// Regression: when interrupted while the guest filled the disk, before the copy had begun, the
+/// command left a half-created, locked destination. The mirror still used both sides, so neither
+/// was released.
 #[test]
 fn a_migration_that_is_interrupted_at_any_step_leaves_one_disk_and_nothing_else() {
     let (mut stayed, mut went) = (0, 0);

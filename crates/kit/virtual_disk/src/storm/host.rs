@@ -1,4 +1,5 @@
-//! One host: looks at what its former lives left, and then does what the dice say until it is told to stop, or is killed.
+//! One host: checks the results of its former lives, and then runs random operations until it is
+//! interrupted or killed.
 
 use super::journal::{Entry, Journal, Operation};
 use super::model::{Model, offset, sector};
@@ -14,12 +15,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Exit status of a host that had to stop because it could not renew its heartbeat, or lost the array: as good as dead, and not wrong.
+/// Exit status of a host that had to stop because it could not renew its heartbeat, or lost the
+/// array. It counts as dead, not as an error.
 pub const EVICTED: u8 = 75;
-/// How long a command of a host that was killed may still be under way.
+/// Time for which a command of a killed host may still be in flight.
 const IN_FLIGHT: Duration = Duration::from_secs(4);
 
-/// Lives until [`data_mover::DataMover::interrupt`]. Returns words, JSON and the exit status.
+/// Runs until [`data_mover::DataMover::interrupt`]. Returns words, JSON and the exit status.
 pub async fn host(
     kit: &Kit,
     url: &Url,
@@ -44,12 +46,13 @@ pub async fn host(
     }
 }
 
-/// Why a life ended that nobody ended.
+/// Reason why a life ended by itself.
 #[derive(Debug)]
 pub(super) enum Fate {
     /// Something is not as it must be.
     Wrong(DiskError),
-    /// The host lost its heartbeat or its array; the next life finds out what came of the last operation.
+    /// The host lost its heartbeat or its array; its next life determines the result of the last
+    /// operation.
     Gone(DatastoreError),
 }
 
@@ -110,7 +113,7 @@ pub(super) async fn live<D: Device>(
         match execute(store, &operation).await {
             Ok(()) => note(model, Entry::Done)?,
             Err(error) if is_refusal(&operation, &error) => note(model, Entry::Undone)?,
-            // The journal stays as it is: the next life, or the verdict, finds out.
+            // The journal stays as it is: the next life, or the verdict, determines the result.
             Err(DatastoreError::Device(DeviceError::Interrupted)) => return Ok(()),
             Err(error) => {
                 let fate = Fate::from(error);
@@ -124,7 +127,7 @@ pub(super) async fn live<D: Device>(
     Ok(())
 }
 
-/// Refused before anything took effect, because of what others do.
+/// Whether an operation was refused before it took effect, because of other hosts' operations.
 fn is_refusal(operation: &Operation, error: &DatastoreError) -> bool {
     match error {
         DatastoreError::Locked { .. } => true,
@@ -133,7 +136,7 @@ fn is_refusal(operation: &Operation, error: &DatastoreError) -> bool {
     }
 }
 
-/// What came of an operation that nobody saw the end of.
+/// Determines the result of an operation that had no recorded end.
 pub(super) async fn resolve<D: Device>(
     store: &Rc<Datastore<D>>,
     model: &Model,
@@ -182,7 +185,7 @@ pub(super) async fn resolve<D: Device>(
     Ok(if done { Entry::Done } else { Entry::Undone })
 }
 
-/// An error unless a disk is as the journal says.
+/// Errors unless a disk matches the journal.
 pub(super) async fn compare<D: Device>(
     store: &Rc<Datastore<D>>,
     name: &str,

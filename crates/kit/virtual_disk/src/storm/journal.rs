@@ -1,4 +1,4 @@
-//! What a host is about to do and what came of it, a line each, on the disk before the host goes on.
+//! Journal of a host: each operation and its result on a line, synced before the host continues.
 
 use crate::error::DiskError;
 use serde::{Deserialize, Serialize};
@@ -6,47 +6,47 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Something that a host does to the datastore.
+/// Operation of a host on the datastore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Operation {
-    /// Raises the count of a shared file by one.
+    /// Increments the touch count of a shared file.
     Touch { file: String },
-    /// Adds one to a number in a shared disk.
+    /// Increments a number in a shared disk.
     Add { disk: String },
-    /// Gives the moving file its other name.
+    /// Renames the moving file to its other name.
     Move { from: String, to: String },
-    /// Makes a disk of this host.
+    /// Creates a disk of this host.
     Create { disk: String, format: String, size: u64 },
-    /// Makes it larger.
+    /// Grows a disk.
     Grow { disk: String, size: u64 },
     /// Writes a sector.
     Write { disk: String, slot: u64, stamp: u64 },
-    /// Deletes it.
+    /// Deletes a disk.
     Delete { disk: String },
-    /// Renames it.
+    /// Renames a disk.
     Rename { from: String, to: String },
-    /// Goes on in another disk over it.
+    /// Snapshots a disk; later operations use the new disk over it.
     Snapshot { disk: String, name: String },
-    /// Makes a linked clone; the base may be the shared template.
+    /// Creates a linked clone; the base may be the shared template.
     LinkedClone { base: String, name: String },
-    /// Puts it into the one below.
+    /// Commits a disk into the one below.
     Commit { disk: String },
 }
 
-/// A line.
+/// Line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// A process begins.
+    /// A process of the host begins.
     Life,
     /// An operation begins.
     Begin(Operation),
-    /// The last one has taken effect.
+    /// The last operation took effect.
     Done,
-    /// It has not, and will not.
+    /// The last operation did not take effect, and will not.
     Undone,
-    /// It may have.
+    /// The last operation may have taken effect.
     Unknown,
 }
 
@@ -57,7 +57,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens or makes it, and returns what it holds. A line that a dying host did not finish never counted, and is cut off.
+    /// Opens or creates the journal, and returns its entries. An incomplete last line of a dying
+    /// host is cut off.
     pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Entry>), DiskError> {
         let failed = |error| DiskError::File { what: format!("cannot use the journal {}", path.display()), error };
         let mut file =
@@ -71,7 +72,7 @@ impl Journal {
         Ok((Self { file, path: path.to_owned() }, entries))
     }
 
-    /// What a journal holds.
+    /// Reads the entries of a journal.
     pub(crate) fn read(path: &Path) -> Result<Vec<Entry>, DiskError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| DiskError::File { what: format!("cannot read the journal {}", path.display()), error })?;
@@ -79,7 +80,7 @@ impl Journal {
         parse(text.get(..whole).unwrap_or_default(), path)
     }
 
-    /// Adds a line; it is on the disk when this returns.
+    /// Adds a line, and syncs it before returning.
     pub(crate) fn write(&mut self, entry: &Entry) -> Result<(), DiskError> {
         let failed = |error| DiskError::File { what: format!("cannot write {}", self.path.display()), error };
         let mut line = serde_json::to_vec(entry).map_err(|error| failed(error.into()))?;

@@ -1,11 +1,11 @@
-//! What the datastore must hold, as far as one host's journal tells.
+//! Expected content of the datastore according to one host's journal.
 
 use super::journal::{Entry, Operation};
 use super::{COUNTERS, SHARED, TEMPLATE};
 use crate::random::Random;
 use std::collections::BTreeMap;
 
-/// Between two sectors that are written, in bytes; not a multiple of a block.
+/// Distance between two slots in bytes; not a multiple of a block.
 const STRIDE_BYTES: u64 = 392 * 512;
 /// Disks of a host at most.
 const MOST_DISKS: usize = 8;
@@ -16,27 +16,28 @@ const SIZES_MIB: std::ops::Range<u64> = 1..24;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Disk {
     pub(crate) size: u64,
-    /// By slot, the stamp that was written last; 0, as everywhere else, for zeros.
+    /// Last stamp written, by slot; 0, like a missing slot, means zeros.
     pub(crate) stamps: BTreeMap<u64, u64>,
-    /// The disk below.
+    /// Name of the disk below.
     pub(crate) base: Option<String>,
-    /// A commit of it was interrupted: what is below is a mixture, and it can only be committed again.
+    /// A commit of this disk was interrupted: the disk below mixes two states, and this one can
+    /// only be committed again.
     pub(crate) half_committed: bool,
 }
 
 impl Disk {
-    /// Sectors that may be written.
+    /// Number of sectors that may be written.
     pub(crate) fn slots(&self) -> u64 {
         self.size.div_ceil(STRIDE_BYTES)
     }
 }
 
-/// Where a slot is, in bytes.
+/// Offset of a slot in bytes.
 pub(crate) fn offset(slot: u64) -> u64 {
     slot * STRIDE_BYTES
 }
 
-/// What a slot holds.
+/// Content of a slot.
 pub(crate) fn sector(slot: u64, stamp: u64) -> Vec<u8> {
     let word = |index: u64| match stamp {
         0 => 0,
@@ -45,31 +46,31 @@ pub(crate) fn sector(slot: u64, stamp: u64) -> Vec<u8> {
     (0..64).flat_map(|index| word(index).to_le_bytes()).collect()
 }
 
-/// Times that something shared was changed: for sure, and perhaps besides.
+/// Changes of a shared object: certain ones, and possible further ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) sure: u64,
     pub(crate) perhaps: u64,
 }
 
-/// See the module.
+/// Expected content of the datastore according to one host's journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
-    /// The host's own, by name.
+    /// Disks of the host, by name.
     pub(crate) disks: BTreeMap<String, Disk>,
-    /// Shared files and disks, by name.
+    /// Changes of shared files and disks, by name.
     pub(crate) counts: BTreeMap<String, Count>,
-    /// Begun, and nobody knows yet what came of it.
+    /// Operation that has begun, with no result yet.
     pub(crate) pending: Option<Operation>,
-    /// Operations that were begun, by kind.
+    /// Operations begun, by kind.
     pub(crate) operations: BTreeMap<&'static str, u64>,
-    /// Processes that the host was.
+    /// Number of processes of the host so far.
     pub(crate) lives: u64,
     next: u64,
 }
 
 impl Operation {
-    /// Its kind.
+    /// Kind of the operation.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Touch { .. } => "touch",
@@ -86,14 +87,15 @@ impl Operation {
         }
     }
 
-    /// Others do the same to the same file, so that looking afterwards tells nothing.
+    /// Whether other hosts change the same file, so that its state afterwards does not show the
+    /// result.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Touch { .. } | Self::Add { .. } | Self::Move { .. })
     }
 }
 
 impl Model {
-    /// What a journal tells.
+    /// Builds the model from a journal.
     pub(crate) fn replay(entries: &[Entry]) -> Self {
         let mut model = Self::default();
         for entry in entries {
@@ -102,7 +104,7 @@ impl Model {
         model
     }
 
-    /// One more line.
+    /// Applies one entry.
     pub(crate) fn enter(&mut self, entry: &Entry) {
         match entry {
             Entry::Life => self.lives += 1,
@@ -179,17 +181,17 @@ impl Model {
         }
     }
 
-    /// Others are based on it.
+    /// Whether other disks are based on the disk.
     pub(crate) fn has_children(&self, name: &str) -> bool {
         self.disks.values().any(|disk| disk.base.as_deref() == Some(name))
     }
 
-    /// It is a mixture of two times, which nobody may read.
+    /// Whether the disk mixes two states, and must not be read.
     pub(crate) fn is_mixture(&self, name: &str) -> bool {
         self.disks.values().any(|disk| disk.half_committed && disk.base.as_deref() == Some(name))
     }
 
-    /// Something to do next that makes sense.
+    /// Chooses a valid next operation at random.
     pub(crate) fn choose(&self, host: &str, random: &Random) -> Operation {
         let pick = |names: &[&str]| -> String {
             let index = usize::try_from(random.below(names.len() as u64)).unwrap_or(0);
@@ -228,7 +230,7 @@ impl Model {
                 _ => Operation::LinkedClone { base: disk, name: new },
             },
             9 | 10 if !full => Operation::Snapshot { disk, name: new },
-            // Not into the template, on which the clones of others are based.
+            // Not into the template, which other hosts' clones are based on.
             11 | 12 if found.base.as_ref().is_some_and(|base| self.only_child(base)) => Operation::Commit { disk },
             13 if found.base.is_none() => Operation::Grow { disk, size: found.size + ((1 + random.below(4)) << 20) },
             14 => Operation::Rename { from: disk, to: new },
@@ -243,5 +245,5 @@ impl Model {
     }
 }
 
-/// Size of the shared template.
+/// Size of the shared template in bytes.
 pub(crate) const TEMPLATE_BYTES: u64 = 16 << 20;

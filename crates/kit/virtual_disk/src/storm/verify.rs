@@ -1,4 +1,5 @@
-//! The verdict over a storm: what the journals say is acknowledged is there, nothing else is, nobody dead holds anything, and the check is clean.
+//! Verdict over a storm: everything acknowledged in the journals is present, nothing else is, no
+//! dead host holds a lock, and the check is clean.
 
 use super::host::{Fate, compare, resolve};
 use super::journal::{Entry, Journal};
@@ -14,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Waits for takeovers, then compares. Returns words, JSON, and whether everything held.
+/// Tidies up after dead hosts, then compares. Returns words, JSON, and whether everything was as
+/// expected.
 pub async fn verify(kit: &Kit, url: &Url, journals: &[PathBuf]) -> Result<(String, Value, bool), DiskError> {
     let store = kit.datastore(url).await?;
     let mut models = Vec::new();
@@ -119,7 +121,7 @@ pub(super) async fn judge<D: Device>(store: &Rc<Datastore<D>>, models: &mut [Mod
     Ok(findings)
 }
 
-/// The number in a shared disk.
+/// Number stored in a shared disk.
 async fn number<D: Device>(store: &Rc<Datastore<D>>, name: &str) -> Result<u64, DatastoreError> {
     let open = store.open(name).await?;
     let found = open.read(0, 512).await;

@@ -1,11 +1,14 @@
-//! Copies: from a disk or a whole logical unit to a new disk or another logical unit, by the array if it can.
+//! Copies: from a disk or a whole logical unit to a new disk or another logical unit, by the array
+//! if it can.
 //!
-//! A copy to a datastore is there when all of it is. When it is interrupted or fails, what was made is removed; with [`CloneOptions::resume`] it is
-//! kept instead, with how far it is and what it comes from, and the same command goes on with it. Who takes the lock of the source meanwhile, to
-//! write or not, makes that impossible: the copy would be of two different times.
+//! A copy to a datastore appears when it is complete. When it is interrupted or fails, the new disk
+//! is removed. With [`CloneOptions::resume`] it is kept instead, with its progress and its source,
+//! and the same command continues it. If a host takes the lock of the source in between, to write
+//! or not, the copy cannot continue: it could mix two states of the source.
 //!
-//! Nobody tells whether a whole logical unit was written to meanwhile. Where the source or the destination is one, what was copied is read on both
-//! sides first, and the copy goes on from the first difference.
+//! Writes to a whole logical unit in between cannot be detected. If the source or the destination
+//! is one, the copied part is first read on both sides, and the copy continues from the first
+//! difference.
 
 mod unit;
 
@@ -24,23 +27,23 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Bytes copied between two looks at the clock: at first and at least, and at most.
+/// Least and largest size of a region in bytes; the first region has the least.
 const REGION_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=1 << 30;
-/// A region takes about this long, so that a copy that is interrupted has not much to do twice.
+/// Target time of a region, so that an interrupted copy repeats little.
 const REGION_TIME: Duration = Duration::from_millis(250);
-/// Bytes of each side that are read at once to compare them.
+/// Bytes of each side that are read at once for comparison.
 const COMPARED_BYTES: u64 = 4 << 20;
 /// Between two notes on a datastore of how far a copy is.
 const NOTE: Duration = Duration::from_secs(1);
 
-/// How to copy.
+/// Parameters of a copy.
 #[derive(Clone, Debug)]
 pub struct CloneOptions {
-    /// Format of a new disk.
+    /// Format of the new disk.
     pub format: DiskFormat,
-    /// Keep what is copied when the copy is interrupted, and go on from there.
+    /// Keep the copied part when the copy is interrupted, and continue from there.
     pub resume: bool,
-    /// Name of a logical unit whose data may go.
+    /// Name of a logical unit whose data may be lost.
     pub destroy: Option<String>,
 }
 
@@ -54,7 +57,8 @@ pub async fn clone(
 ) -> Result<Done, DiskError> {
     kit.check_apart(from, to).await?;
     if let (Some(name), false) = (&to.disk, options.resume) {
-        // Before the source is opened: that would be the end of a part of it that is to be gone on with.
+        // Before the source is opened: opening takes its lock, after which an earlier partial copy
+        // could not be continued.
         let store = kit.datastore(&to.url).await?;
         store.check_vacant(name).await.map_err(|error| DiskError::datastore(to, error))?;
     }
@@ -83,7 +87,7 @@ pub async fn clone(
     Ok(Done::new(words, json))
 }
 
-/// What the copy comes from.
+/// Mark of the source of a copy.
 async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceMark, DiskError> {
     match source {
         Endpoint::Disk(disk) => {
@@ -102,7 +106,7 @@ async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceM
     }
 }
 
-/// What is there is not the beginning of what is to be copied. `remove` says how to begin anew.
+/// Error: the existing copy is not a beginning of this source. `remove` says how to start over.
 fn other_source(from: &Location, to: &Location, remove: &str) -> DiskError {
     DiskError::Usage(format!(
         "what is at {to} is not a part of {from} as it is now: it comes from another disk, or somebody has had the disk open since; {remove}"
@@ -114,7 +118,8 @@ fn other_size(from: &Location, to: &Location, (begun, now): (u64, u64), remove: 
     DiskError::Usage(format!("the copy at {to} was begun when {from} had {begun}, and now it has {now}; {remove}"))
 }
 
-/// Why a copy that was begun cannot go on as it was asked to, and whether it can at all; `None` when nothing is in the way.
+/// Reason why an earlier copy cannot continue with these parameters, and whether it can with
+/// others; `None` when it can continue.
 fn unlike(
     from: &Location,
     to: &Location,
@@ -133,7 +138,7 @@ fn unlike(
     (begun_as != format).then_some((DiskError::Usage(words), true))
 }
 
-/// Returns the size, and how much an earlier command had copied.
+/// Returns the size, and the bytes that an earlier command had copied.
 async fn to_disk(
     kit: &Kit,
     from: &Location,
@@ -156,7 +161,8 @@ async fn to_disk(
             match unlike(from, to, (mark, size, options.format), (&partial, disk.format())) {
                 None => (disk, partial.copied),
                 Some((error, true)) => {
-                    // The source was opened for nothing, and that counts from now on.
+                    // Opening the source changed its mark; the new one is stored, so that the copy
+                    // can still continue.
                     disk.close_partial(mark, partial.copied).await.map_err(failed)?;
                     return Err(error);
                 }
@@ -203,7 +209,7 @@ async fn to_disk(
             Ok((size, begin))
         }
         Err((_, error @ DatastoreError::Changed(_))) => {
-            // Nobody can go on with that.
+            // The partial copy is useless.
             let _removed = disk.abandon().await;
             Err(DiskError::datastore(from, error))
         }
@@ -211,7 +217,7 @@ async fn to_disk(
     }
 }
 
-/// After an interruption or a failure: with `--resume` what is there is kept, else it is removed.
+/// After an interruption or a failure: keeps the partial copy with `--resume`, else removes it.
 async fn keep_or_remove(
     disk: ::datastore::VirtualDisk<LogicalUnit>,
     mark: &Option<SourceMark>,
@@ -236,8 +242,9 @@ async fn keep_or_remove(
     }
 }
 
-/// Copies from `begin` on. `note` hears of each region before it is begun: all that is before it is copied. An error comes with how far it is;
-/// [`DatastoreError::Changed`] when somebody has changed the source, and the copy is of no use.
+/// Copies from `begin` on. `note` is called before each region, when everything before it is
+/// copied. An error comes with the bytes copied; [`DatastoreError::Changed`] means that the source
+/// was changed and the copy is useless.
 async fn copy<D: Device>(
     source: &Endpoint<D>,
     destination: &Endpoint<D>,
@@ -268,7 +275,7 @@ async fn copy<D: Device>(
     source.source().still_as_opened().await.map_err(|error| (at, error))
 }
 
-/// Reads both sides up to `end`; returns where they differ first, or `end`.
+/// Reads both sides up to `end`; returns the first difference, rounded down, or `end`.
 async fn same_until<D: Device>(
     source: &Endpoint<D>,
     destination: &Endpoint<D>,

@@ -1,4 +1,4 @@
-//! A new disk on a datastore; renaming and deleting one.
+//! Creating, renaming and deleting disks on a datastore.
 
 use super::{Done, format_name};
 use crate::error::DiskError;
@@ -8,7 +8,7 @@ use crate::progress::Meter;
 use ::datastore::{DatastoreError, DiskFormat, DiskOptions};
 use serde_json::json;
 
-/// Makes a disk. After an interruption nothing of it is there.
+/// Creates a disk. After an interruption nothing of it is left.
 pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, meter: &Meter) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     if format == DiskFormat::EagerZeroedThick {
@@ -34,7 +34,7 @@ pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, met
 pub async fn delete(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let deleted = match store.delete(name).await {
-        // What an interrupted copy has left.
+        // It may be an interrupted copy.
         Err(DatastoreError::NoSuchFile(name)) => match store.delete_partial(&name).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(DatastoreError::NoSuchFile(name)),
@@ -46,7 +46,7 @@ pub async fn delete(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
     Ok(Done::new(format!("deleted {at}"), json!({ "disk": at.to_string() })))
 }
 
-/// Gives a disk another name on its datastore.
+/// Renames a disk on its datastore.
 pub async fn rename(kit: &Kit, from: &Location, to: &str) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(from).await?;
     store.rename(name, to).await.map_err(|error| DiskError::datastore(from, error))?;

@@ -1,4 +1,4 @@
-//! Datastores as such: made, looked at, checked; hosts that use them; space that goes back to the array.
+//! Datastores: format, list, check, their hosts, and unmapping free space.
 
 use super::{Done, format_name};
 use crate::error::DiskError;
@@ -10,27 +10,28 @@ use futures_util::future;
 use initiator::url::Url;
 use serde_json::{Value, json};
 
-/// A list for people: headings and rows.
+/// A table with headings and rows.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Headings.
     pub headings: Vec<&'static str>,
-    /// Rows; numbers of bytes are in [`Listing::json`].
+    /// Rows; exact numbers of bytes are in [`Listing::json`].
     pub rows: Vec<Vec<String>>,
-    /// Everything for programs.
+    /// All fields for programs.
     pub json: Value,
-    /// Below the list.
+    /// Lines below the table.
     pub notes: Vec<String>,
-    /// What kept something out of the list, of several.
+    /// Error that kept some entries out of the table.
     pub failed: Option<DiskError>,
 }
 
-/// Makes a datastore of the whole logical unit. One that holds data, or a datastore, has to be named by `destroy`.
+/// Creates a datastore on the whole logical unit. If the unit holds data or a datastore, `destroy`
+/// must name it.
 pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Option<&str>) -> Result<Done, DiskError> {
     let unit = kit.unit(url).await?;
     let failed = |error| DiskError::datastore(url, error);
     match Datastore::view(unit.clone(), kit.mover().clone()).await {
-        // Its name is taken too, as people remember names.
+        // The name of the datastore is accepted too, because people remember names.
         Ok(old) if destroy == Some(&old.name()) => kit.check_not_mounted(url).await?,
         Ok(old) if destroy.is_none() => {
             let found = format!("the datastore {}, {} files", old.name(), old.list().await.map_err(failed)?.len());
@@ -42,7 +43,7 @@ pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Opti
         Err(error) => return Err(failed(error)),
     }
     let options = FormatOptions { force: true, ..options.clone() };
-    // What the unit held is of no worth; one without UNMAP keeps it until it is overwritten.
+    // The old data may be lost. A unit without UNMAP keeps it until it is overwritten.
     let whole = Extent { lba: 0, blocks: unit.identity().blocks };
     kit.mover().unmap_if_taken(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
     Datastore::format(&unit, kit.mover(), &options).await.map_err(failed)?;
@@ -78,7 +79,8 @@ async fn describe<D: Device>(store: &Datastore<D>, url: &Url) -> Result<Value, D
     }))
 }
 
-/// Hosts that have it mounted and are alive; and those that are not, which are there until somebody takes their place.
+/// Formats the number of living hosts, and of silent ones, whose slots remain until another host
+/// takes them.
 fn host_count(alive: usize, silent: usize) -> String {
     match silent {
         0 => alive.to_string(),
@@ -86,7 +88,7 @@ fn host_count(alive: usize, silent: usize) -> String {
     }
 }
 
-/// The datastores of some logical units.
+/// Lists the datastores of some logical units.
 pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskError> {
     let size = |number: Option<u64>| {
         let number = number.unwrap_or(0);
@@ -98,7 +100,8 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
     for url in urls {
         match kit.view(url).await {
             Ok(store) => found.push((url, store)),
-            // One of several that has none, or is not there, is told beside the others.
+            // One of several that has no datastore, or cannot be reached, is reported beside the
+            // others.
             Err(error) if urls.len() > 1 && !matches!(error, DiskError::Interrupted(_)) => {
                 if let Some(earlier) = failed.replace(error) {
                     notes.push(earlier.to_string());
@@ -108,7 +111,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
         }
     }
     for (url, store) in &found {
-        // What is in a damaged sector is not in the numbers.
+        // The numbers lack the content of damaged sectors.
         let damage = store.damage().await.map_err(|error| DiskError::datastore(url, error))?;
         if let Some(damage) = damage.map(|error| DiskError::datastore(url, error))
             && let Some(earlier) = failed.replace(damage)
@@ -116,7 +119,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
             notes.push(earlier.to_string());
         }
     }
-    // At once: who is alive is seen from two looks with some seconds between them.
+    // Concurrently: finding living hosts takes two reads with some seconds between them.
     let seen = future::join_all(found.iter().map(|(_, store)| store.slots_seen())).await;
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for ((url, store), seen) in found.into_iter().zip(seen) {
@@ -142,7 +145,7 @@ pub async fn list(kit: &Kit, urls: &[Url], bytes: bool) -> Result<Listing, DiskE
     Ok(Listing { headings, rows, json: Value::Array(all), notes, failed })
 }
 
-/// The disks of a datastore.
+/// Lists the disks of a datastore.
 pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let store = kit.view(url).await?;
@@ -152,9 +155,9 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
     for file in store.list().await.map_err(failed)? {
         let (file, space) = match store.stat(&file.name).await {
             Ok((file, space)) => (file, Some(space)),
-            // Deleted since.
+            // Deleted since the listing.
             Err(DatastoreError::NoSuchFile(_)) => continue,
-            // What the others take is known all the same.
+            // The space of the other disks is still known.
             Err(error @ DatastoreError::Damaged { .. }) => {
                 damage = damage.or(Some(error));
                 (file, None)
@@ -199,7 +202,8 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
     Ok(Listing { headings, rows, json: Value::Array(all), notes, failed: damage.map(failed) })
 }
 
-/// The hosts that have a datastore mounted, looked at twice: who renews the heartbeat is alive.
+/// Lists the hosts that have a datastore mounted; a host that renews its heartbeat between two
+/// reads is alive.
 pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let store = kit.view(url).await?;
@@ -227,22 +231,23 @@ pub async fn hosts(kit: &Kit, url: &Url) -> Result<Listing, DiskError> {
     Ok(Listing { headings, rows, json: Value::Array(all), failed, ..Listing::default() })
 }
 
-/// Whether everything is as it should be.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What was found.
+    /// Findings of the check.
     pub report: ::datastore::check::Report,
-    /// What was finished before.
+    /// Leftovers that were tidied up before the check.
     pub tidied: Option<Tidied>,
 }
 
 impl Checked {
-    /// True when nothing is wrong. What dead hosts have left is not wrong: it is tidied up by whoever takes over.
+    /// Whether there is no problem. Leftovers of dead hosts are no problem: the host that takes
+    /// over tidies them up.
     pub fn is_clean(&self) -> bool {
         self.report.problems.is_empty()
     }
 
-    /// For people.
+    /// Formats the result for display.
     pub fn words(&self, url: &Url) -> String {
         let report = &self.report;
         let mut lines = Vec::new();
@@ -265,7 +270,7 @@ impl Checked {
         lines.join("\n")
     }
 
-    /// For programs.
+    /// Formats the result for programs.
     pub fn json(&self, url: &Url) -> Value {
         json!({
             "url": url.to_string(),
@@ -281,7 +286,7 @@ impl Checked {
     }
 }
 
-/// What was finished; `None` where damage is in the way, which the check then names.
+/// Tidies up; `None` where damage prevents it, which the check then reports.
 async fn tidied(kit: &Kit, url: &Url) -> Result<Option<Tidied>, DiskError> {
     let tidied = match kit.datastore(url).await {
         Ok(store) => store.tidy().await.map_err(|error| DiskError::datastore(url, error)),
@@ -296,7 +301,8 @@ async fn tidied(kit: &Kit, url: &Url) -> Result<Option<Tidied>, DiskError> {
     }
 }
 
-/// Reads everything and says what is wrong; with `tidy` finishes first what dead hosts have left.
+/// Checks a datastore: reads everything and reports problems. With `tidy`, first tidies up after
+/// dead hosts.
 pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskError> {
     let failed = |error| DiskError::datastore(url, error);
     let tidied = match tidy {
@@ -306,13 +312,13 @@ pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskErro
     let view = Datastore::view_to_check(kit.unit(url).await?, kit.mover().clone()).await;
     match view {
         Ok(view) => Ok(Checked { report: view.check().await.map_err(failed)?, tidied }),
-        // Not as elsewhere, where this command is what helps.
+        // As [`DiskError::Wrong`], because the usual advice for damage is to run this command.
         Err(error @ DatastoreError::Damaged { .. }) => Err(DiskError::Wrong(format!("{url}: {error}"))),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Frees the unused blocks of a datastore on the array, as `esxcli storage vmfs unmap` does.
+/// Unmaps the free blocks of a datastore on the array, like `esxcli storage vmfs unmap`.
 pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
     let store = kit.datastore(url).await?;
     let told = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;
@@ -328,7 +334,8 @@ mod tests {
 
     use super::*;
 
-    /// Names of disks that another host has written reached the terminal through what was found.
+    /// Regression: disk names that another host has written reached the terminal through the
+    /// findings.
     #[test]
     fn what_a_check_finds_does_not_drive_the_terminal() {
         let url: Url = "iscsi://h/iqn.x:t/0".parse().unwrap();

@@ -1,7 +1,8 @@
-//! A disk that is in use goes elsewhere: everything is copied while writes go to both sides, then the guest is moved over.
+//! Migration of a disk in use: everything is copied while writes go to both sides, then the guest
+//! is moved over.
 //!
-//! A guest is a part of the process that has the disk open, since nobody else may write to it. So the guest here is the command's own: a load that
-//! knows what it has written, or none at all.
+//! A guest runs in the process that has the disk open, since no other process may write to it. So
+//! the guest is the command's own: a load that verifies its data, or none at all.
 
 use super::{Done, close, format_name};
 use crate::endpoint::Endpoint;
@@ -22,32 +23,32 @@ use std::time::Duration;
 /// Between two looks whether somebody has asked for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How to migrate.
+/// Parameters of a migration.
 #[derive(Clone, Debug)]
 pub struct MigrateOptions {
     /// Format of the new disk.
     pub format: DiskFormat,
-    /// Leave the source there; a whole logical unit always stays.
+    /// Keep the source disk; a whole logical unit always stays.
     pub keep_source: bool,
-    /// Name of a logical unit whose data may go.
+    /// Name of a logical unit whose data may be lost.
     pub destroy: Option<String>,
-    /// A guest that verifies; it overwrites the disk.
+    /// Load of a verifying guest, which overwrites the disk.
     pub load: Option<LoadOptions>,
-    /// How long the guest runs before, and after.
+    /// Time for which the guest runs before, and again after.
     pub settle: Duration,
 }
 
-/// What came of a migration.
+/// Result of a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Migrated {
-    /// How long the guest's requests were held back.
+    /// Time for which the guest's requests were held back.
     pub pause: Duration,
-    /// When the copy began, and when the guest was moved over, by the clock of the host.
+    /// Start of the copy and end of the cut-over, by the clock of the host.
     pub copying: (Duration, Duration),
 }
 
-/// Copies and cuts over, while `guest` runs. The guest ends by itself only with an error. Afterwards it is at the destination, or, after an
-/// error, still at the source.
+/// Copies the disk and cuts over, while the caller runs the guest. Afterwards the disk is at the
+/// destination or, after an error, still at the source.
 pub async fn migrate_under<D: Device>(
     mirror: &Mirror<D>,
     stop: &dyn Fn() -> bool,
@@ -71,7 +72,7 @@ pub async fn migrate(
 ) -> Result<Done, DiskError> {
     kit.check_apart(from, to).await?;
     let source = match &from.disk {
-        // To write, as the guest does.
+        // Opened for writing, which the guest does.
         Some(name) => {
             let opened = kit.datastore(&from.url).await?.open(name).await;
             Endpoint::Disk(Box::new(opened.map_err(|error| DiskError::datastore(from, error))?))
@@ -176,19 +177,19 @@ async fn destination(
     }
 }
 
-/// A move that has ended, both sides closed.
+/// Result of a move, with both sides closed.
 pub(crate) struct Ended {
-    /// The disk is at the destination.
+    /// Whether the disk is at the destination.
     pub(crate) moved: bool,
     pub(crate) outcome: Result<(Migrated, Moved, Option<Seen>), Failure>,
     /// The side that does not count any more: the destination is abandoned, the source closed and deleted.
     pub(crate) tidied: Result<(), DatastoreError>,
-    /// The side that the guest used at the end.
+    /// Result of closing the side that the guest used at the end.
     pub(crate) closed: Result<(), DatastoreError>,
 }
 
-/// Moves a disk under its guest, removes the side that does not count any more, and closes the other one.
-/// `old_name`: the file of the source, to be deleted after the move; `None` keeps it.
+/// Moves a disk under its guest, removes the invalid side, and closes the other one. `old_name`:
+/// the file of the source, to be deleted after the move; `None` keeps it.
 pub(crate) async fn move_under_guest<D: Device>(
     mover: &DataMover,
     source: Endpoint<D>,
@@ -222,22 +223,22 @@ async fn remove_source<D: Device>(disk: VirtualDisk<D>, name: Option<&str>) -> R
     }
 }
 
-/// What kept it.
+/// Reason why the disk did not move.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Migrate(MigrateError),
     Load(LoadError),
 }
 
-/// What the guest saw.
+/// Statistics of the guest.
 #[derive(Debug)]
 pub(crate) struct Seen {
     words: String,
     json: Value,
 }
 
-/// Runs the guest if there is one, and moves the disk under it. After an error that came before the move the
-/// source counts, so that [`Mirror::settle`] gives the destination back.
+/// Runs the guest if there is one, and moves the disk under it. After an error before the move only
+/// the source is valid, so that [`Mirror::settle`] releases the destination.
 pub(crate) async fn run<D: Device>(
     mover: &DataMover,
     mirror: &Mirror<D>,
@@ -272,10 +273,10 @@ async fn run_guest<D: Device>(
     let load = Load::new(options_of_load, mirror.size());
     load.fill(mirror, &stop).await.map_err(Failure::Load)?;
     if stop() {
-        // What was not reached yet is not what the guest would look for.
+        // The guest would not verify blocks that it has not written.
         return Err(Failure::Migrate(MigrateError::Interrupted));
     }
-    // The guest runs for a while, or until somebody asks for the end.
+    // The guest runs for a while, or until an interruption.
     let settle = async || {
         let until = clock.now() + options.settle;
         while clock.now() < until && !stop() {
@@ -285,7 +286,7 @@ async fn run_guest<D: Device>(
     let work = async {
         settle().await;
         let migrated = migrate_under(mirror, &stop, &progress, publish, &now).await;
-        // The guest goes on wherever it is now.
+        // The guest continues at the disk's present side.
         settle().await;
         load.stop();
         migrated
@@ -297,7 +298,8 @@ async fn run_guest<D: Device>(
             migrated
         }
         Either::Left((ended, work)) => {
-            // It ends by itself only with an error; then the disk stays where it is.
+            // The guest ended by itself, which it does only with an error; the disk stays at the
+            // source.
             mirror.give_up();
             let _stays = work.await;
             ended.map_err(Failure::Load)?;

@@ -1,4 +1,4 @@
-//! Other sizes and formats of a disk that is there: larger, without blocks of zeros, with every block.
+//! Changing the size or format of an existing disk: growing, punching zeros, inflating.
 
 use super::{Done, closing, format_name};
 use crate::error::DiskError;
@@ -7,7 +7,7 @@ use crate::location::Location;
 use crate::progress::Meter;
 use serde_json::json;
 
-/// Makes a disk larger; the blocks of a thick one come at once.
+/// Grows a disk; a thick one gets its blocks at once.
 pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let failed = |error| DiskError::datastore(at, error);
@@ -21,7 +21,7 @@ pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<
     Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
 }
 
-/// Gives blocks of a thin disk back that hold nothing but zeros (vmkfstools `-K`).
+/// Frees blocks of a thin disk that hold only zeros (vmkfstools `-K`).
 pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let failed = |error| DiskError::datastore(at, error);
@@ -35,7 +35,8 @@ pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done
     Ok(Done::new(words, json!({ "disk": at.to_string(), "freed_bytes": freed })))
 }
 
-/// Gives a disk every block that it may have, zeroed where it has none yet (vmkfstools `-j` of a thin one, `-k` of a zeroed-thick one).
+/// Allocates all blocks of a disk, zeroed where they are new (vmkfstools `-j` of a thin disk, `-k`
+/// of a zeroed-thick one).
 pub async fn inflate(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let failed = |error| DiskError::datastore(at, error);

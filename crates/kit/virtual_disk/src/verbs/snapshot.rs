@@ -1,4 +1,4 @@
-//! Disks over other disks: snapshots, their end, and linked clones.
+//! Disks over other disks: snapshots, commits and linked clones.
 
 use super::Done;
 use crate::error::DiskError;
@@ -7,7 +7,7 @@ use crate::location::Location;
 use crate::progress::Meter;
 use serde_json::json;
 
-/// Keeps a disk as it is; `name` on the same datastore goes on from there.
+/// Snapshots a disk: it is frozen, and a new disk `name` on the same datastore takes later writes.
 pub async fn snapshot(kit: &Kit, at: &Location, name: &str) -> Result<Done, DiskError> {
     let (store, base) = kit.on_datastore(at).await?;
     let failed = |error| DiskError::datastore(at, error);
@@ -26,7 +26,7 @@ pub async fn snapshot(kit: &Kit, at: &Location, name: &str) -> Result<Done, Disk
     ))
 }
 
-/// Makes a disk that holds only what will differ from `base`.
+/// Creates a linked clone: a disk that holds only its differences from `base`.
 pub async fn linked_clone(kit: &Kit, base: &Location, name: &str) -> Result<Done, DiskError> {
     let (store, below) = kit.on_datastore(base).await?;
     let made = store.create_linked_clone(below, name).await;
@@ -38,7 +38,7 @@ pub async fn linked_clone(kit: &Kit, base: &Location, name: &str) -> Result<Done
     ))
 }
 
-/// Puts what a disk holds into the one below it, and deletes it.
+/// Commits a disk into the one below it, and deletes it.
 pub async fn commit(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, DiskError> {
     let (store, name) = kit.on_datastore(at).await?;
     let failed = |error| DiskError::datastore(at, error);

@@ -1,4 +1,4 @@
-//! What a disk takes: capacity, used and unshared bytes under VMware's labels.
+//! Space of a disk: capacity, used and unshared bytes under VMware's labels.
 
 use super::{Done, format_name};
 use crate::error::DiskError;
@@ -18,8 +18,10 @@ fn lines(at: &Location, capacity: u64, used: Option<u64>, unshared: Option<u64>,
     )
 }
 
-/// A disk on a datastore: used are the blocks that hold what it shows, its own and those of the disks below it; unshared are its own, unless
-/// others are based on it. A whole logical unit: used is what it says is mapped; SCSI has no word for unshared.
+/// Space of a disk or a logical unit. Of a disk on a datastore, used are the blocks that hold its
+/// visible content, its own and those of the disks below it; unshared are its own, unless other
+/// disks are based on it. Of a whole logical unit, used is what it reports as mapped; SCSI has no
+/// term for unshared.
 pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
     match &at.disk {
         Some(name) => {

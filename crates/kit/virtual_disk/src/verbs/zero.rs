@@ -1,4 +1,4 @@
-//! Zeros, and giving space back: of a disk, or of a whole logical unit.
+//! Zeroing and unmapping of a disk or a whole logical unit.
 
 use super::{Done, closing};
 use crate::error::DiskError;
@@ -9,14 +9,15 @@ use crate::progress::Meter;
 use data_mover::{Device, Extent};
 use serde_json::json;
 
-/// Blocks of a logical unit unmapped by one call, so that it can be interrupted.
+/// Largest number of blocks of a logical unit per UNMAP call, so that it can be interrupted.
 const UNMAP_BLOCKS: u64 = 1 << 21;
 
 fn zeroed_in_part(at: &Location) -> String {
     format!("a part of {at} reads as zeros, the rest is as it was")
 }
 
-/// Makes a disk, or a whole logical unit, read as zeros. A unit that holds data has to be named by `destroy`.
+/// Makes a disk, or a whole logical unit, read as zeros. If a unit holds data, `destroy` must name
+/// it.
 pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter) -> Result<Done, DiskError> {
     let bytes = match &at.disk {
         Some(name) => {
@@ -46,8 +47,8 @@ pub async fn zero(kit: &Kit, at: &Location, destroy: Option<&str>, meter: &Meter
     ))
 }
 
-/// Frees a range of a disk, or of a whole logical unit, on the array (UNMAP): it reads as zeros then if LBPRZ says so.
-/// `range` is an offset and a length in bytes; all of it when it is not given.
+/// Unmaps a range of a disk, or of a whole logical unit, on the array (UNMAP); afterwards it reads
+/// as zeros if LBPRZ says so. `range` is an offset and a length in bytes; `None` means all of it.
 ///
 /// Errors: [`DiskError::Usage`] when a whole unit has no UNMAP.
 pub async fn unmap(

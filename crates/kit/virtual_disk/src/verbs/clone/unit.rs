@@ -1,9 +1,10 @@
-//! A whole logical unit as the destination of a copy. How far the copy is, for `--resume`, is kept in a file of the user
-//! (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`).
+//! A whole logical unit as the destination of a copy. The progress, for `--resume`, is stored in a
+//! file of the user (`windlass/clone-IDENTIFIER.json` in `XDG_STATE_HOME`, else `~/.local/state`).
 //!
-//! Anybody may have used the unit between two commands. What an interrupted copy left is told from that: before the note's `copied_bytes` both sides
-//! are the same; up to its `reached_bytes` there is what the source holds, or zeros; behind them there is nothing. All else is somebody's, and is
-//! overwritten only where `--destroy-data` names the unit.
+//! Other hosts may have written to the unit between two commands. The state that an interrupted
+//! copy leaves is recognised: before the note's `copied_bytes` both sides are equal; up to its
+//! `reached_bytes` the unit holds the source's data or zeros; behind that it holds no data. Any
+//! other data is overwritten only where `--destroy-data` names the unit.
 
 use super::{COMPARED_BYTES, CloneOptions, copy, mark, other_size, other_source, same_until};
 use crate::endpoint::{Endpoint, SECTOR_BYTES};
@@ -22,15 +23,15 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// How far a copy to a whole logical unit is.
+/// Progress of a copy to a whole logical unit.
 #[derive(Serialize, Deserialize)]
 struct Note {
-    /// A [`SourceMark`].
+    /// Source as a [`SourceMark`].
     source: [u8; 32],
     size_bytes: u64,
-    /// All before is copied.
+    /// Bytes copied, from the beginning on.
     copied_bytes: u64,
-    /// Nothing behind was begun with. Older notes do not tell.
+    /// Bytes behind which no copy has begun. Missing in older notes.
     #[serde(default)]
     reached_bytes: u64,
 }
@@ -59,7 +60,7 @@ fn write_note(path: &Path, note: &Note) -> io::Result<()> {
     std::fs::rename(&new, path)
 }
 
-/// Returns the size, and how much an earlier command had copied.
+/// Returns the size, and the bytes that an earlier command had copied.
 pub(super) async fn to_unit(
     kit: &Kit,
     from: &Location,
@@ -95,12 +96,14 @@ pub(super) async fn to_unit(
             }
             let copied = note.copied_bytes.min(size);
             reached.set(note.reached_bytes.clamp(copied, size));
-            // The source is open once more, which is to be known even if the copy is refused now.
+            // Opening the source has changed its mark, which is stored even if the copy is refused
+            // now.
             write_note(path, &Note { source: mark.to_bytes(), ..note }).map_err(file_error)?;
             let same = same_until(source, &destination, copied, meter).await;
             let same = same.map_err(|error| DiskError::datastore(to, error))?;
             if same < copied || options.destroy.is_some() {
-                // Somebody has written there, or to the source: it is not what was left there, and may be somebody's.
+                // The unit or the source was written in between, so the data may belong to another
+                // user.
                 check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
             } else {
                 check_rest(kit, to, (source, &destination), &unit, copied..reached.get()).await?;
@@ -151,7 +154,8 @@ pub(super) async fn to_unit(
     }
 }
 
-/// What became of a destination, of which all is copied up to `at`, and nothing is touched behind `reached`.
+/// Describes a destination of which everything is copied up to `at`, and nothing written behind
+/// `reached`.
 fn overwritten(to: &Location, at: u64, reached: u64) -> String {
     match reached {
         0 => format!("{to} is as it was"),
@@ -164,8 +168,9 @@ fn overwritten(to: &Location, at: u64, reached: u64) -> String {
     }
 }
 
-/// Refuses a unit that holds something which the interrupted copy, that was at work in `region`, did not write; or one with a datastore that somebody
-/// has mounted. What is before the region is looked through.
+/// Refuses a unit with data that the interrupted copy, which was writing in `region`, cannot have
+/// written, or with a datastore that a host has mounted. The part before the region has been
+/// compared.
 async fn check_rest(
     kit: &Kit,
     to: &Location,
