@@ -1,12 +1,14 @@
-//! An initiator that means harm, from a seed: what a portal gets from [`script`](mod@script) number N of a seed is always the same bytes, the name of
-//! the target aside.
+//! A hostile initiator driven by a seed: [`script`](mod@script) number N of a seed always sends the
+//! same bytes to a portal, apart from the target's name.
 //!
-//! Most scripts are good conversations gone wrong: cut at every byte, with PDUs doubled, missing, out of order or
-//! changed, with wrong numbers, tags, lengths and digests, with data that nobody asked for or that never comes. The others use up what a target
-//! has: connections that say nothing, answers that nobody reads, tasks, immediate commands, sessions that push each other out.
+//! Most scripts are valid conversations with errors: cut at every byte, with PDUs doubled, missing,
+//! out of order or changed, with wrong numbers, tags, lengths and digests, with unsolicited data or
+//! data that never comes. The rest exhaust a target's resources: idle connections, answers that are
+//! not read, tasks, immediate commands, sessions that replace each other.
 //!
-//! Nothing is expected of the target here but that it goes on: [`witness`] is an initiator that behaves, on a
-//! volume that the others may not see. It wants right data in time, and what it writes is looked for in all that the others get.
+//! The only requirement on the target is that it keeps working. To check this, [`witness`] is a
+//! well-behaved initiator on a volume that the scripts may not see. It requires correct data in
+//! time, and the scripts search everything they receive for the data that it writes.
 
 pub mod flood;
 mod pdus;
@@ -25,39 +27,39 @@ use std::time::{Duration, Instant};
 use crate::url::Url;
 use script::Facts;
 
-/// What to run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct ChaosOptions {
-    /// A logical unit that scripts may write to, through the portals they go to.
+    /// URLs of a logical unit that scripts may write to, one for each portal.
     pub urls: Vec<Url>,
-    /// Decides every script.
+    /// Seed that determines every script.
     pub seed: u64,
     /// Number of the first script.
     pub first: u64,
-    /// Scripts to run at most.
+    /// Largest number of scripts.
     pub count: u64,
-    /// Time after which no more are begun.
+    /// Time after which no further script begins.
     pub time: Duration,
-    /// Scripts at once.
+    /// Number of scripts that run concurrently.
     pub at_once: usize,
-    /// Bytes that nobody here may get to see.
+    /// Secret bytes that no script may receive.
     pub secret: Vec<u8>,
 }
 
-/// What happened.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ChaosReport {
-    /// Scripts run, by kind.
+    /// Number of scripts, by kind.
     pub scripts: BTreeMap<&'static str, u64>,
     /// Bytes sent.
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Connections that the portal refused or closed before anything was sent.
+    /// Number of connections that the portal refused, or closed before anything was sent.
     pub refused: u64,
-    /// Scripts that received the secret, by number.
+    /// Numbers of the scripts that received the secret.
     pub leaks: Vec<u64>,
-    /// Number after the last script.
+    /// Number that follows the last script.
     pub next: u64,
 }
 
@@ -73,7 +75,7 @@ impl ChaosReport {
         self.next = self.next.max(other.next);
     }
 
-    /// Scripts run.
+    /// Number of scripts run.
     pub fn total(&self) -> u64 {
         self.scripts.values().sum()
     }
@@ -94,7 +96,8 @@ impl fmt::Display for ChaosReport {
     }
 }
 
-/// Runs scripts from `first` on, several at once, until the time or the count is over or `stop` is set.
+/// Runs scripts from `first` on, several concurrently, until the time or the count is reached or
+/// `stop` is set.
 pub fn run(options: &ChaosOptions, stop: &AtomicBool) -> ChaosReport {
     let facts: Vec<(SocketAddr, Facts)> = options.urls.iter().filter_map(facts).collect();
     let next = AtomicU64::new(options.first);
@@ -126,7 +129,7 @@ pub fn run(options: &ChaosOptions, stop: &AtomicBool) -> ChaosReport {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..options.at_once.max(1)).map(|_| scope.spawn(worker)).collect();
         for worker in workers {
-            // A worker has nothing that could panic; if it does, so does the run.
+            // A worker does not panic; if it does, the panic is passed on.
             match worker.join() {
                 Ok(part) => report.add(part),
                 Err(panic) => std::panic::resume_unwind(panic),

@@ -20,13 +20,13 @@ pub const RESERVATION_CONFLICT: u8 = 0x18;
 /// SCSI status TASK SET FULL.
 pub const TASK_SET_FULL: u8 = 0x28;
 
-/// Why a command did not succeed.
+/// Reason why a command failed.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// The session broke.
+    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A status that is not GOOD.
+    /// The command ended with a status that is not GOOD.
     #[error("{command}: status {status:02x}h{}", .sense.map(|sense| format!(", sense {sense}")).unwrap_or_default())]
     Status {
         /// Name of the command.
@@ -36,12 +36,12 @@ pub enum CommandError {
         /// Sense data.
         sense: Option<Sense>,
     },
-    /// The answer does not have the form it should have.
+    /// The answer is malformed.
     #[error("{command}: {what}")]
     Malformed {
         /// Name of the command.
         command: &'static str,
-        /// What is wrong.
+        /// Description of the error.
         what: &'static str,
     },
 }
@@ -63,11 +63,12 @@ pub fn check(command: &'static str, completion: Completion) -> Result<Bytes, Com
 pub enum Compared {
     /// Equal, and written.
     Written,
-    /// Different; INFORMATION of the sense data, the offset of the first difference in bytes.
+    /// Different; contains INFORMATION of the sense data, the offset of the first difference in
+    /// bytes.
     Miscompare(Option<u64>),
 }
 
-/// Tells a miscompare from a failure.
+/// Distinguishes a miscompare from a failure.
 pub fn compared(completion: Completion) -> Result<Compared, CommandError> {
     match check("COMPARE AND WRITE", completion) {
         Ok(_) => Ok(Compared::Written),
@@ -79,12 +80,12 @@ pub fn compared(completion: Completion) -> Result<Compared, CommandError> {
     }
 }
 
-/// What READ CAPACITY (16) says.
+/// Data of READ CAPACITY (16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Bytes in a logical block.
+    /// Size of a logical block in bytes.
     pub block_bytes: u32,
     /// LBPME.
     pub thin: bool,
@@ -112,7 +113,7 @@ impl Session {
         self.run("TEST UNIT READY", cdb::test_unit_ready(), TransferRequest::None).map(drop)
     }
 
-    /// Takes unit attentions off, as a new session has some.
+    /// Clears unit attentions, of which a new session has some.
     pub fn clear_unit_attentions(&mut self) -> Result<(), CommandError> {
         for _ in 0..16 {
             match self.test_unit_ready() {
@@ -123,12 +124,12 @@ impl Session {
         Err(CommandError::Malformed { command: "TEST UNIT READY", what: "unit attentions without end" })
     }
 
-    /// INQUIRY; `page` asks for a VPD page.
+    /// INQUIRY; `page` selects a VPD page.
     pub fn inquiry(&mut self, page: Option<u8>) -> Result<Bytes, CommandError> {
         self.run("INQUIRY", cdb::inquiry(page, 4096), TransferRequest::In(4096))
     }
 
-    /// The NAA designator of the logical unit, from VPD page 83h. Shorter ones are padded with zeros.
+    /// NAA designator of the logical unit, from VPD page 83h. A shorter one is padded with zeros.
     pub fn naa_designator(&mut self) -> Result<[u8; 16], CommandError> {
         let page = self.inquiry(Some(0x83))?;
         let malformed = |what| CommandError::Malformed { command: "INQUIRY", what };
@@ -157,7 +158,8 @@ impl Session {
         let (Some(header), true) = (list.first_chunk_mut::<4>(), data.len() >= 9) else {
             return Err(CommandError::Malformed { command, what: "no Control mode page" });
         };
-        // MODE DATA LENGTH and the device-specific parameter are reserved in MODE SELECT, and so is PS of the page.
+        // MODE DATA LENGTH and the device-specific parameter are reserved in MODE SELECT; so is PS
+        // of the page.
         *header = [0; 4];
         if let Some(page_code) = list.get_mut(4) {
             *page_code &= 0x3F;
@@ -203,7 +205,7 @@ impl Session {
         self.run("WRITE", cdb::write16(lba, blocks_of(&data), false), TransferRequest::Out(data)).map(drop)
     }
 
-    /// SYNCHRONIZE CACHE (16) of everything.
+    /// SYNCHRONIZE CACHE (16) of all blocks.
     pub fn synchronize_cache(&mut self) -> Result<(), CommandError> {
         self.run("SYNCHRONIZE CACHE", cdb::synchronize_cache16(0, 0), TransferRequest::None).map(drop)
     }
@@ -215,7 +217,7 @@ impl Session {
         compared(self.execute(cdb::compare_and_write(lba, blocks), TransferRequest::Out(data))?)
     }
 
-    /// WRITE SAME (16); no `block` means NDOB, a block of zeros that is not sent.
+    /// WRITE SAME (16); `None` as `block` means NDOB: zeros, with no block sent.
     pub fn write_same16(
         &mut self,
         lba: u64,
@@ -241,7 +243,7 @@ impl Session {
         self.run("EXTENDED COPY", cdb, TransferRequest::Out(list.into())).map(drop)
     }
 
-    /// EXTENDED COPY of blocks between two logical units named by their NAA designators.
+    /// EXTENDED COPY of blocks between two logical units, given by their NAA designators.
     pub fn copy_blocks(
         &mut self,
         (source, source_lba): (&[u8; 16], u64),
@@ -258,7 +260,7 @@ impl Session {
         self.run("RECEIVE COPY RESULTS", cdb, TransferRequest::In(16_384))
     }
 
-    /// GET LBA STATUS: LBA, number of blocks and provisioning status of each run.
+    /// GET LBA STATUS: (LBA, number of blocks, provisioning status) of each run.
     pub fn get_lba_status(&mut self, lba: u64) -> Result<Vec<(u64, u32, u8)>, CommandError> {
         let data = self.run("GET LBA STATUS", cdb::get_lba_status(lba, 4096), TransferRequest::In(4096))?;
         let descriptors = data.get(8..).unwrap_or_default();

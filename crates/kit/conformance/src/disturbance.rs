@@ -1,12 +1,15 @@
-//! Task management and lost connections while writes run: does the target end what it says it has ended, and nothing else?
+//! Task management and lost connections while writes run: does the target end exactly the tasks
+//! that it reports as ended?
 //!
-//! Each check goes in rounds over blocks whose content is known. In a round initiators send writes, something cuts in (a reset through
-//! another connection, ABORT TASK, a login that takes the session over, a connection that breaks in the middle of Data-Out), and when
-//! the target has answered, the blocks are read:
+//! Each check runs in rounds over blocks with known content. In a round, initiators send writes and
+//! something interrupts them (a reset through another connection, ABORT TASK, a login that
+//! reinstates the session, a connection that breaks during Data-Out). When the target has answered,
+//! the blocks are read:
 //!
-//! * a write that was acknowledged is there;
-//! * a write without an answer is there or not, block by block, and stays so: what shows up later was written by a task that had ended;
-//! * a write that was refused, or whose data never arrived in full, is not there.
+//! * an acknowledged write is present;
+//! * a write without an answer is present or absent, block by block, and stays so: data that
+//!   appears later was written by a task that had ended;
+//! * a write that was refused, or whose data never arrived in full, is absent.
 
 mod region;
 
@@ -27,29 +30,29 @@ use crate::sense::Sense;
 use crate::url::Url;
 use region::{Fate, Region};
 
-/// Blocks that each initiator writes to, its own.
+/// Number of blocks that each initiator writes, in its own region.
 const REGION_BLOCKS: u64 = 4096;
-/// Initiators that write during a reset.
+/// Number of initiators that write during a reset.
 const WRITERS: u16 = 3;
-/// Writes of each initiator in a round.
+/// Number of writes of each initiator in a round.
 const WRITES: usize = 12;
 /// Sizes of writes, in blocks: immediate data, unsolicited Data-Out, R2T.
 const SIZES: [u32; 4] = [1, 8, 128, 1024];
-/// Silence after which a write that was not answered is taken for ended, and the target asked.
+/// Silence after which an unanswered write counts as ended, and the target is asked.
 const SILENCE: Duration = Duration::from_millis(20);
 
-/// Why a check failed.
+/// Reason why a check failed.
 #[derive(Debug, Error)]
 pub enum DisturbanceError {
-    /// A command that nothing disturbed did not succeed.
+    /// A command that was not interrupted failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The target did something it must not do.
+    /// The target violated a rule.
     #[error("round {round}: {what}")]
     Violation {
-        /// The round, from 0.
+        /// Number of the round, from 0.
         round: u32,
-        /// What it did.
+        /// Description of the violation.
         what: String,
     },
 }
@@ -60,21 +63,21 @@ impl From<SessionError> for DisturbanceError {
     }
 }
 
-/// What to run.
+/// Parameters of a check.
 #[derive(Clone, Debug)]
 pub struct DisturbanceOptions {
-    /// The logical unit, once for each portal. Its first 8 MiB are overwritten.
+    /// URLs of the logical unit, one for each portal. Its first 8 MiB are overwritten.
     pub urls: Vec<Url>,
-    /// Rounds of each check.
+    /// Number of rounds of each check.
     pub rounds: u32,
     /// Seed of all choices.
     pub seed: u64,
-    /// Limit for each command.
+    /// Time limit of each command.
     pub timeout: Duration,
 }
 
 impl DisturbanceOptions {
-    /// Fifty rounds.
+    /// Default parameters: fifty rounds.
     pub fn new(urls: Vec<Url>) -> Self {
         Self { urls, rounds: 50, seed: 1, timeout: Duration::from_secs(30) }
     }
@@ -84,7 +87,7 @@ impl DisturbanceOptions {
         self.urls.get(index % count).ok_or_else(|| violation(0, "no URL was given"))
     }
 
-    /// A session through one of the portals, its unit attentions taken off.
+    /// Opens a session through one of the portals, and clears its unit attentions.
     fn connect(&self, portal: usize, qualifier: u16) -> Result<Session, DisturbanceError> {
         let options = SessionOptions { qualifier, timeout: self.timeout, ..SessionOptions::default() };
         let mut session = Session::connect(self.url(portal)?, &options)?;
@@ -93,16 +96,16 @@ impl DisturbanceOptions {
     }
 }
 
-/// How the writes of a check ended.
+/// Number of writes of a check by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Rounds that were run.
+    /// Number of rounds.
     pub rounds: u32,
-    /// Writes that were acknowledged.
+    /// Number of acknowledged writes.
     pub acknowledged: u64,
-    /// Writes that were refused, as with a unit attention.
+    /// Number of refused writes, for example with a unit attention.
     pub refused: u64,
-    /// Writes without an answer.
+    /// Number of writes without an answer.
     pub unanswered: u64,
 }
 
@@ -119,7 +122,7 @@ impl fmt::Display for Summary {
 /// A check of this module.
 pub type Check = fn(&DisturbanceOptions) -> Result<Summary, DisturbanceError>;
 
-/// Every check with its name.
+/// All checks with their names.
 pub const CHECKS: [(&str, Check); 4] = [
     ("resets while other connections write", reset_under_load),
     ("ABORT TASK of running writes", abort_task),
@@ -131,11 +134,11 @@ fn violation(round: u32, what: impl Into<String>) -> DisturbanceError {
     DisturbanceError::Violation { round, what: what.into() }
 }
 
-/// An initiator with blocks of its own and the writes it waits for.
+/// An initiator with its own blocks and its unanswered writes.
 struct Writer {
     session: Session,
     region: Region,
-    /// Blocks of a write, by its tag: first and count.
+    /// Blocks of each write by tag: (first, count).
     pending: HashMap<u32, (u64, u32)>,
     random: Random,
 }
@@ -149,7 +152,8 @@ impl Writer {
         Ok(Self { session, region, pending: HashMap::new(), random })
     }
 
-    /// Sends writes that do not overlap. A connection that breaks meanwhile shows when answers are waited for.
+    /// Sends writes that do not overlap. A connection that breaks meanwhile shows when answers are
+    /// awaited.
     fn send(&mut self) {
         let mut lba = self.region.start();
         for _ in 0..WRITES {
@@ -166,7 +170,8 @@ impl Writer {
         }
     }
 
-    /// Takes answers until all are there but those of `ended`, the connection ends, or nothing comes for as long as `patience`.
+    /// Collects answers until all have come except those of `ended`, the connection ends, or
+    /// nothing comes for `patience`.
     fn collect(
         &mut self,
         round: u32,
@@ -190,7 +195,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes the answers that are there already.
+    /// Collects the answers that have already arrived.
     fn collect_arrived(&mut self, round: u32, summary: &mut Summary) -> Result<(), DisturbanceError> {
         while let Some(completion) = self.session.poll(Duration::ZERO)? {
             self.count(round, completion, summary)?;
@@ -215,7 +220,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes sure that what was not answered has ended: ABORT TASK finds no task, or ends it.
+    /// Makes sure that unanswered writes have ended: ABORT TASK finds no task, or ends it.
     fn end_pending(&mut self, round: u32, summary: &mut Summary) -> Result<(), DisturbanceError> {
         let tags: Vec<u32> = self.pending.keys().copied().collect();
         for tag in tags {
@@ -226,7 +231,8 @@ impl Writer {
         Ok(())
     }
 
-    /// ABORT TASK. True when the target says that it ended the task, false when it knows none.
+    /// Sends ABORT TASK. True when the target reports that it ended the task, false when it knows
+    /// none.
     fn abort(&mut self, round: u32, tag: u32) -> Result<bool, DisturbanceError> {
         match self.session.task_management(TaskManagementFunction::ABORT_TASK, Some(tag))? {
             TaskManagementResponse::COMPLETE => Ok(true),
@@ -235,21 +241,22 @@ impl Writer {
         }
     }
 
-    /// What is still pending has ended; it must not be heard of again.
+    /// Gives up the pending writes: they have ended, and must not be answered any more.
     fn give_up_pending(&mut self, summary: &mut Summary) {
         summary.unanswered += self.pending.len() as u64;
         self.pending.clear();
     }
 
-    /// Reads the region and compares it with what may be there.
+    /// Reads the region and compares it with its possible contents.
     fn verify(&mut self, round: u32) -> Result<(), DisturbanceError> {
         self.session.clear_unit_attentions()?;
         self.region.verify(&mut self.session).map_err(|error| error.in_round(round))
     }
 }
 
-/// LOGICAL UNIT RESET and TARGET WARM RESET from one initiator while others write through all portals. The initiator that resets has
-/// a write under way too: it is either acknowledged or never answered (what libiscsi's LUNResetSimpleAsync means to test).
+/// Sends LOGICAL UNIT RESET and TARGET WARM RESET from one initiator while all write through all
+/// portals. The initiator that resets has writes in flight too: each is either acknowledged or
+/// never answered (the intent of libiscsi's LUNResetSimpleAsync).
 pub fn reset_under_load(options: &DisturbanceOptions) -> Result<Summary, DisturbanceError> {
     let mut summary = Summary { rounds: options.rounds, ..Summary::default() };
     let mut writers = Vec::new();
@@ -282,8 +289,8 @@ pub fn reset_under_load(options: &DisturbanceOptions) -> Result<Summary, Disturb
     Ok(summary)
 }
 
-/// ABORT TASK for every second write that is under way. After "function complete" the write is never answered; the other writes
-/// succeed.
+/// Sends ABORT TASK for every second write in flight. After "function complete" the write is never
+/// answered; the remaining writes succeed.
 pub fn abort_task(options: &DisturbanceOptions) -> Result<Summary, DisturbanceError> {
     let mut summary = Summary { rounds: options.rounds, ..Summary::default() };
     let mut writer = Writer::new(options.connect(0, 1)?, 0, options.seed)?;
@@ -310,8 +317,9 @@ pub fn abort_task(options: &DisturbanceOptions) -> Result<Summary, DisturbanceEr
     Ok(summary)
 }
 
-/// A login with the initiator port of a session whose writes are under way takes the session's place: the old connection is closed,
-/// and after the login nothing of the old session is written (RFC 7143 §6.3.5).
+/// Logs in with the initiator port of a session whose writes are in flight. The login reinstates
+/// the session: the old connection is closed, and after the login nothing of the old session is
+/// written (RFC 7143 §6.3.5).
 pub fn reinstatement(options: &DisturbanceOptions) -> Result<Summary, DisturbanceError> {
     let mut summary = Summary { rounds: options.rounds, ..Summary::default() };
     let mut writer = Writer::new(options.connect(0, 1)?, 0, options.seed)?;
@@ -337,8 +345,8 @@ pub fn reinstatement(options: &DisturbanceOptions) -> Result<Summary, Disturbanc
     Ok(summary)
 }
 
-/// A connection that ends within the header or the data of a Data-Out PDU. The write it belongs to never had all its data and changes
-/// nothing; writes that were complete are there or not.
+/// Breaks a connection within the header or the data of a Data-Out PDU. The incomplete write
+/// changes nothing; complete writes are present or absent.
 pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, DisturbanceError> {
     const BLOCKS: u32 = 128;
     const FIRST_BYTES: usize = 8192;
@@ -371,7 +379,7 @@ pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, Disturbance
         header.data_sn = 1.into();
         header.buffer_offset = 8192.into();
         let mut last = header.to_wire().to_vec();
-        // DataSegmentLength, which `send_pdu` would fill in.
+        // DataSegmentLength, which `send_pdu` would set.
         if let (Some(place), [_, length @ ..]) = (last.get_mut(5..8), (rest.len() as u32).to_be_bytes()) {
             place.copy_from_slice(&length);
         }

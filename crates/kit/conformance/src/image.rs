@@ -1,12 +1,12 @@
-//! Contents of logical blocks that tell where they come from, and the random numbers of the kit.
+//! Contents of logical blocks that show their origin.
 //!
-//! The image of a stamp is 512 bytes: the stamp, then bytes computed from it, so that half of one image and half of another is noticed.
-//! Stamp 0 is a block of zeros, which is also what a deallocated block reads as.
+//! The image of a stamp is 512 bytes: the stamp, then bytes computed from it, so that a mixture of
+//! two images is detected. Stamp 0 is a block of zeros, like a deallocated block.
 
 /// Bytes in a logical block.
 pub const BLOCK_BYTES: usize = 512;
 
-/// Writes the image of a stamp.
+/// Writes the image of a stamp to a block.
 pub fn fill(stamp: u64, block: &mut [u8]) {
     if stamp == 0 {
         return block.fill(0);
@@ -20,14 +20,14 @@ pub fn fill(stamp: u64, block: &mut [u8]) {
     }
 }
 
-/// The image of a stamp.
+/// Image of a stamp.
 pub fn image(stamp: u64) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     fill(stamp, &mut block);
     block
 }
 
-/// The stamp of a block, or `None` when the block is no image.
+/// Stamp of a block; `None` when the block is not an image.
 pub fn stamp_of(block: &[u8]) -> Option<u64> {
     let stamp = u64::from_be_bytes(block.get(..8)?.try_into().ok()?);
     (block.len() == BLOCK_BYTES && image(stamp) == block).then_some(stamp)

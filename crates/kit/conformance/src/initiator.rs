@@ -1,5 +1,5 @@
-//! A blocking session with a target: [`iscsi::initiator`] on a TCP socket, with time limits. Several commands may be outstanding; they are
-//! submitted, and their completions waited for in any order.
+//! A blocking session with a target: [`iscsi::initiator`] on a TCP socket, with time limits.
+//! Several commands may be outstanding; their completions can be awaited in any order.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice, Read, Write};
@@ -18,26 +18,27 @@ use thiserror::Error;
 
 use crate::url::{Url, UserSecret};
 
-/// Most bytes taken by one read.
+/// Largest number of bytes taken by one read.
 const READ_BYTES: usize = 256 << 10;
-/// Chunks written by one call.
+/// Largest number of chunks written by one call.
 const WRITE_CHUNKS: usize = 64;
-/// Most events that wait for somebody; a target sends asynchronous messages by itself.
+/// Largest number of events kept until they are awaited; a target may send asynchronous messages at
+/// any time.
 const MAX_EVENTS: usize = 1024;
-/// How long a write may block before what arrived meanwhile is read.
+/// Time for which a write may block before input is read.
 const WRITE_SLICE: Duration = Duration::from_millis(20);
-/// How long a read may block while there is something to write.
+/// Time for which a read may block while there is output.
 const READ_SLICE: Duration = Duration::from_millis(1);
 
-/// Why a session is of no use any more.
+/// Reason why a session is unusable.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// No TCP connection.
+    /// The TCP connection failed.
     #[error("cannot connect to {portal}: {source}")]
     Connect {
         /// Host and port.
         portal: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The target refused the login.
@@ -45,16 +46,16 @@ pub enum SessionError {
     Login {
         /// Login status.
         status: LoginStatus,
-        /// Where the target moved to.
+        /// Address that the target has moved to.
         target_address: Option<String>,
     },
     /// The connection broke.
     #[error("connection lost: {0}")]
     Lost(#[from] io::Error),
-    /// No answer in time.
+    /// No answer came in time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// The target broke the protocol.
+    /// The target violated the protocol.
     #[error("the target broke the protocol: {0}")]
     Protocol(&'static str),
     /// The target rejected a PDU.
@@ -67,11 +68,12 @@ pub enum SessionError {
 pub struct SessionOptions {
     /// InitiatorName.
     pub initiator_name: String,
-    /// Last bytes of the ISID; sessions of one initiator name with one target differ in it.
+    /// Last bytes of the ISID, which distinguish sessions of one initiator name with one target.
     pub qualifier: u16,
-    /// Limit for connecting, for login and for each command.
+    /// Time limit for connecting, for login and for each command.
     pub timeout: Duration,
-    /// The maximum segment size of TCP to ask for, in bytes, as a path with a small MTU has it; none: what the path gives.
+    /// Maximum segment size of TCP to request, in bytes, like that of a path with a small MTU;
+    /// `None` leaves it to the path.
     pub maximum_segment: Option<u16>,
 }
 
@@ -86,7 +88,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// See the module.
+/// A blocking session with a target.
 #[derive(Debug)]
 pub struct Session {
     stream: TcpStream,
@@ -95,7 +97,7 @@ pub struct Session {
     scratch: Vec<u8>,
     output: VecDeque<Bytes>,
     completed: HashMap<u32, Completion>,
-    /// Order in which commands completed.
+    /// Tags of completed commands, in order of completion.
     order: VecDeque<u32>,
     events: VecDeque<Event>,
     timeout: Duration,
@@ -124,7 +126,8 @@ fn config(url: &Url, options: &SessionOptions) -> Config {
     config
 }
 
-/// A seed for the challenges of mutual CHAP: hash keys of the standard library are random for each process and map.
+/// Seed for the challenges of mutual CHAP: the standard library's hash keys are random for each
+/// process and map.
 fn seed() -> [u8; 32] {
     use std::hash::{BuildHasher, RandomState};
     let mut seed = [0; 32];
@@ -135,7 +138,7 @@ fn seed() -> [u8; 32] {
 }
 
 impl Session {
-    /// Connects and logs in. Commands go to the LUN of the URL unless another is named.
+    /// Connects and logs in. Commands go to the LUN of the URL unless another one is selected.
     pub fn connect(url: &Url, options: &SessionOptions) -> Result<Self, SessionError> {
         Self::connect_with(url, options, config(url, options))
     }
@@ -167,7 +170,7 @@ impl Session {
         }
     }
 
-    /// The negotiation values [`Self::connect`] uses, to be changed for [`Self::connect_with`].
+    /// Negotiation values that [`Self::connect`] uses, to be changed for [`Self::connect_with`].
     pub fn config(url: &Url, options: &SessionOptions) -> Config {
         config(url, options)
     }
@@ -186,12 +189,12 @@ impl Session {
         }
     }
 
-    /// The protocol machine, for what the methods here do not do: PDUs made by hand, parameters.
+    /// Protocol machine, for PDUs built by hand and for parameters.
     pub fn machine(&mut self) -> &mut Initiator {
         &mut self.initiator
     }
 
-    /// The LUN that commands go to.
+    /// LUN that commands go to.
     pub fn lun(&self) -> [u8; 8] {
         self.lun
     }
@@ -201,7 +204,7 @@ impl Session {
         (self.sent_bytes, self.received_bytes)
     }
 
-    /// Commands submitted whose completion was not taken.
+    /// Number of commands submitted whose completion was not taken.
     pub fn outstanding(&self) -> usize {
         self.initiator.outstanding() + self.order.len()
     }
@@ -217,8 +220,8 @@ impl Session {
         result.map(|()| tag)
     }
 
-    /// As [`Self::submit_to`], but tells the tag even when the connection breaks while the command is being sent: the target may
-    /// have got it.
+    /// Like [`Self::submit_to`], but returns the tag even when the connection breaks while the
+    /// command is being sent: the target may have received it.
     pub fn enqueue(
         &mut self,
         lun: [u8; 8],
@@ -230,7 +233,7 @@ impl Session {
         (tag, self.exchange(Duration::ZERO))
     }
 
-    /// Sends the commands that follow to the LUN of this URL. Portal and target of the session stay.
+    /// Selects the LUN of this URL for later commands. Portal and target of the session stay.
     pub fn select(&mut self, url: &Url) {
         self.lun = url.lun_bytes();
     }
@@ -247,7 +250,7 @@ impl Session {
         }
     }
 
-    /// Waits for the command that completes next.
+    /// Waits for the next command that completes.
     pub fn wait_any(&mut self) -> Result<Completion, SessionError> {
         let deadline = Instant::now() + self.timeout;
         loop {
@@ -258,7 +261,7 @@ impl Session {
         }
     }
 
-    /// A command that completed, waiting for at most `patience`.
+    /// Takes a completed command, waiting for at most `patience`.
     pub fn poll(&mut self, patience: Duration) -> Result<Option<Completion>, SessionError> {
         if self.order.is_empty() {
             self.exchange(patience)?;
@@ -297,7 +300,7 @@ impl Session {
         }
     }
 
-    /// Waits for something that is neither the completion of a command nor an error.
+    /// Waits for an event that is neither the completion of a command nor an error.
     pub fn wait_event(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<Event, SessionError> {
         let deadline = Instant::now() + self.timeout;
         loop {
@@ -329,9 +332,10 @@ impl Session {
         self.exchange(left)
     }
 
-    /// Writes what there is to write and reads what there is to read, once, waiting for at most `patience`.
+    /// Writes pending output and reads available input, once, waiting for at most `patience`.
     ///
-    /// While output does not go out, input is taken: a target may wait for us to read before it reads on.
+    /// Input is also read while output is blocked: a target may wait for this side to read before
+    /// it reads on.
     fn exchange(&mut self, patience: Duration) -> Result<(), SessionError> {
         self.write_output()?;
         if !self.output.is_empty() {
@@ -344,7 +348,8 @@ impl Session {
 
     fn write_output(&mut self) -> Result<(), SessionError> {
         loop {
-            // No more than one call writes: the machine has to know what piles up because the target does not read.
+            // Takes no more than one call writes: the machine must see what piles up when the
+            // target does not read.
             let room = WRITE_CHUNKS.saturating_sub(self.output.len());
             self.output.extend(std::iter::from_fn(|| self.initiator.poll_output()).take(room));
             if self.output.is_empty() {
@@ -421,7 +426,7 @@ fn connect(url: &Url, options: &SessionOptions) -> io::Result<TcpStream> {
 fn connect_to(address: SocketAddr, options: &SessionOptions) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(maximum_segment) = options.maximum_segment {
-        // Before the connection: its SYN tells the target.
+        // Set before connecting, so that the SYN carries it.
         socket.set_tcp_mss(u32::from(maximum_segment))?;
     }
     socket.connect_timeout(&address.into(), options.timeout)?;

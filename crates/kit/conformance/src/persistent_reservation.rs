@@ -28,12 +28,12 @@ pub mod service_action {
 /// Bit of APTPL in byte 20 of the parameter list.
 pub const APTPL: u8 = 0x01;
 
-/// A basic parameter list: the two keys, and byte 20.
+/// Basic parameter list: the two keys, and byte 20.
 pub fn parameter_list(key: u64, service_action_key: u64, flags: u8) -> Vec<u8> {
     [&key.to_be_bytes()[..], &service_action_key.to_be_bytes(), &[0, 0, 0, 0, flags, 0, 0, 0]].concat()
 }
 
-/// PERSISTENT RESERVE OUT with a parameter list of this length; LU_SCOPE and this type.
+/// CDB of PERSISTENT RESERVE OUT with a parameter list of this length; LU_SCOPE and this type.
 pub fn out_cdb(service_action: u8, kind: u8, parameter_list_length: u32) -> [u8; 16] {
     let [a, b, c, d] = parameter_list_length.to_be_bytes();
     padded(&[0x5f, service_action, kind, 0, 0, a, b, c, d, 0])
@@ -60,7 +60,7 @@ impl Session {
         self.run("PERSISTENT RESERVE IN", cdb, TransferRequest::In(4096))
     }
 
-    /// READ KEYS: every key, in the order given.
+    /// READ KEYS: all keys, in the order returned.
     pub fn registered_keys(&mut self) -> Result<Vec<u64>, CommandError> {
         let data = self.persistent_reserve_in(0x00)?;
         let malformed = CommandError::Malformed { command: "PERSISTENT RESERVE IN", what: "no whole keys" };

@@ -1,19 +1,22 @@
-//! Do COMPARE AND WRITE, WRITE, WRITE SAME, UNMAP, EXTENDED COPY and WRITE USING TOKEN to one block, from several initiators at once, fit a serial order?
+//! Race: do COMPARE AND WRITE, WRITE, WRITE SAME, UNMAP, EXTENDED COPY and WRITE USING TOKEN to one
+//! block, sent by several initiators at once, fit a serial order?
 //!
-//! The test goes in rounds. In a round every initiator sends a few commands on the same block, all of them before the first answer is
-//! waited for; when all are answered, one initiator reads the block. The content before the round is known (it is what the last round
-//! left), each writing command brings a content of its own, and only UNMAP and WRITE SAME without data bring zeros. Then the check: is
-//! there an order of the round's commands that
+//! The test runs in rounds. In a round every initiator sends a few commands on the same block, all
+//! of them before the first answer is awaited; when all are answered, one initiator reads the
+//! block. The content before the round is known (the last round left it). Each writing command
+//! writes a different content; only UNMAP and WRITE SAME without data write zeros. Then the check:
+//! is there an order of the round's commands that
 //!
 //! * respects time: a command answered before another one was sent comes first;
 //! * explains every answer: a COMPARE AND WRITE that succeeded finds exactly the image it compared with, one that miscompared finds
 //!   another, which differs first at the offset its sense data gives, and a READ finds exactly what it returned;
 //! * ends with the content that is read after the round?
 //!
-//! If there is none, an acknowledged update was lost (or a block was torn, or a command took effect late). A plain WRITE that was
-//! acknowledged while COMPARE AND WRITE had read the block but not yet written it is lost in just this way: the old image cannot
-//! have been there after the WRITE, nor the new one before it. The check is exact: it tries all orders, which is quick for at most 16
-//! commands because many orders lead to the same state.
+//! If there is none, an acknowledged update was lost (or a block was torn, or a command took effect
+//! late). A plain WRITE that was acknowledged while COMPARE AND WRITE had read the block but not
+//! yet written it is lost in exactly this way: the old image cannot have been there after the
+//! WRITE, nor the new one before it. The check is exact: it tries all orders, which is quick for at
+//! most 16 commands because many orders lead to the same state.
 
 mod check;
 mod sanitize;
@@ -36,38 +39,39 @@ use crate::token::{self, Token};
 use crate::url::Url;
 use check::{Effect, Operation};
 
-/// Most commands in a round.
+/// Largest number of commands in a round.
 pub const MAX_OPERATIONS: usize = 16;
-/// Violations described in the report; further ones are counted only.
+/// Number of violations described in the report; further ones are only counted.
 const VIOLATIONS_DESCRIBED: usize = 10;
-/// How long a token of which nothing is heard is kept, in seconds; the array may hold it to less.
+/// Inactivity timeout of tokens, in seconds; the array may use a shorter one.
 const TOKEN_TIMEOUT_S: u32 = 600;
-/// Most times a command is sent again after BUSY, TASK SET FULL or a unit attention.
+/// Largest number of retries after BUSY, TASK SET FULL or a unit attention.
 const MAX_RETRIES: u32 = 100;
 
-/// What to run.
+/// Parameters of a race.
 #[derive(Clone, Debug)]
 pub struct RaceOptions {
-    /// The logical unit, once for each initiator; different portals for different paths.
+    /// URLs of the logical unit, one for each initiator; different portals give different paths.
     pub urls: Vec<Url>,
-    /// Rounds to run.
+    /// Number of rounds.
     pub rounds: u64,
-    /// The contested block. The `source_blocks` after it are written too.
+    /// LBA of the contested block. The `source_blocks` blocks after it are written too.
     pub lba: u64,
-    /// Blocks after the contested one that EXTENDED COPY copies from.
+    /// Number of blocks after the contested one that EXTENDED COPY copies from.
     pub source_blocks: u16,
-    /// Most commands each initiator sends in a round; with the number of initiators at most [`MAX_OPERATIONS`].
+    /// Largest number of commands of each initiator in a round; times the number of initiators it
+    /// must not exceed [`MAX_OPERATIONS`].
     pub commands_each: usize,
-    /// Which commands take part beside COMPARE AND WRITE and READ.
+    /// Commands that take part besides COMPARE AND WRITE and READ.
     pub writers: Writers,
     /// Seed of all choices.
     pub seed: u64,
-    /// Limit for each command.
+    /// Time limit of each command.
     pub timeout: Duration,
 }
 
 impl RaceOptions {
-    /// A hundred thousand rounds with everything.
+    /// Default parameters: a hundred thousand rounds with all commands.
     pub fn new(urls: Vec<Url>) -> Self {
         Self {
             urls,
@@ -93,43 +97,44 @@ pub struct Writers {
     pub unmap: bool,
     /// EXTENDED COPY.
     pub extended_copy: bool,
-    /// WRITE USING TOKEN; each initiator has a token of its own, of the blocks that EXTENDED COPY copies from.
+    /// WRITE USING TOKEN; each initiator has its own token of the blocks that EXTENDED COPY copies
+    /// from.
     pub tokens: bool,
 }
 
-/// What came of it.
+/// Result of a race.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaceReport {
-    /// Rounds that were run.
+    /// Number of rounds run.
     pub rounds: u64,
-    /// COMPARE AND WRITE that wrote.
+    /// Number of COMPARE AND WRITE that wrote.
     pub compare_and_write_written: u64,
-    /// COMPARE AND WRITE that miscompared.
+    /// Number of COMPARE AND WRITE that miscompared.
     pub compare_and_write_miscompared: u64,
-    /// WRITE.
+    /// Number of WRITE.
     pub writes: u64,
-    /// WRITE SAME.
+    /// Number of WRITE SAME.
     pub write_sames: u64,
-    /// UNMAP.
+    /// Number of UNMAP.
     pub unmaps: u64,
-    /// EXTENDED COPY.
+    /// Number of EXTENDED COPY.
     pub extended_copies: u64,
-    /// WRITE USING TOKEN.
+    /// Number of WRITE USING TOKEN.
     pub token_writes: u64,
-    /// READ within rounds.
+    /// Number of READ within rounds.
     pub reads: u64,
-    /// Commands sent again after BUSY, TASK SET FULL or a unit attention.
+    /// Number of retries after BUSY, TASK SET FULL or a unit attention.
     pub retries: u64,
-    /// Rounds that fit no serial order: lost updates.
+    /// Number of rounds that fit no serial order: lost updates.
     pub violations: u64,
-    /// The first violations in words.
+    /// Descriptions of the first violations.
     pub descriptions: Vec<String>,
-    /// Time taken.
+    /// Elapsed time.
     pub elapsed: Duration,
 }
 
 impl RaceReport {
-    /// True when every round fits a serial order.
+    /// Whether every round fits a serial order.
     pub fn passed(&self) -> bool {
         self.violations == 0
     }
@@ -158,7 +163,7 @@ impl fmt::Display for RaceReport {
     }
 }
 
-/// Why the race could not be run to its end.
+/// Reason why the race could not be completed.
 #[derive(Debug, Error)]
 pub enum RaceError {
     /// The options make no sense.
@@ -167,22 +172,22 @@ pub enum RaceError {
     /// A command failed.
     #[error("round {round}: {error}")]
     Command {
-        /// The round.
+        /// Number of the round.
         round: u64,
-        /// What happened.
+        /// Error of the command.
         error: CommandError,
     },
     /// A block holds what nobody wrote.
     #[error("round {round}: block {lba} holds neither zeros nor anything that was written: torn or foreign data")]
     Torn {
-        /// The round.
+        /// Number of the round.
         round: u64,
-        /// The block.
+        /// LBA of the block.
         lba: u64,
     },
 }
 
-/// A command as chosen, before it is sent.
+/// A command before it is sent.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     CompareAndWrite { compare: u64, write: u64 },
@@ -205,7 +210,7 @@ struct Sent {
     effect: Option<Effect>,
 }
 
-/// Runs the race. The report says whether it passed; an error means that it could not be run.
+/// Runs the race. The report states whether it passed; an error means that it could not be run.
 pub fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
     if options.urls.len() < 2 {
         return Err(RaceError::Options("a race needs at least two initiators"));
@@ -223,7 +228,7 @@ struct Race<'a> {
     options: &'a RaceOptions,
     sessions: Vec<Session>,
     naa: [u8; 16],
-    /// A token of the sources for each initiator.
+    /// Tokens of the sources, one for each initiator.
     tokens: Vec<Token>,
     next_list: u32,
     random: Random,
@@ -271,7 +276,7 @@ impl<'a> Race<'a> {
             data.extend_from_slice(&image::image(stamp));
             self.sources.push(stamp);
         }
-        self.sources.remove(0); // that one is the contested block's
+        self.sources.remove(0); // the contested block's
         let Some(first) = self.sessions.first_mut() else {
             return Ok(());
         };
@@ -309,7 +314,7 @@ impl<'a> Race<'a> {
         }
         self.report.elapsed = begin.elapsed();
         for session in self.sessions {
-            // The race is over and its result stands whether or not the target says goodbye.
+            // The result stands even if the logout fails.
             let _farewell = session.logout();
         }
         Ok(self.report)
@@ -324,7 +329,7 @@ impl<'a> Race<'a> {
         image::stamp_of(&data).ok_or(RaceError::Torn { round, lba })
     }
 
-    /// One of the blocks that are copied from, and what it holds.
+    /// Picks one of the blocks that are copied from; returns its index and its content.
     fn source(&mut self) -> (u16, u64) {
         let index = self.random.index(self.sources.len());
         (u16::try_from(index).unwrap_or(0), self.sources.get(index).copied().unwrap_or(0))
@@ -411,7 +416,8 @@ impl<'a> Race<'a> {
                 (cdb::extended_copy(u32::try_from(list.len()).unwrap_or(u32::MAX)), out(list))
             }
             Choice::WriteUsingToken { index, .. } => {
-                // Two lists of one initiator are never the same, so that both can be under way.
+                // List identifiers of one initiator are never equal, so that several commands can
+                // be in flight.
                 self.next_list = self.next_list.wrapping_add(1);
                 let Some(token) = self.tokens.get(initiator) else {
                     return Err(CommandError::Malformed { command: "race", what: "no token" });

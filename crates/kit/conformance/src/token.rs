@@ -1,4 +1,5 @@
-//! ROD tokens (SBC-4 §5.10, §5.47; SPC-4 §6.24) as CDBs, parameter lists and methods of a session. Windows calls the whole ODX.
+//! ROD tokens (SBC-4 §5.10, §5.47; SPC-4 §6.24) as CDBs, parameter lists and methods of a session.
+//! Windows calls the feature ODX.
 
 use bytes::Bytes;
 use iscsi::initiator::TransferRequest;
@@ -7,10 +8,10 @@ use crate::cdb::{Cdb, padded};
 use crate::commands::CommandError;
 use crate::initiator::Session;
 
-/// Bytes of a token.
+/// Size of a token in bytes.
 pub const TOKEN_BYTES: usize = 512;
 
-/// A token as a target gave it.
+/// A token as returned by a target.
 pub type Token = [u8; TOKEN_BYTES];
 
 /// Bytes before the token descriptors in RECEIVE ROD TOKEN INFORMATION, without sense data.
@@ -42,8 +43,8 @@ pub fn copy_operation_abort(list_identifier: u32) -> Cdb {
     third_party_copy(0x83, 0x1C, 2, list_identifier, 0)
 }
 
-/// A command of THIRD-PARTY COPY IN with a list identifier of four bytes: RECEIVE COPY STATUS (LID4) is 05h, RECEIVE COPY DATA (LID4) 06h,
-/// RECEIVE ROD TOKEN INFORMATION 07h.
+/// CDB of THIRD-PARTY COPY IN with a list identifier of four bytes: RECEIVE COPY STATUS (LID4) is
+/// 05h, RECEIVE COPY DATA (LID4) 06h, RECEIVE ROD TOKEN INFORMATION 07h.
 pub fn receive(service_action: u8, list_identifier: u32, length: u32) -> Cdb {
     third_party_copy(0x84, service_action, 2, list_identifier, length)
 }
@@ -65,7 +66,7 @@ fn with_data_length(mut list: Vec<u8>) -> Vec<u8> {
     list
 }
 
-/// Parameter list of POPULATE TOKEN: seconds of inactivity (0 for the default), and ranges.
+/// Parameter list of POPULATE TOKEN: inactivity timeout in seconds (0 for the default), and ranges.
 pub fn populate_list(inactivity_timeout: u32, blocks: &[(u64, u32)]) -> Vec<u8> {
     let mut list = vec![0; 4];
     list.extend_from_slice(&inactivity_timeout.to_be_bytes());
@@ -84,7 +85,7 @@ pub fn write_list(token: &Token, offset: u64, delete: bool, blocks: &[(u64, u32)
     with_data_length(list)
 }
 
-/// The well-known token of zeros.
+/// Well-known token of zeros.
 pub fn zero_token() -> Token {
     let mut token = [0; TOKEN_BYTES];
     for (to, from) in token.iter_mut().zip([0xFF, 0xFF, 0x00, 0x01, 0x00, 0x00, 0x01, 0xF8]) {
@@ -93,7 +94,7 @@ pub fn zero_token() -> Token {
     token
 }
 
-/// The token in RECEIVE ROD TOKEN INFORMATION.
+/// Token in RECEIVE ROD TOKEN INFORMATION.
 pub fn token_of(information: &[u8]) -> Option<Token> {
     let sense = usize::from(*information.get(13)?);
     let descriptors = information.get(INFORMATION_BYTES + sense..)?;

@@ -1,13 +1,16 @@
-//! A load that knows what every block has to hold, and checks it across crashes of the array.
+//! A load that knows the expected content of every block, and checks it across crashes of the
+//! array.
 //!
-//! Writes, clones (EXTENDED COPY), UNMAP, WRITE SAME and COMPARE AND WRITE go to regions of some logical units, chosen by a seed, with
-//! reads between them. In memory the load keeps the stamp ([`image`]) of every block. Commands in flight at the same time never
-//! touch each other's blocks (copy sources may be shared), so an acknowledged command leaves exactly one possible content.
+//! Writes, clones (EXTENDED COPY), UNMAP, WRITE SAME and COMPARE AND WRITE go to regions of some
+//! logical units, chosen by a seed, with reads between them. The load keeps the stamp ([`image`])
+//! of every block in memory. Concurrent commands never touch each other's blocks (copy sources may
+//! be shared), so an acknowledged command leaves exactly one possible content.
 //!
-//! When a connection breaks, each command in flight may or may not have had its effect, block by block: such blocks have two possible
-//! contents, and more if it happens again before they are read. The load then connects again, until [`LoadOptions::outage`] is
-//! over, and reads everything: every block must hold one of its possible contents, and from then on must keep the one it was seen with.
-//! An acknowledged effect that is missing, a block torn in the middle, or an effect that comes late all end the load with
+//! When a connection breaks, each command in flight may or may not have taken effect, block by
+//! block. Such blocks have two possible contents, and more if it happens again before they are
+//! read. The load then reconnects, for at most [`LoadOptions::outage`], and reads everything: every
+//! block must hold one of its possible contents, and must keep the one found from then on. A
+//! missing acknowledged effect, a torn block, or a late effect ends the load with
 //! [`LoadError::Mismatch`].
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,45 +29,47 @@ use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
 use crate::url::Url;
 
-/// Blocks in one command of the first and of later full reads.
+/// Number of blocks per READ when everything is read.
 const VERIFY_BLOCKS: u32 = 1024;
-/// Tries to find blocks that no command in flight touches, before waiting for one to finish.
+/// Number of tries to find blocks that no command in flight touches, before waiting for one to
+/// finish.
 const PLACE_TRIES: usize = 8;
 /// Pause between attempts to connect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Most times a command is sent again.
+/// Largest number of retries of a command.
 const MAX_RETRIES: u32 = 1000;
-/// Pause before a command is sent again after BUSY or TASK SET FULL.
+/// Pause before a retry after BUSY or TASK SET FULL.
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
-/// What to run.
+/// Parameters of the load.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Logical units of one array, of 512-byte blocks; each is written from block `first_lba` on.
+    /// URLs of the logical units of one array, with 512-byte blocks; each is written from block
+    /// `first_lba` on.
     pub urls: Vec<Url>,
     /// First block of the region of each logical unit.
     pub first_lba: u64,
-    /// Blocks in the region of each logical unit.
+    /// Number of blocks in the region of each logical unit.
     pub blocks: u32,
-    /// Most blocks in a WRITE or READ.
+    /// Largest number of blocks in a WRITE or READ.
     pub max_write_blocks: u32,
-    /// Most blocks in a clone, UNMAP or WRITE SAME; at most 65535.
+    /// Largest number of blocks in a clone, UNMAP or WRITE SAME; at most 65535.
     pub max_extent_blocks: u32,
-    /// Commands in flight.
+    /// Number of commands in flight.
     pub depth: usize,
     /// Seed of all choices.
     pub seed: u64,
     /// InitiatorName.
     pub initiator_name: String,
-    /// Limit for each command. A command that takes longer counts as a lost connection.
+    /// Time limit of each command. A command that takes longer counts as a lost connection.
     pub timeout: Duration,
     /// Longest time without a connection.
     pub outage: Duration,
 }
 
 impl LoadOptions {
-    /// 32 MiB of each logical unit, sixteen commands in flight.
+    /// Default parameters: 32 MiB of each logical unit, sixteen commands in flight.
     pub fn new(urls: Vec<Url>) -> Self {
         Self {
             urls,
@@ -81,32 +86,32 @@ impl LoadOptions {
     }
 }
 
-/// What was done so far.
+/// Counters of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
-    /// WRITE acknowledged.
+    /// Number of acknowledged WRITE.
     pub writes: u64,
-    /// EXTENDED COPY acknowledged.
+    /// Number of acknowledged EXTENDED COPY.
     pub clones: u64,
-    /// UNMAP acknowledged.
+    /// Number of acknowledged UNMAP.
     pub unmaps: u64,
-    /// WRITE SAME acknowledged.
+    /// Number of acknowledged WRITE SAME.
     pub write_sames: u64,
-    /// COMPARE AND WRITE acknowledged.
+    /// Number of acknowledged COMPARE AND WRITE.
     pub compare_and_writes: u64,
-    /// READ compared.
+    /// Number of compared READ.
     pub reads: u64,
-    /// Blocks compared, in READs and after outages.
+    /// Number of blocks compared, in READs and after outages.
     pub blocks_verified: u64,
-    /// Connections lost.
+    /// Number of lost connections.
     pub outages: u64,
-    /// Commands in flight when a connection was lost.
+    /// Number of commands in flight when a connection was lost.
     pub commands_in_doubt: u64,
-    /// Blocks in doubt that held the content from before.
+    /// Number of blocks in doubt that held their old content.
     pub blocks_old: u64,
-    /// Blocks in doubt that held the content from after.
+    /// Number of blocks in doubt that held their new content.
     pub blocks_new: u64,
-    /// Commands sent again after BUSY, TASK SET FULL or a unit attention.
+    /// Number of retries after BUSY, TASK SET FULL or a unit attention.
     pub retries: u64,
 }
 
@@ -132,24 +137,25 @@ impl fmt::Display for LoadReport {
     }
 }
 
-/// Why the load ended.
+/// Reason why the load ended.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The options make no sense.
     #[error("{0}")]
     Options(&'static str),
-    /// A block does not hold what it has to: an acknowledged effect was lost or came late, or the block is torn.
+    /// A block does not hold its expected content: an acknowledged effect was lost or came late, or
+    /// the block is torn.
     #[error("{url} block {lba}: found {found}, expected {expected:?} ({context})")]
     Mismatch {
-        /// The logical unit.
+        /// URL of the logical unit.
         url: String,
-        /// The block.
+        /// LBA of the block.
         lba: u64,
-        /// Stamp found, or what else.
+        /// Stamp found, or a description.
         found: String,
         /// Possible stamps.
         expected: Vec<u64>,
-        /// When it was noticed.
+        /// Situation in which it was noticed.
         context: &'static str,
     },
     /// A command failed in a way that an outage does not explain.
@@ -178,11 +184,11 @@ impl Range {
     }
 }
 
-/// A command chosen.
+/// A command before it is sent.
 #[derive(Clone, Debug)]
 enum Work {
     Read(Range),
-    /// Stamps count up from this one.
+    /// First stamp; it is incremented for each block.
     Write(Range, u64),
     Clone {
         source: Range,
@@ -219,25 +225,25 @@ impl Work {
 #[derive(Debug)]
 struct InFlight {
     work: Work,
-    /// Stamps the target gets when the command has its effect; empty for READ.
+    /// Stamps of the target blocks after the command takes effect; empty for READ.
     new: Vec<u64>,
     retries: u32,
 }
 
-/// See the module.
+/// A load that knows the expected content of every block.
 #[derive(Debug)]
 pub struct VerifyingLoad {
     options: LoadOptions,
     random: Random,
     next_stamp: u64,
-    /// For each logical unit the stamp of each block.
+    /// Stamp of each block, for each logical unit.
     known: Vec<Vec<u64>>,
-    /// Blocks that may hold something else than `known`.
+    /// Blocks that may hold stamps other than those of `known`.
     doubtful: BTreeMap<(usize, u32), Vec<u64>>,
     initialized: bool,
-    /// Set after an outage until everything was read.
+    /// Set after an outage until everything has been read.
     verify: bool,
-    /// One session for each target, and which one each logical unit uses.
+    /// Sessions, one for each target, and the index of the one that each logical unit uses.
     sessions: Vec<Session>,
     session_of: Vec<usize>,
     naa: Vec<[u8; 16]>,
@@ -264,7 +270,7 @@ impl From<CommandError> for Trouble {
             CommandError::Session(SessionError::Connect { .. } | SessionError::Lost(_) | SessionError::Timeout(_)) => {
                 Self::Lost(error)
             }
-            // A daemon that is going down or coming up.
+            // A daemon that is stopping or starting.
             CommandError::Session(SessionError::Login { status, .. }) if status.class() == 3 => Self::Lost(error),
             _ => Self::Final(error.into()),
         }
@@ -272,7 +278,7 @@ impl From<CommandError> for Trouble {
 }
 
 impl VerifyingLoad {
-    /// A load that has not started. The regions are zeroed when it does.
+    /// Creates a load. The regions are zeroed when it starts.
     pub fn new(options: LoadOptions) -> Result<Self, LoadError> {
         if options.urls.is_empty() || options.depth == 0 {
             return Err(LoadError::Options("a load needs a logical unit and a depth"));
@@ -309,19 +315,20 @@ impl VerifyingLoad {
         })
     }
 
-    /// What was done so far.
+    /// Counters so far.
     pub fn report(&self) -> &LoadReport {
         &self.report
     }
 
     /// Runs until `stop` is set, through any number of outages, then waits for the commands in flight. May be called again.
     ///
-    /// Set `stop` while there is no connection, and this returns at once; blocks in doubt are then read by the next call.
+    /// If `stop` is set while there is no connection, this returns at once; blocks in doubt are
+    /// then read by the next call.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), LoadError> {
         self.persist(stop, true)
     }
 
-    /// Connects if need be and reads every block, as after an outage.
+    /// Connects if necessary, and reads every block, as after an outage.
     pub fn verify_all(&mut self) -> Result<(), LoadError> {
         self.verify = self.initialized;
         self.persist(&AtomicBool::new(true), false)
@@ -472,7 +479,7 @@ impl VerifyingLoad {
 
     fn range(&mut self, longest: u32) -> Range {
         let unit = self.random.index(self.options.urls.len());
-        // Short commands more often than long ones, and half of all aligned to 4 KiB.
+        // Short commands are more frequent than long ones, and half of all are aligned to 4 KiB.
         let cap = 1 + self.random.below(u64::from(longest));
         let mut count = u32::try_from(1 + self.random.below(cap)).unwrap_or(1);
         let room = u64::from(self.options.blocks - count);
@@ -500,7 +507,8 @@ impl VerifyingLoad {
         })
     }
 
-    /// A command that touches nothing the ones in flight touch; `None` when none was found quickly.
+    /// Chooses a command whose blocks no command in flight touches; `None` when none was found
+    /// quickly.
     fn choose(&mut self) -> Option<Work> {
         for _ in 0..PLACE_TRIES {
             let work = match self.random.below(20) {
@@ -516,7 +524,7 @@ impl VerifyingLoad {
                     destination.count = source.count;
                     destination.start = destination.start.min(self.options.blocks - source.count);
                     if self.random.below(2) == 0 {
-                        // Equal modulo 4 KiB, as hosts copy.
+                        // Equal modulo 4 KiB, like hosts' copies.
                         destination.start = (destination.start & !7) | (source.start & 7);
                         destination.start = if destination.start + source.count > self.options.blocks {
                             source.start & 7
@@ -603,7 +611,7 @@ impl VerifyingLoad {
         let unit = work.target().unit;
         let position = self.session_of.get(unit).copied().unwrap_or(0);
         let lun = self.lun(unit);
-        // The command counts as in flight even when sending it fails half-way.
+        // Counted as in flight even when sending it fails half way.
         let Some(session) = self.sessions.get_mut(position) else {
             return Err(Trouble::Final(LoadError::Options("no session")));
         };

@@ -1,7 +1,9 @@
-//! A login flood: connections that say nothing, and logins that stop half way, thousands of them, as fast as they can be made.
+//! Login flood: thousands of idle connections and logins that stop half way, opened as fast as
+//! possible.
 //!
-//! Each is kept open until the portal closes it or enough newer ones are there. What a target needs to withstand this is a limit on connections
-//! without a session, a limit on the time of a login, and memory only for what has arrived; who behaves is to notice nothing.
+//! Each connection stays open until the portal closes it or enough newer ones exist. To withstand
+//! this, a target needs a limit on connections without a session, a time limit for logins, and
+//! memory only for data that has arrived; well-behaved initiators must not be affected.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -20,36 +22,36 @@ use super::script::Facts;
 use crate::image::Random;
 use crate::url::Url;
 
-/// Limit for connecting.
+/// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// What to run.
+/// Parameters of a flood.
 #[derive(Clone, Debug)]
 pub struct FloodOptions {
-    /// The target; no LUN is looked at.
+    /// URL of the target; the LUN is ignored.
     pub url: Url,
-    /// The address that it comes from; none: as the system chooses.
+    /// Source address; `None` leaves the choice to the system.
     pub from: Option<IpAddr>,
-    /// Connections to make, at most.
+    /// Largest number of connections to open.
     pub connections: u64,
-    /// Time after which no more are made.
+    /// Time after which no further connection is opened.
     pub time: Duration,
-    /// Connections that are kept open by each of the threads.
+    /// Number of connections that each thread keeps open.
     pub open_each: usize,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Decides how each login stops.
+    /// Seed that determines how each login stops.
     pub seed: u64,
 }
 
-/// What happened.
+/// Result of a flood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FloodReport {
     /// Connections made.
     pub made: u64,
     /// Connections that were refused, or not made in time.
     pub refused: u64,
-    /// Connections that the target had closed when they were given up here.
+    /// Number of connections that the target had closed by the time this side closed them.
     pub closed: u64,
 }
 
@@ -60,7 +62,7 @@ impl fmt::Display for FloodReport {
     }
 }
 
-/// Floods until the count or the time is over, or `stop` is set; then everything is closed.
+/// Runs until the count or the time is reached or `stop` is set; then closes all connections.
 pub fn run(options: &FloodOptions, stop: &AtomicBool) -> FloodReport {
     let Some((portal, facts)) = super::facts(&options.url) else { return FloodReport::default() };
     let next = AtomicU64::new(0);
@@ -131,7 +133,7 @@ fn half_a_login(random: &mut Random, facts: &Facts) -> Vec<u8> {
             let length = login.len() as u64;
             cut(login, 48 + random.below(length.saturating_sub(48)))
         }
-        // The security stage has begun, and the next request never comes.
+        // Begins the security stage; the next request never comes.
         _ => {
             let mut keys = Vec::new();
             text::push(&mut keys, "InitiatorName", &format!("iqn.2026-01.org.example:{}", opening.name));
@@ -153,7 +155,7 @@ fn cut(mut bytes: Vec<u8>, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// Whether the target has closed a connection, behind whatever it has said.
+/// Whether the target has closed a connection; data before the end is skipped.
 fn is_closed(mut stream: TcpStream) -> bool {
     let mut scratch = [0; 4096];
     if stream.set_nonblocking(true).is_err() {

@@ -1,5 +1,6 @@
-//! PDUs of an initiator as bytes. Nothing here waits for an answer, so numbers that a target chooses are guessed: StatSN is
-//! not looked at by anybody before it is acknowledged, and Target Transfer Tags are small numbers everywhere.
+//! PDUs of an initiator as bytes. Nothing here waits for an answer, so numbers that a target
+//! chooses are guessed: a target does not check ExpStatSN before it is acknowledged, and Target
+//! Transfer Tags are small numbers in practice.
 
 use bytes::{Bytes, BytesMut};
 use iscsi::framing::{Digests, Output};
@@ -8,7 +9,7 @@ use iscsi::text;
 
 use super::script::Facts;
 
-/// One end of a conversation: what it says, PDU by PDU.
+/// Output of one end of a conversation, PDU by PDU.
 #[derive(Clone, Debug)]
 pub(super) struct Speech {
     /// PDUs as bytes.
@@ -19,7 +20,7 @@ pub(super) struct Speech {
     next_tag: u32,
 }
 
-/// How a session is opened.
+/// Parameters of a login.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     /// Last part of InitiatorName.
@@ -37,7 +38,7 @@ impl Opening {
     }
 }
 
-/// A PDU as bytes: lengths and digests are right.
+/// Encodes a PDU with correct lengths and digests.
 pub(super) fn bytes(header: RawHeader, data: &[u8], digests: Digests) -> Vec<u8> {
     let mut output = Output::default();
     output.push_bytes(header, Bytes::copy_from_slice(data), digests);
@@ -48,7 +49,7 @@ pub(super) fn bytes(header: RawHeader, data: &[u8], digests: Digests) -> Vec<u8>
     all.to_vec()
 }
 
-/// Puts a number into a header.
+/// Stores a number in a header.
 pub(super) fn put(header: &mut RawHeader, at: usize, value: u32) {
     if let Some(field) = header.get_mut(at..at + 4) {
         field.copy_from_slice(&value.to_be_bytes());
@@ -111,7 +112,8 @@ impl Speech {
         self.pdus.push(bytes(header, data, self.digests));
     }
 
-    /// A SCSI Command with `immediate` data; `expected` bytes, of Data-Out when `flags` has W. Returns its tag.
+    /// Adds a SCSI Command with `immediate` data; `expected` bytes, of Data-Out when `flags` has W.
+    /// Returns its tag.
     pub fn command(&mut self, lun: [u8; 8], cdb: &[u8], flags: u8, expected: u32, immediate: &[u8]) -> u32 {
         let tag = self.tag();
         let mut header = pdu::blank(Opcode::SCSI_COMMAND.0, flags, tag);
@@ -125,7 +127,7 @@ impl Speech {
         tag
     }
 
-    /// A Data-Out PDU.
+    /// Adds a Data-Out PDU.
     pub fn data_out(&mut self, tag: u32, transfer_tag: u32, data_sn: u32, offset: u32, last: bool, data: &[u8]) {
         let flags = if last { pdu::FINAL } else { 0 };
         let mut header = pdu::blank(Opcode::DATA_OUT.0, flags, tag);
@@ -136,7 +138,8 @@ impl Speech {
         self.say(header, data);
     }
 
-    /// Any other request that is numbered as a command: `word` goes where its Target Transfer Tag, Referenced Task Tag or reason stands.
+    /// Adds any other request that is numbered as a command. `word` is stored in the place of its
+    /// Target Transfer Tag, Referenced Task Tag or reason.
     pub fn request(&mut self, opcode: Opcode, flags: u8, word: u32, immediate: bool, data: &[u8]) -> u32 {
         let tag = self.tag();
         let mut header = pdu::blank(opcode.0, flags, tag);
@@ -146,17 +149,17 @@ impl Speech {
         tag
     }
 
-    /// A ping as an immediate command.
+    /// Adds a ping as an immediate command.
     pub fn ping(&mut self, data: &[u8]) {
         self.request(Opcode::NOP_OUT, pdu::FINAL, pdu::RESERVED_TAG, true, data);
     }
 
-    /// Asks for the end of the session.
+    /// Adds a Logout Request for the session.
     pub fn logout(&mut self) {
         self.request(Opcode::LOGOUT_REQUEST, pdu::FINAL, 0, true, &[]);
     }
 
-    /// All of it in one piece.
+    /// All PDUs in one piece.
     pub fn stream(&self) -> Vec<u8> {
         self.pdus.concat()
     }

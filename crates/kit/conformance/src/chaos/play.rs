@@ -1,4 +1,5 @@
-//! Runs a script on a socket. Errors of the connection are no news here: the target is free to end what is wrong.
+//! Runs a script on a socket. Errors of the connection are ignored: the target may end a faulty
+//! conversation.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -7,25 +8,25 @@ use std::time::{Duration, Instant};
 
 use super::script::{Script, Step};
 
-/// Limit for connecting.
+/// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a target may not take bytes before the rest is given up.
+/// Time for which a target may block a write before the rest is given up.
 const SEND: Duration = Duration::from_millis(500);
 /// Longest time for one step of reading.
 const READ: Duration = Duration::from_millis(600);
 
-/// What came back.
+/// Result of a script.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// There was no connection.
+    /// The connection could not be opened.
     pub refused: bool,
-    /// The secret was in it.
+    /// The secret was received.
     pub secret: bool,
 }
 
-/// Looks for a secret in a stream.
+/// Search for a secret in a stream.
 struct Search<'a> {
     secret: &'a [u8],
     tail: Vec<u8>,
@@ -50,7 +51,8 @@ pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> Heard 
     let Ok(mut stream) = TcpStream::connect_timeout(&portal, CONNECT) else {
         return Heard { refused: true, ..heard };
     };
-    // Without these a script could wait for ever; there is no connection that refuses them.
+    // Without these a script could wait for a very long time; an open connection does not refuse
+    // them.
     if stream.set_write_timeout(Some(SEND)).is_err() || stream.set_nodelay(true).is_err() {
         return Heard { refused: true, ..heard };
     }
@@ -109,7 +111,8 @@ fn send(stream: &mut TcpStream, mut bytes: &[u8], heard: &mut Heard) -> bool {
     true
 }
 
-/// Bytes read; 0 when none came in time, `None` when the connection is over.
+/// Reads once. Returns the number of bytes, 0 when none came in time, or `None` when the connection
+/// is over.
 fn read(
     stream: &mut TcpStream,
     scratch: &mut [u8],

@@ -1,4 +1,5 @@
-//! The kinds of scripts. Each is a function from random numbers to steps; what it does to a good conversation is its name.
+//! Kinds of scripts. Each is a function from random numbers to steps, named after its effect on a
+//! valid conversation.
 
 use iscsi::framing::Digests;
 use iscsi::pdu::{self, Opcode, RESERVED_TAG};
@@ -9,7 +10,7 @@ use crate::image::Random;
 
 type Scenario = fn(&mut Random, &Facts) -> Vec<Step>;
 
-/// Every kind but the cuts, with its weight.
+/// All kinds except the cuts, with their weights.
 const SCENARIOS: &[(&str, u64, Scenario)] = &[
     ("garbage", 3, garbage),
     ("mutated login", 6, mutated_login),
@@ -114,7 +115,8 @@ fn recorded(facts: &Facts, opening: &Opening) -> Speech {
     speech
 }
 
-/// The recorded conversation up to byte `index`, in all its variants one after the other; every fourth cut is a FIN, the others whatever closing makes.
+/// Sends the recorded conversation up to byte `index`, through all variants in turn. Every fourth
+/// cut ends with a FIN, the rest by closing the socket.
 fn cut(index: u64, facts: &Facts) -> Vec<Step> {
     let variants: Vec<Vec<u8>> = [(false, false), (true, false), (false, true), (true, true)]
         .into_iter()
@@ -417,7 +419,7 @@ fn additional_headers(random: &mut Random, facts: &Facts) -> Vec<Step> {
     header[4] = u8::try_from(words).unwrap_or(u8::MAX);
     let mut segments = Vec::new();
     while segments.len() < usize::from(words) * 4 {
-        // Extended CDBs and bidirectional lengths whose own lengths are as they come.
+        // Extended CDBs and bidirectional lengths with random own lengths.
         let longest = if random.below(4) == 0 { 65_535 } else { 40 };
         let length = small(random, longest);
         segments.extend_from_slice(&length.to_be_bytes());
@@ -428,7 +430,8 @@ fn additional_headers(random: &mut Random, facts: &Facts) -> Vec<Step> {
     let mut whole = header.to_vec();
     whole.extend_from_slice(&segments);
     if opening.digests.header {
-        // `bytes` sums the header alone: a digest error, unless there are no segments.
+        // `bytes` computes the digest of the header alone: a digest error, unless there are no
+        // segments.
         whole = [whole, bytes(header, &[], opening.digests).split_off(48)].concat();
     }
     let cut = if random.below(2) == 0 { whole.len() } else { usize::try_from(random.below(1024)).unwrap_or(0) };

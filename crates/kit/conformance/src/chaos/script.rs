@@ -1,42 +1,42 @@
-//! What one connection does, decided by seed and number alone.
+//! Script of one connection, determined by seed and number alone.
 
 use super::scenarios;
 use crate::image::Random;
 
-/// What has to be known of the target.
+/// Facts about the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Its name.
+    /// Name of the target.
     pub target: String,
-    /// A LUN that may be written to.
+    /// LUN that scripts may write to.
     pub lun: [u8; 8],
 }
 
-/// A part of a script.
+/// Step of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Sends bytes; gives up when the target does not take them for a while.
+    /// Sends bytes; gives up when the target blocks for a while.
     Send(Vec<u8>),
-    /// Says and reads nothing for so many milliseconds.
+    /// Stays idle for this many milliseconds.
     Pause(u64),
-    /// Reads until nothing comes for so many milliseconds.
+    /// Reads until nothing comes for this many milliseconds.
     Read(u64),
-    /// Reads so many times one byte, with a pause of so many milliseconds before each.
+    /// Reads one byte this many times, each after a pause of this many milliseconds.
     Sip(u32, u64),
-    /// Says that nothing more comes (TCP FIN).
+    /// Sends a TCP FIN.
     Finish,
 }
 
-/// A connection: it ends with the last step, whatever was not read until then.
+/// Script of a connection, which ends with the last step; data left unread is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// What it is about.
+    /// Kind of the script.
     pub kind: &'static str,
-    /// What happens.
+    /// Steps in order.
     pub steps: Vec<Step>,
 }
 
-/// Script `number` of a seed.
+/// Builds script `number` of a seed.
 pub fn script(seed: u64, number: u64, facts: &Facts) -> Script {
     let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number.rotate_left(32));
     scenarios::choose(&mut random, number, facts)

@@ -1,4 +1,4 @@
-//! Scripts are what their seed says; and they can be played against a target of this crate's tests.
+//! Scripts are determined by their seed, and cover every kind and every cut.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! An initiator that behaves, while others do not: it writes blocks that only it may see, reads them back, and looks at the clock.
+//! A well-behaved initiator that runs beside hostile ones: it writes blocks that only it may see,
+//! reads them back, and measures the time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,16 +17,16 @@ use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
 use crate::url::Url;
 
-/// Blocks of one command: 4 KiB.
+/// Number of blocks of one command: 4 KiB.
 const BLOCKS: u32 = 8;
-/// Places that are written to.
+/// Number of places that are written to.
 const PLACES: u64 = 64;
-/// Pause between two commands: what is measured is answers, not throughput.
+/// Pause between two commands: answer times are measured, not throughput.
 const PAUSE: Duration = Duration::from_millis(3);
-/// Unit attentions at the beginning, at most.
+/// Largest number of unit attentions at the beginning.
 const ATTENTIONS: usize = 8;
 
-/// What the witness saw.
+/// Observations of the witness.
 #[derive(Clone, Debug, Default)]
 pub struct Testimony {
     /// Time of each command, shortest first.
@@ -38,7 +39,7 @@ impl Testimony {
         self.latencies.len()
     }
 
-    /// The time that so many of 1000 commands did not exceed.
+    /// Time that this many of 1000 commands did not exceed.
     pub fn quantile(&self, of_1000: usize) -> Duration {
         let last = self.latencies.len().saturating_sub(1);
         self.latencies.get(last * of_1000 / 1000).copied().unwrap_or_default()
@@ -53,13 +54,13 @@ impl fmt::Display for Testimony {
     }
 }
 
-/// What should not have happened.
+/// Failure that the witness met.
 #[derive(Debug, Error)]
 pub enum WitnessError {
     /// A command or the session failed.
     #[error("{0}")]
     Command(#[from] CommandError),
-    /// Something else was read than was written.
+    /// Data read differs from data written.
     #[error("block {lba}: other data than was written")]
     Mismatch {
         /// First block of the command.
@@ -67,13 +68,13 @@ pub enum WitnessError {
     },
 }
 
-/// The bytes of which every block of the witness consists, 32 of them.
+/// Secret of 32 bytes that fills every block of the witness.
 pub fn secret(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed ^ 0x005E_C2E7);
     (0..4).flat_map(|_| random.next().to_be_bytes()).collect()
 }
 
-/// Writes and reads until `stop` is set. `timeout` is the limit of each command.
+/// Writes and reads until `stop` is set. `timeout` is the time limit of each command.
 pub fn run(
     url: &Url,
     initiator_name: &str,
@@ -95,7 +96,7 @@ pub fn run(
     }
     while !stop.load(Ordering::Relaxed) {
         let lba = random.below(PLACES) * u64::from(BLOCKS);
-        // The first word of the block says where it is; the rest is what must not be seen elsewhere.
+        // The first word of the data depends on its LBA; the rest is the secret.
         let mut data: Vec<u8> = secret.iter().copied().cycle().take(BLOCKS as usize * 512).collect();
         for (to, from) in data.iter_mut().zip((random.next() ^ lba).to_be_bytes()) {
             *to = from;

@@ -1,4 +1,5 @@
-//! Blocks with known content: what each one held, what may have been written to it since, and whether that was.
+//! Blocks with known content: the content of each block, a later write to it, and the result of
+//! that write.
 
 use bytes::Bytes;
 
@@ -7,21 +8,21 @@ use crate::commands::CommandError;
 use crate::image::{BLOCK_BYTES, fill, stamp_of};
 use crate::initiator::Session;
 
-/// Blocks of one read.
+/// Number of blocks of one READ.
 const READ_BLOCKS: u32 = 1024;
 
-/// What is known of a write.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing: old and new content are both right.
     Open,
     /// It was acknowledged.
     Written,
-    /// It was refused.
+    /// The write was refused.
     Refused,
 }
 
-/// One block.
+/// Possible contents of one block.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     old: u64,
@@ -29,7 +30,7 @@ struct Block {
 }
 
 impl Block {
-    /// True when the block may hold the image of `stamp`.
+    /// Whether the block may hold the image of `stamp`.
     fn may_hold(&self, stamp: u64) -> bool {
         match self.new {
             None | Some((_, Fate::Refused)) => stamp == self.old,
@@ -39,7 +40,7 @@ impl Block {
     }
 }
 
-/// A range of blocks that one initiator writes.
+/// Range of blocks that one initiator writes.
 #[derive(Debug)]
 pub(super) struct Region {
     start: u64,
@@ -51,7 +52,7 @@ pub(super) struct Region {
 pub(super) enum Wrong {
     /// It cannot be read.
     Command(CommandError),
-    /// A block holds what it must not hold.
+    /// A block holds content that is not possible.
     Content(String),
 }
 
@@ -72,7 +73,7 @@ impl Wrong {
 }
 
 impl Region {
-    /// `first_stamp` and what follows it belongs to this region alone.
+    /// Creates a region; the stamps after `first_stamp` belong to it alone.
     pub(super) fn new(start: u64, count: u64, first_stamp: u64) -> Self {
         let blocks = (0..count).map(|_| Block { old: 0, new: None }).collect();
         Self { start, blocks, next_stamp: first_stamp + 1 }
@@ -91,7 +92,8 @@ impl Region {
         self.blocks.iter_mut().skip(skipped).take(count as usize)
     }
 
-    /// Content for a write, an image of its own for each block. Until [`Self::decide`] the fate of the write is open.
+    /// Builds content for a write, with a new image for each block. The result of the write is unknown
+    /// until [`Self::decide`].
     pub(super) fn new_content(&mut self, lba: u64, count: u32) -> Bytes {
         let stamps = self.next_stamp..;
         self.next_stamp += u64::from(count);
@@ -111,7 +113,7 @@ impl Region {
         }
     }
 
-    /// Reads the region for the first time: whatever is there is right.
+    /// Reads the region for the first time: any content is right.
     pub(super) fn read_back(&mut self, session: &mut Session) -> Result<(), CommandError> {
         let stamps = self.stamps(session)?;
         for (block, stamp) in self.blocks.iter_mut().zip(stamps) {

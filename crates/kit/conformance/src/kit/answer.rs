@@ -1,4 +1,5 @@
-//! What came back for a command, and what is expected of it. Every method that expects fails with both.
+//! Answer to a command, with methods that check it. Each failure states the expected and the found
+//! value.
 
 use bytes::Bytes;
 use iscsi::initiator::Completion;
@@ -7,7 +8,7 @@ use super::check::{Trouble, Verdict, expect_bytes, failed, hex};
 use crate::commands::{CHECK_CONDITION, GOOD, RESERVATION_CONFLICT};
 use crate::sense::Sense;
 
-/// The answer to one command.
+/// Answer to one command.
 #[derive(Clone, Debug)]
 pub struct Answer {
     opcode: u8,
@@ -15,7 +16,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to a command with this operation code.
+    /// Creates the answer to a command with this operation code.
     pub fn new(opcode: u8, completion: Completion) -> Self {
         Self { opcode, completion }
     }
@@ -30,22 +31,22 @@ impl Answer {
         &self.completion.data_in
     }
 
-    /// Sense data as they came.
+    /// Sense data as received.
     pub fn sense_bytes(&self) -> &Bytes {
         &self.completion.sense
     }
 
-    /// Key, code and qualifier; `None` without sense data.
+    /// Sense key, code and qualifier; `None` without sense data.
     pub fn sense(&self) -> Option<(u8, u8, u8)> {
         Sense::parse(&self.completion.sense).map(|sense| (sense.key, sense.code, sense.qualifier))
     }
 
-    /// True for CHECK CONDITION with this sense.
+    /// Whether the status is CHECK CONDITION with this sense.
     pub fn is(&self, key: u8, code: u8, qualifier: u8) -> bool {
         self.status() == CHECK_CONDITION && self.sense() == Some((key, code, qualifier))
     }
 
-    /// What was found, for a message.
+    /// Describes the status for a message.
     pub fn found(&self) -> String {
         if self.completion.response != 0 {
             return format!("iSCSI response {:02x}h", self.completion.response);
@@ -188,7 +189,7 @@ impl Answer {
         }
     }
 
-    /// Nothing more to ask.
+    /// Ends a chain of expectations.
     pub fn done(self) -> Verdict {
         Ok(())
     }

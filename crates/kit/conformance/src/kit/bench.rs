@@ -1,4 +1,4 @@
-//! What a check works with: nexuses to the logical units, a place to write to, and the administrator's hook.
+//! Bench of a check: nexuses to the logical units, scratch ranges, and the administrator's hook.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,11 +18,11 @@ use crate::commands::GOOD;
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::url::Url;
 
-/// Bytes of a logical block.
+/// Size of a logical block in bytes.
 pub const BLOCK: usize = 512;
-/// Blocks that scratch ranges are aligned to: 1 MiB.
+/// Alignment of scratch ranges in blocks: 1 MiB.
 const ALIGNMENT: u64 = 2048;
-/// Most unit attentions that are taken off one after the other.
+/// Largest number of consecutive unit attentions that are cleared.
 const MAX_ATTENTIONS: usize = 16;
 
 /// An I_T nexus.
@@ -63,18 +63,18 @@ pub const B: Path = Path { nexus: Nexus::B, unit: Unit::First };
 pub const C: Path = Path { nexus: Nexus::C, unit: Unit::First };
 
 impl Path {
-    /// The same nexus to the second logical unit.
+    /// Path of this nexus to the second logical unit.
     pub const fn second(self) -> Self {
         Self { unit: Unit::Second, ..self }
     }
 
-    /// The same nexus to another LUN.
+    /// Path of this nexus to another LUN.
     pub const fn lun(self, lun: u16) -> Self {
         Self { unit: Unit::Number(lun), ..self }
     }
 }
 
-/// A command under way.
+/// A command in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
     nexus: Nexus,
@@ -82,7 +82,7 @@ pub struct Task {
     opcode: u8,
 }
 
-/// See the module.
+/// Resources of a check.
 pub struct Bench<'a> {
     options: &'a Options,
     stop: &'a AtomicBool,
@@ -93,7 +93,7 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Nothing is connected yet. `stop` ends long checks early.
+    /// Creates a bench without connections. `stop` ends long checks early.
     pub fn new(options: &'a Options, stop: &'a AtomicBool) -> Self {
         Self { options, stop, sessions: BTreeMap::new(), cursor: 0, seed: 1, pool_filled: None }
     }
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// How the kit was called.
+    /// Options of the run.
     pub fn options(&self) -> &Options {
         self.options
     }
@@ -149,7 +149,7 @@ impl<'a> Bench<'a> {
         let base = self.options.initiators.first().cloned().unwrap_or_else(|| SessionOptions::default().initiator_name);
         SessionOptions {
             initiator_name: given.unwrap_or_else(|| if which == 0 { base } else { format!("{base}-{}", which + 1) }),
-            // A2 is the same initiator port as A.
+            // A2 has the same initiator port as A.
             qualifier: 1,
             timeout: self.options.timeout,
             maximum_segment: None,
@@ -169,7 +169,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// One more session, of an initiator of this name and not kept.
+    /// Opens another session, with this suffix to the initiator name. The bench does not keep it.
     pub fn other_session(&self, name: &str) -> Result<Session, SessionError> {
         let url = &self.options.url;
         let base = self.session_options(A);
@@ -177,7 +177,7 @@ impl<'a> Bench<'a> {
         Session::connect(url, &options)
     }
 
-    /// One more session, of an initiator of exactly this name and not kept.
+    /// Opens another session, with exactly this initiator name. The bench does not keep it.
     pub fn named_session(&self, name: &str) -> Result<Session, SessionError> {
         let options = SessionOptions { initiator_name: name.to_owned(), ..self.session_options(A) };
         Session::connect(&self.options.url, &options)
@@ -188,12 +188,12 @@ impl<'a> Bench<'a> {
         self.sessions.remove(&path.nexus);
     }
 
-    /// Cuts all connections, after a check that may have left something behind.
+    /// Cuts all connections, after a check that may have left state behind.
     pub fn cut_all(&mut self) {
         self.sessions.clear();
     }
 
-    /// Logs out.
+    /// Logs out of a nexus.
     pub fn log_out(&mut self, path: Path) -> Verdict {
         match self.sessions.remove(&path.nexus) {
             Some(session) => Ok(session.logout()?),
@@ -222,7 +222,7 @@ impl<'a> Bench<'a> {
             for _ in 0..MAX_ATTENTIONS {
                 let tag = session.submit_to(lun, cdb::test_unit_ready(), TransferRequest::None)?;
                 let answer = Answer::new(0, session.wait(tag)?);
-                // Any other answer is for the check to judge.
+                // Any other answer is left to the check.
                 if !matches!(answer.sense(), Some((0x06, ..))) {
                     break;
                 }
@@ -300,7 +300,7 @@ impl<'a> Bench<'a> {
         Ok(session.task_management(function, task.map(|task| task.tag))?)
     }
 
-    /// No answer to this command is expected any more.
+    /// Forgets a command: no answer is expected any more.
     pub fn forget(&mut self, task: Task) {
         if let Some(session) = self.sessions.get_mut(&task.nexus) {
             session.machine().forget(task.tag);
@@ -337,12 +337,13 @@ impl<'a> Bench<'a> {
         Ok(lba)
     }
 
-    /// The next scratch range is the first: checks that fill the pool write to the second half of the logical unit.
+    /// Makes the next scratch range the first one: checks that fill the pool write to the second
+    /// half of the logical unit.
     pub fn rewind(&mut self) {
         self.cursor = 0;
     }
 
-    /// Data without zeros that differ from block to block and from call to call.
+    /// Data without zeros that differs from block to block and from call to call.
     pub fn pattern(&mut self, blocks: usize) -> Vec<u8> {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut data = Vec::with_capacity(blocks * BLOCK);
@@ -380,14 +381,14 @@ impl<'a> Bench<'a> {
         Ok(data)
     }
 
-    /// Reads and compares.
+    /// Reads blocks and compares them.
     pub fn expect_content(&mut self, path: Path, lba: u64, expected: &[u8]) -> Verdict {
         let blocks = u32::try_from(expected.len() / BLOCK).unwrap_or(u32::MAX);
         let found = self.read(path, lba, blocks)?;
         expect_bytes(&format!("content from LBA {lba}"), &found, expected)
     }
 
-    /// Makes a range read as zeros: by UNMAP, or by writing where there is no UNMAP.
+    /// Makes a range read as zeros: by UNMAP, or by writing zeros where there is no UNMAP.
     pub fn clear(&mut self, path: Path, lba: u64, blocks: u32) -> Verdict {
         let list = cdb::unmap_list(&[(lba, blocks)]);
         let answer = self.give(path, cdb::unmap(24), list)?;
@@ -400,7 +401,7 @@ impl<'a> Bench<'a> {
 
     // The administrator.
 
-    /// True when a check of this run filled the pool so recently.
+    /// Whether a check of this run filled the pool within this time.
     pub fn pool_was_full_within(&self, time: Duration) -> bool {
         self.pool_filled.is_some_and(|when| when.elapsed() < time)
     }

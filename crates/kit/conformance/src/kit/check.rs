@@ -1,4 +1,4 @@
-//! What a check is and how it ends.
+//! Checks and their results.
 
 use std::fmt;
 
@@ -8,24 +8,25 @@ use super::bench::Bench;
 use crate::commands::CommandError;
 use crate::initiator::SessionError;
 
-/// One question to a target, with the answer that the standard wants.
+/// A check: one question to a target, with the answer that the standard requires.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Number, unique, and kept for good: from 1 to 176, and from 200 on.
+    /// Unique number that never changes: from 1 to 176, and from 200 on.
     pub number: u16,
     /// Name: group and file, such as `compare_and_write/miscompare`.
     pub name: &'static str,
-    /// Section of the standard that the expected answer comes from.
+    /// Section of the standard that requires the answer.
     pub section: &'static str,
-    /// What is asked, in one sentence.
+    /// Question, as one sentence.
     pub asks: &'static str,
-    /// What has to be there.
+    /// Requirements of the check.
     pub needs: &'static [Need],
-    /// Asks, and compares the answer.
+    /// Function that asks and compares the answer.
     pub run: fn(&mut Bench<'_>) -> Verdict,
 }
 
-/// The row of a check, `CHECK`: `asks` is its doc comment, `name` its path, and `run` the function of its file.
+/// Defines `CHECK` of a file: `asks` is its doc comment, `name` its path, and `run` the function of
+/// its file.
 macro_rules! check {
     ($(#[doc = $asks:literal])+ $number:literal, $section:literal, needs: [$($need:ident),*]) => {
         pub(super) const CHECK: Check = {
@@ -44,7 +45,7 @@ macro_rules! check {
 }
 pub(super) use check;
 
-/// Where the name begins in the path of a check's module: group and file are its last two parts.
+/// Start of the name in the path of a check's module: group and file are its last two parts.
 #[expect(clippy::indexing_slicing, reason = "at compile time, where a panic is an error of the compiler")]
 const fn name_start(path: &[u8]) -> usize {
     let (mut at, mut parts) = (path.len(), 0);
@@ -60,7 +61,7 @@ const fn name_start(path: &[u8]) -> usize {
     0
 }
 
-/// Bytes of the name: one separator of `::` is `/`.
+/// Length of the name in bytes: its one `::` becomes `/`.
 pub(super) const fn name_length(path: &str) -> usize {
     path.len() - name_start(path.as_bytes()) - 1
 }
@@ -84,7 +85,7 @@ pub(super) const fn name<const N: usize>(path: &str) -> [u8; N] {
     name
 }
 
-/// Text without the blank at the beginning of a doc comment.
+/// Text of a doc comment without the blank at its beginning.
 pub(super) const fn text(bytes: &[u8]) -> &str {
     let bytes = match bytes {
         [b' ', rest @ ..] => rest,
@@ -96,7 +97,7 @@ pub(super) const fn text(bytes: &[u8]) -> &str {
     }
 }
 
-/// What a check needs and may not have.
+/// Requirement that may not be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The content of the logical units may be destroyed.
@@ -110,7 +111,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Why a check that needs this is skipped.
+    /// Reason for skipping a check without this requirement.
     pub fn missing(self) -> &'static str {
         match self {
             Self::Writes => "it writes, and --destroy-data is not given",
@@ -124,13 +125,13 @@ impl Need {
 /// How a check went: passed, or the trouble.
 pub type Verdict = Result<(), Trouble>;
 
-/// Why a check did not pass.
+/// Reason why a check did not pass.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Trouble {
     /// The target answers wrong; expected and found.
     #[error("{0}")]
     Failed(String),
-    /// The check cannot be made here.
+    /// The check cannot be run here.
     #[error("{0}")]
     Skipped(String),
 }
@@ -157,17 +158,17 @@ pub fn skipped<T>(reason: impl Into<String>) -> Result<T, Trouble> {
     Err(Trouble::Skipped(reason.into()))
 }
 
-/// Fails with what was found unless it is what was expected.
+/// Fails unless `found` equals `expected`.
 pub fn expect_equal<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Verdict {
     if found == expected { Ok(()) } else { failed(format!("{what}: expected {expected:?}, found {found:?}")) }
 }
 
-/// Fails with the words unless the condition holds.
+/// Fails with the words of `otherwise` unless the condition holds.
 pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { failed(otherwise()) }
 }
 
-/// Compares bytes; on a difference the first sixteen that differ are shown.
+/// Compares bytes; a failure shows sixteen bytes from the first difference on.
 pub fn expect_bytes(what: &str, found: &[u8], expected: &[u8]) -> Verdict {
     if found == expected {
         return Ok(());
@@ -180,7 +181,7 @@ pub fn expect_bytes(what: &str, found: &[u8], expected: &[u8]) -> Verdict {
     failed(format!("{what}: at byte {at} expected {}, found {}", piece(expected), piece(found)))
 }
 
-/// Bytes as pairs of hexadecimal digits.
+/// Formats bytes as pairs of hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

@@ -1,20 +1,21 @@
-//! The program that does what only the administrator of an array can: `PROGRAM ACTION ARGUMENT…`. Exit status 0 means done, 3 that
-//! the array has no such thing, all else that it went wrong.
+//! Hook: a program that carries out actions of the array's administrator, `PROGRAM ACTION
+//! ARGUMENT…`. Exit status 0 means done, 3 that the array does not support the action, and any
+//! other one that it failed.
 //!
-//! | action | does |
+//! | action | effect |
 //! |---|---|
-//! | `resize LUN BYTES` | gives the logical unit this size |
-//! | `unmap LUN`, `map LUN` | takes the logical unit from all initiators, gives it back under the same LUN |
-//! | `fill-pool`, `free-pool` | leaves no space for blocks that are not mapped; gives it back |
-//! | `snapshot LUN` | maps a copy of what the logical unit holds now, and prints the LUN of the copy |
+//! | `resize LUN BYTES` | resizes the logical unit |
+//! | `unmap LUN`, `map LUN` | hides the LUN from all initiators; maps it again under its number |
+//! | `fill-pool`, `free-pool` | leaves no space for unmapped blocks; frees it again |
+//! | `snapshot LUN` | maps a copy of the logical unit's content, and prints its LUN |
 //! | `drop-snapshot LUN` | removes the copy with that LUN |
 //! | `restart`, `kill` | stops the array in order or without warning, and starts it again |
 //! | `shutdown`, `start` | stops the array in order; starts it again |
 //! | `standby PORTAL`, `active PORTAL` | changes the state of the port group behind the portal |
 //! | `failover` | moves the logical units to another controller |
-//! | `redirect PORTAL`, `no-redirect PORTAL` | logins at the portal are sent elsewhere, or not |
-//! | `threshold`, `no-threshold` | the pool passes its soft threshold; it falls below it |
-//! | `forbid NAME`, `allow NAME` | the initiator may not log in, may again |
+//! | `redirect PORTAL`, `no-redirect PORTAL` | redirects logins at the portal; ends that |
+//! | `threshold`, `no-threshold` | takes the pool above its soft threshold; below it |
+//! | `forbid NAME`, `allow NAME` | forbids the initiator to log in; allows it again |
 
 use std::io::Read;
 use std::path::Path;
@@ -23,11 +24,11 @@ use std::time::{Duration, Instant};
 
 use super::check::{Trouble, failed, skipped};
 
-/// Time for one action.
+/// Time limit of one action.
 const LIMIT: Duration = Duration::from_secs(90);
-/// Exit status that says that the array has no such thing.
+/// Exit status for an action that the array does not support.
 const UNSUPPORTED: i32 = 3;
-/// Most of what a hook prints that is read.
+/// Largest number of bytes read from a hook's output.
 const MAX_OUTPUT_BYTES: u64 = 4096;
 
 /// Runs an action and returns what it printed.
@@ -41,7 +42,7 @@ pub(super) fn run(program: &Path, arguments: &[&str]) -> Result<String, Trouble>
     let printed = child.stdout.take().map(|pipe| {
         std::thread::spawn(move || {
             let mut text = String::new();
-            // What a hook printed before its pipe broke is all there is.
+            // Output up to a broken pipe is used.
             let _broken = pipe.take(MAX_OUTPUT_BYTES).read_to_string(&mut text);
             text
         })
@@ -52,7 +53,7 @@ pub(super) fn run(program: &Path, arguments: &[&str]) -> Result<String, Trouble>
             Ok(Some(status)) => break status,
             Ok(None) if started.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(5)),
             Ok(None) => {
-                // It has ended by itself when it cannot be killed.
+                // An error means that it has ended by itself.
                 let _ended = child.kill().and_then(|()| child.wait().map(drop));
                 return failed(format!("the hook `{line}` did not end within {} s", LIMIT.as_secs()));
             }

@@ -1,11 +1,13 @@
-//! The conformance kit: what VMware's hosts send to a target and expect back, as one small check for each behaviour, run against any
-//! iSCSI target by address.
+//! The conformance kit: one small check for each behaviour of a target that VMware's hosts rely on,
+//! run against any iSCSI target by address.
 //!
-//! [`Check`] is a row of facts and a function; each stands in a file of its own below the folder of its subject, with the bytes it
-//! expects. [`Bench`] has what a check works with. [`fn@run`] runs checks and makes a [`Report`]. Nothing is shared with a target but the
-//! standards: commands are built from [`crate::cdb`], and what no proper initiator sends goes over [`wire`].
+//! [`Check`] is a row of facts and a function; each has its own file in the folder of its subject,
+//! with the bytes it expects. [`Bench`] holds the resources of a check. [`fn@run`] runs checks and
+//! returns a [`Report`]. Commands are built by [`crate::cdb`], independently of the array. Sessions
+//! run on `iscsi::initiator`, whose PDU code the array shares; PDUs that no proper initiator sends go
+//! over [`wire`], which encodes them itself.
 //!
-//! Numbers stay what they were: 177 to 187 are not in use, and checks from 200 on ask what no other suite asks.
+//! Numbers never change: 177 to 187 are unused, and checks from 200 on are beyond all other suites.
 
 pub mod answer;
 pub mod bench;
@@ -52,7 +54,7 @@ pub fn checks() -> Vec<&'static Check> {
     all
 }
 
-/// The checks with this number, this name, or a name below this group; nothing when there is none.
+/// Checks with this number, this name, or a name below this group; empty when there are none.
 pub fn find(wanted: &str) -> Vec<&'static Check> {
     let matches = |check: &&Check| {
         check.number.to_string() == wanted || check.name == wanted || check.name.split('/').any(|part| part == wanted)

@@ -1,4 +1,4 @@
-//! What nearly every check names.
+//! Names that nearly every check uses.
 
 pub(super) use std::time::{Duration, Instant};
 

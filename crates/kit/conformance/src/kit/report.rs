@@ -1,22 +1,22 @@
-//! The result for people (a table), for programs (JSON) and for continuous integration (JUnit's XML).
+//! Report of a run as a table, as JSON, and as JUnit's XML for continuous integration.
 
 use std::fmt::Write;
 
 use serde_json::json;
 
-/// How one check ended.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As the standard wants it.
+    /// The answer was right.
     Passed,
-    /// Otherwise; expected and found.
+    /// The answer was wrong; states the expected and the found value.
     Failed(String),
-    /// Not made, and why.
+    /// The check was not run, with the reason.
     Skipped(String),
 }
 
 impl Outcome {
-    /// One word.
+    /// Result in one word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -25,7 +25,7 @@ impl Outcome {
         }
     }
 
-    /// Why it did not pass.
+    /// Reason why the check did not pass.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Passed => None,
@@ -43,19 +43,19 @@ pub struct Row {
     pub name: &'static str,
     /// Section of the standard.
     pub section: &'static str,
-    /// How it ended.
+    /// Result of the check.
     pub outcome: Outcome,
 }
 
-/// All of a run.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// In the order of the run.
+    /// Rows in the order of the run.
     pub rows: Vec<Row>,
 }
 
 impl Report {
-    /// How many ended so.
+    /// Number of checks with this result.
     pub fn count(&self, word: &str) -> usize {
         self.rows.iter().filter(|row| row.outcome.word() == word).count()
     }
@@ -65,7 +65,7 @@ impl Report {
         format!("{} passed, {} failed, {} skipped", self.count("passed"), self.count("failed"), self.count("skipped"))
     }
 
-    /// A line for each check, its reason below when it did not pass, and the summary.
+    /// Formats a line for each check, with its reason below when it did not pass, and the summary.
     pub fn table(&self) -> String {
         let width = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         let mut text = String::new();
@@ -81,7 +81,7 @@ impl Report {
         text
     }
 
-    /// `{"results": [{"number", "name", "section", "outcome", "reason"}]}`.
+    /// Formats JSON: `{"results": [{"number", "name", "section", "outcome", "reason"}]}`.
     pub fn json(&self) -> String {
         let results = self.rows.iter().map(|row| {
             json!({
@@ -95,7 +95,7 @@ impl Report {
         format!("{:#}\n", json!({ "results": results.collect::<Vec<_>>() }))
     }
 
-    /// The XML that servers of continuous integration read: one suite, one case for each check.
+    /// Formats XML for servers of continuous integration: one suite with one case for each check.
     pub fn junit(&self) -> String {
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"conformance\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"0\">\n",
@@ -123,7 +123,7 @@ impl Report {
     }
 }
 
-/// Text for an attribute. Characters that XML 1.0 has no place for are replaced.
+/// Escapes text for an attribute. Characters that XML 1.0 does not allow are replaced.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

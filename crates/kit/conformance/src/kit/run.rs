@@ -9,29 +9,29 @@ use super::check::{Check, Trouble};
 use super::report::{Outcome, Report, Row};
 use crate::url::Url;
 
-/// What to check and how.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Target and first logical unit.
+    /// URL of the target and the first logical unit.
     pub url: Url,
     /// Host and port of another portal of the target.
     pub second_portal: Option<(String, u16)>,
     /// LUN of a second logical unit of the target.
     pub second_lun: Option<u16>,
-    /// Names of initiators A, B and C; those not given are made from the first.
+    /// Names of initiators A, B and C; missing ones are derived from the first.
     pub initiators: Vec<String>,
-    /// The logical units hold nothing of value.
+    /// The content of the logical units may be destroyed.
     pub destroy_data: bool,
-    /// Long checks at their full length.
+    /// Run long checks at their full length.
     pub thorough: bool,
     /// Program that acts as the administrator.
     pub hook: Option<PathBuf>,
-    /// Limit for each answer.
+    /// Time limit for each answer.
     pub timeout: Duration,
 }
 
 impl Options {
-    /// Reads only, through one portal.
+    /// Options of a run that only reads, through one portal.
     pub fn new(url: Url) -> Self {
         Self {
             url,
@@ -46,8 +46,8 @@ impl Options {
     }
 }
 
-/// Runs the checks in their order. `progress` is told of each before it runs. When `stop` becomes true, the checks that are left are
-/// skipped.
+/// Runs the checks in order. `progress` is called with each check before it runs. When `stop`
+/// becomes true, the remaining checks are skipped.
 pub fn run(
     options: &Options,
     checks: &[&'static Check],
@@ -67,7 +67,7 @@ pub fn run(
             match (check.run)(&mut bench) {
                 Ok(()) => Outcome::Passed,
                 Err(trouble) => {
-                    // What the check held, it holds no more.
+                    // Releases everything that the check may still hold.
                     super::reservations::release_everything(&mut bench);
                     bench.cut_all();
                     match trouble {

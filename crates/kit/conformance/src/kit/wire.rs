@@ -1,4 +1,5 @@
-//! A TCP connection and PDUs made by hand (RFC 7143 §11), for what a well-behaved initiator never sends. It does not authenticate.
+//! A TCP connection and PDUs encoded by hand (RFC 7143 §11), for what a well-behaved initiator
+//! never sends. It does not authenticate.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -8,10 +9,10 @@ use super::check::{Trouble, failed, skipped};
 use crate::initiator::SessionOptions;
 use crate::url::Url;
 
-/// Most bytes of data of one PDU that are taken.
+/// Largest data segment accepted, in bytes.
 const MAX_DATA_BYTES: usize = 1 << 20;
 
-/// Qualifier of the ISID of logins by hand: they do not replace the sessions that a check has.
+/// Qualifier of the ISID of logins by hand, so that they do not replace the sessions of a check.
 pub const QUALIFIER: u16 = 0x4001;
 
 /// One PDU without additional header segments and digests.
@@ -24,7 +25,8 @@ pub struct Pdu {
 }
 
 impl Pdu {
-    /// A PDU with this operation code, flags byte and Initiator Task Tag; the rest is zeros.
+    /// Creates a PDU with this operation code, flags byte and Initiator Task Tag; the rest is
+    /// zeros.
     pub fn new(opcode: u8, flags: u8, tag: u32) -> Self {
         let mut header = [0; 48];
         header[0] = opcode;
@@ -32,7 +34,7 @@ impl Pdu {
         Self { header, data: Vec::new() }.word(16, tag)
     }
 
-    /// With a big-endian word at a byte of the header.
+    /// Sets a big-endian word at a byte of the header.
     pub fn word(mut self, at: usize, value: u32) -> Self {
         for (to, from) in self.header.iter_mut().skip(at).zip(value.to_be_bytes()) {
             *to = from;
@@ -40,7 +42,7 @@ impl Pdu {
         self
     }
 
-    /// With bytes at a place of the header.
+    /// Sets bytes at an offset of the header.
     pub fn bytes(mut self, at: usize, bytes: &[u8]) -> Self {
         for (to, from) in self.header.iter_mut().skip(at).zip(bytes) {
             *to = *from;
@@ -48,7 +50,7 @@ impl Pdu {
         self
     }
 
-    /// With data.
+    /// Sets the data segment.
     pub fn data(mut self, data: Vec<u8>) -> Self {
         self.data = data;
         self
@@ -59,12 +61,12 @@ impl Pdu {
         self.header[0] & 0x3F
     }
 
-    /// The word at a byte of the header.
+    /// Word at a byte of the header.
     pub fn get(&self, at: usize) -> u32 {
         self.header.iter().skip(at).take(4).fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    /// The bytes on the wire.
+    /// Bytes on the wire.
     pub fn encoded(&self) -> Vec<u8> {
         let length = u32::try_from(self.data.len()).unwrap_or(u32::MAX).to_be_bytes();
         let mut bytes = self.clone().bytes(5, &length[1..]).header.to_vec();
@@ -74,7 +76,7 @@ impl Pdu {
     }
 }
 
-/// See the module.
+/// A TCP connection for PDUs encoded by hand.
 #[derive(Debug)]
 pub struct Wire {
     stream: TcpStream,
@@ -87,19 +89,19 @@ pub struct Wire {
     pub max_cmd_sn: u32,
 }
 
-/// What a login was answered with.
+/// Answer to a login.
 #[derive(Clone, Debug)]
 pub struct LoginAnswer {
     /// Status class and detail: 0203h is class 2, detail 3.
     pub status: u16,
-    /// True when the full feature phase is reached.
+    /// Whether the full feature phase is reached.
     pub full_feature: bool,
-    /// Keys and values.
+    /// Keys and values of the answer.
     pub keys: Vec<(String, String)>,
 }
 
 impl LoginAnswer {
-    /// The value of a key.
+    /// Value of a key.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
@@ -114,7 +116,7 @@ impl LoginAnswer {
     }
 }
 
-/// The pairs of a text.
+/// Parses the key-value pairs of a text.
 pub fn parse(text: &[u8]) -> Vec<(String, String)> {
     let pairs = text.split(|byte| *byte == 0).filter(|pair| !pair.is_empty());
     let pair = |pair: &[u8]| {
@@ -181,7 +183,7 @@ impl Wire {
         }
         data.truncate(length);
         let pdu = Pdu { header, data };
-        // R2T, and Data-In without status, carry StatSN without using it up.
+        // R2T, and Data-In without status, carry StatSN without advancing it.
         let status = !matches!(pdu.opcode(), 0x31) && (pdu.opcode() != 0x25 || header[1] & 1 != 0);
         if status && !(pdu.opcode() == 0x20 && pdu.get(16) == 0xFFFF_FFFF) {
             self.exp_stat_sn = pdu.get(24).wrapping_add(1);
@@ -240,7 +242,8 @@ impl Wire {
         }
     }
 
-    /// Sends one Login Request that asks for the full feature phase, with these pairs after the names, and takes the answer.
+    /// Sends one Login Request for the full feature phase, with these pairs after the names, and
+    /// receives the answer.
     pub fn login(
         &mut self,
         options: &SessionOptions,
@@ -271,7 +274,7 @@ impl Wire {
         Ok(LoginAnswer { status, full_feature, keys: parse(&answer.data) })
     }
 
-    /// Logs in to the full feature phase, or skips the check when the target wants more than names.
+    /// Logs in to the full feature phase; skips the check when the target requires authentication.
     pub fn full_feature(
         url: &Url,
         options: &SessionOptions,
@@ -286,7 +289,8 @@ impl Wire {
         }
     }
 
-    /// A SCSI Command PDU for the logical unit of the URL, with the next CmdSN; flags are F, R and W of byte 1.
+    /// Builds a SCSI Command PDU for the logical unit of the URL, with the next CmdSN; flags are F,
+    /// R and W of byte 1.
     pub fn command(&mut self, tag: u32, flags: u8, expected_bytes: u32, cdb: &[u8; 16]) -> Pdu {
         let cmd_sn = self.cmd_sn;
         self.cmd_sn = cmd_sn.wrapping_add(1);
@@ -307,7 +311,7 @@ impl Wire {
     }
 }
 
-/// What came.
+/// Result of receiving.
 #[derive(Clone, Debug)]
 pub enum Received {
     /// A PDU.

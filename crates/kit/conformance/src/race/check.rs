@@ -1,18 +1,18 @@
-//! The search for a serial order of one round.
+//! Search for a serial order of one round.
 
 use std::collections::HashSet;
 use std::time::Instant;
 
 use crate::image;
 
-/// What an answered command tells about the block.
+/// Effect that the answer to a command implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// The block has this content now.
+    /// The block has this content afterwards.
     Wrote { stamp: u64 },
-    /// The block had the content `compare` and has `write` now.
+    /// The block had the content `compare`, and has `write` afterwards.
     Replaced { compare: u64, write: u64 },
-    /// The block had another content than `compare`, different first at this offset.
+    /// The block had a content other than `compare`, whose first difference is at this offset.
     Differed { compare: u64, offset: Option<u64> },
     /// The block had this content.
     Read { stamp: u64 },
@@ -39,7 +39,7 @@ fn first_difference(a: u64, b: u64) -> Option<u64> {
     a.iter().zip(&b).position(|(a, b)| a != b).map(|offset| offset as u64)
 }
 
-/// A command with the time it was sent and the time its answer was seen.
+/// A command with the times at which it was sent and its answer was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub start: Instant,
@@ -47,9 +47,10 @@ pub(super) struct Operation {
     pub effect: Effect,
 }
 
-/// True when some order of the operations respects time, explains every answer, and leads from `before` to `after`.
+/// Whether some order of the operations respects time, explains every answer, and leads from
+/// `before` to `after`.
 ///
-/// At most 32 operations.
+/// Handles at most 32 operations.
 pub(super) fn fits_a_serial_order(before: u64, operations: &[Operation], after: u64) -> bool {
     let all = (1_u64 << operations.len().min(32)) - 1;
     let mut visited = HashSet::new();

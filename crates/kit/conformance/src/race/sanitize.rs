@@ -1,18 +1,22 @@
-//! Does anything land after SANITIZE? Writers of every kind are in flight from several initiators when one of them begins a block erase.
+//! Sanitize race: does any data land after SANITIZE? Writers of every kind are in flight from
+//! several initiators when one of them begins a block erase.
 //!
-//! The test goes in rounds. A round fills a range with contents that tell where they come from, takes a token of a part of it for each initiator, and
-//! keeps WRITE, COMPARE AND WRITE, WRITE SAME, EXTENDED COPY (of the unit itself, and sent to another unit) and WRITE USING TOKEN in flight. Then one
-//! initiator sends SANITIZE, and behind it, without waiting, all of them send more. When all is answered and the operation has ended, every
-//! initiator reads the range. What it holds has to be
+//! The test runs in rounds. A round fills a range with contents that show their origin, creates a
+//! token of a part of it for each initiator, and keeps WRITE, COMPARE AND WRITE, WRITE SAME,
+//! EXTENDED COPY (of the unit itself, and sent to another unit) and WRITE USING TOKEN in flight.
+//! Then one initiator sends SANITIZE, and all of them send more commands right behind it. When all
+//! are answered and the operation has ended, every initiator reads the range. It must hold
 //!
 //! * zeros; or
-//! * what a command wrote that ended with GOOD and that may have begun after the operation's end. A command that was answered before SANITIZE was
-//!   sent did not; nor one that the same initiator sent before; nor, in every other round, one that was sent before a ping that was answered
-//!   before SANITIZE was sent, because the array had received it then.
+//! * content that a command wrote which ended with GOOD and may have begun after the end of the
+//!   operation. This excludes commands that were answered before SANITIZE was sent, commands that
+//!   the same initiator sent before it, and, in every other round, commands sent before a ping that
+//!   was answered before SANITIZE was sent, because the array had received them by then.
 //!
-//! What EXTENDED COPY takes from the unit itself, and every token of it, is content from before the operation and never lands after it. A command
-//! that is refused has to be refused with LOGICAL UNIT NOT READY, SANITIZE IN PROGRESS and a progress indication (SBC-4 §4.11.2), and must have
-//! done nothing; INQUIRY is answered all the time. A token of before is refused afterwards.
+//! Content that EXTENDED COPY reads from the unit itself, and content of every token of it, is from
+//! before the operation and must never land after it. A refused command must end with LOGICAL UNIT
+//! NOT READY, SANITIZE IN PROGRESS and a progress indication (SBC-4 §4.11.2), and must have no
+//! effect; INQUIRY is always answered. Older tokens are refused afterwards.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,64 +34,66 @@ use crate::sense::Sense;
 use crate::token::{self, Token};
 use crate::url::Url;
 
-/// Blocks that are copied from, at the start of the range.
+/// Number of blocks that are copied from, at the start of the range.
 const SOURCE_BLOCKS: u16 = 64;
-/// Blocks that are written to, behind them.
+/// Number of blocks that are written to, behind them.
 const TARGET_BLOCKS: u64 = 192;
-/// The whole range, from LBA 0.
+/// Number of blocks of the whole range, from LBA 0.
 const RANGE_BLOCKS: u32 = SOURCE_BLOCKS as u32 + TARGET_BLOCKS as u32;
-/// Most blocks of a command.
+/// Largest number of blocks of a command.
 const MAX_BLOCKS: u64 = 8;
-/// Most looks for answers before SANITIZE is sent, in each of which what was answered is replaced by another command.
+/// Largest number of polls before SANITIZE is sent; each replaces answered commands by new ones.
 const MAX_BEATS: u64 = 24;
 
-/// What to run.
+/// Parameters of the race.
 #[derive(Clone, Debug)]
 pub struct SanitizeOptions {
-    /// The logical unit, once for each initiator, at least two; different portals for different paths. All of its content is erased.
+    /// URLs of the logical unit, one for each initiator, at least two; different portals give
+    /// different paths. All of its content is erased.
     pub urls: Vec<Url>,
-    /// Another logical unit of the same target, to which EXTENDED COPY to the first is sent; its first blocks are written to.
+    /// Another logical unit of the same target, which receives EXTENDED COPY commands to the first;
+    /// its first blocks are written to.
     pub other: Option<Url>,
-    /// Tokens take part.
+    /// Whether tokens take part.
     pub tokens: bool,
-    /// Rounds to run.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Commands that each initiator keeps in flight.
+    /// Number of commands that each initiator keeps in flight.
     pub commands_each: usize,
     /// Seed of all choices.
     pub seed: u64,
-    /// Limit for each command, and for a sanitize operation.
+    /// Time limit of each command, and of a sanitize operation.
     pub timeout: Duration,
 }
 
 impl SanitizeOptions {
-    /// Twenty rounds with everything but another logical unit.
+    /// Default parameters: twenty rounds with everything except another logical unit.
     pub fn new(urls: Vec<Url>) -> Self {
         let timeout = Duration::from_secs(30);
         Self { urls, other: None, tokens: true, rounds: 20, commands_each: 6, seed: 1, timeout }
     }
 }
 
-/// What came of it.
+/// Result of the race.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SanitizeReport {
-    /// Rounds that were run.
+    /// Number of rounds run.
     pub rounds: u64,
-    /// Commands that were done, by [`KINDS`].
+    /// Number of commands that ended with GOOD, by [`KINDS`].
     pub done: [u64; KINDS.len()],
-    /// Of those, the ones that were done after SANITIZE had been sent.
+    /// Number of these that ended after SANITIZE had been sent.
     pub done_late: u64,
-    /// Commands refused because of the operation.
+    /// Number of commands refused because of the operation.
     pub refused: u64,
-    /// What must not be.
+    /// Number of violations.
     pub violations: u64,
-    /// The first violations in words.
+    /// Descriptions of the first violations.
     pub descriptions: Vec<String>,
-    /// Time taken.
+    /// Elapsed time.
     pub elapsed: Duration,
 }
 
-/// Names of what takes part, in the order of [`SanitizeReport::done`].
+/// Names of the kinds of commands, in the order of [`SanitizeReport::done`].
 pub const KINDS: [&str; 9] = [
     "WRITE",
     "COMPARE AND WRITE",
@@ -101,7 +107,7 @@ pub const KINDS: [&str; 9] = [
 ];
 
 impl SanitizeReport {
-    /// True when nothing landed that must not.
+    /// Whether nothing landed after SANITIZE.
     pub fn passed(&self) -> bool {
         self.violations == 0
     }
@@ -120,7 +126,7 @@ impl fmt::Display for SanitizeReport {
     }
 }
 
-/// A kind of command; its number is its place in [`KINDS`].
+/// A kind of command; its discriminant is its index in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Write,
@@ -146,7 +152,7 @@ const ALL: [Kind; 9] = [
     Kind::Inquiry,
 ];
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ended {
     /// With GOOD, and this data.
@@ -165,14 +171,14 @@ struct Flight {
     kind: Kind,
     /// First block.
     lba: u64,
-    /// What it brings from LBA `lba` on, that may be there after the operation.
+    /// Stamps that it writes from `lba` on, which may be there after the operation.
     stamps: Vec<u64>,
-    /// The array had it before SANITIZE.
+    /// Whether the array had received it before SANITIZE.
     before: bool,
     ended: Option<(Instant, Ended)>,
 }
 
-/// Runs the race. The report says whether it passed; an error means that it could not be run.
+/// Runs the race. The report states whether it passed; an error means that it could not be run.
 pub fn run_sanitize(options: &SanitizeOptions) -> Result<SanitizeReport, RaceError> {
     if options.urls.len() < 2 || options.commands_each == 0 {
         return Err(RaceError::Options("a race needs at least two initiators, and a command of each"));
@@ -186,7 +192,7 @@ pub fn run_sanitize(options: &SanitizeOptions) -> Result<SanitizeReport, RaceErr
     }
     race.report.elapsed = began.elapsed();
     for session in race.sessions {
-        // The race is over and its result stands whether or not the target says goodbye.
+        // The result stands even if the logout fails.
         let _farewell = session.logout();
     }
     Ok(race.report)
@@ -199,7 +205,7 @@ struct Race<'a> {
     /// LUN and NAA designator of the other unit.
     other: Option<([u8; 8], [u8; 16])>,
     other_stamps: Vec<u64>,
-    /// The target's blocks as they were filled.
+    /// Stamps of the target blocks as filled.
     filled: Vec<u64>,
     tokens: Vec<Token>,
     random: Random,
@@ -289,7 +295,8 @@ impl<'a> Race<'a> {
         let began = Instant::now();
         let sanitize = self.sanitize(sanitizing, immediate)?;
         let late = flights.len();
-        // Behind it, so that the array has received these after SANITIZE; and from the others, as may be.
+        // Sent behind SANITIZE, so that the array receives these after it; those of the other
+        // initiators come in any order.
         for kind in [Kind::Write, Kind::Read, Kind::CompareAndWrite, Kind::Inquiry] {
             flights.push(self.send(sanitizing, Some(kind))?);
         }
@@ -320,7 +327,7 @@ impl<'a> Race<'a> {
         self.refuse_old_tokens()
     }
 
-    /// Fills the range, and takes the tokens.
+    /// Fills the range, and creates the tokens.
     fn fill(&mut self) -> Result<(), CommandError> {
         let stamps = self.stamps(u64::from(RANGE_BLOCKS));
         let Some(first) = self.sessions.first_mut() else { return Ok(()) };
@@ -351,7 +358,7 @@ impl<'a> Race<'a> {
             let possible = match kind {
                 Kind::CopyFromOther => self.other.is_some(),
                 Kind::WriteUsingToken => self.options.tokens,
-                // These tell nothing before.
+                // INQUIRY proves nothing before SANITIZE.
                 Kind::Inquiry => false,
                 _ => true,
             };
@@ -386,7 +393,7 @@ impl<'a> Race<'a> {
                 let stamps = self.stamps(1);
                 let index = usize::try_from(at).unwrap_or(0);
                 let expected = self.filled.get(index).copied().unwrap_or(0);
-                // What was there at first, or what will be there.
+                // Either the original content, or that after the operation.
                 let compare = if self.random.below(2) == 0 { expected } else { 0 };
                 let data = [image::image(compare).to_vec(), content(&stamps).to_vec()].concat();
                 (stamps, out(cdb::compare_and_write(lba, 1), data))
@@ -452,7 +459,8 @@ impl<'a> Race<'a> {
         self.collect_with(flights, &mut |_, _| false)
     }
 
-    /// Takes what has been answered, but for what is `other`'s. Returns the initiators of the commands that ended.
+    /// Collects answers, except those that `other` takes. Returns the initiators of the commands
+    /// that ended.
     fn collect_with(
         &mut self,
         flights: &mut [Flight],
@@ -502,7 +510,7 @@ impl<'a> Race<'a> {
         Ok(())
     }
 
-    /// Compares what was read with what may be there.
+    /// Compares the content read with the allowed content.
     fn judge(
         &mut self,
         flights: &[Flight],
@@ -549,7 +557,7 @@ impl<'a> Race<'a> {
         Ok(())
     }
 
-    /// Every block is an image; with `allowed`, one of zeros or one of those.
+    /// Checks that every block is an image; with `allowed`, that it is zeros or one of those.
     fn check_content(&mut self, lba: u64, data: &[u8], allowed: Option<&BTreeSet<(u64, u64)>>, what: &str) {
         for (lba, block) in (lba..).zip(data.chunks(BLOCK_BYTES)) {
             match (image::stamp_of(block), allowed) {
@@ -563,7 +571,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Tokens from before the operation are worth nothing.
+    /// Checks that tokens from before the operation are refused.
     fn refuse_old_tokens(&mut self) -> Result<(), CommandError> {
         for (initiator, token) in self.tokens.clone().iter().enumerate() {
             self.next_list = self.next_list.wrapping_add(1);
@@ -615,7 +623,8 @@ fn outcome(kind: Kind, completion: Completion) -> Result<Ended, String> {
     }
 }
 
-/// A progress indication is in the sense-key specific bytes of fixed format, or the sense-key specific descriptor (SPC-4 §4.5.2.4.4).
+/// Whether sense data has a progress indication: in the sense-key specific bytes of fixed format,
+/// or in the sense-key specific descriptor (SPC-4 §4.5.2.4.4).
 fn has_progress(sense: &[u8]) -> bool {
     const SKSV: u8 = 0x80;
     let flags = match sense.first().map(|code| code & 0x7F) {

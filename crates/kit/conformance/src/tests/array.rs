@@ -1,4 +1,4 @@
-//! A target on loopback with two logical units in memory, and faults to order.
+//! A target on loopback with two logical units in memory, and with selectable faults.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -20,13 +20,13 @@ pub(super) const TARGET: &str = "iqn.2026-01.org.example:test";
 pub(super) const BLOCKS: usize = 16_384;
 const UNITS: usize = 2;
 
-/// What the array does wrong.
+/// Fault of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// COMPARE AND WRITE looks, waits, and writes.
+    /// COMPARE AND WRITE compares, waits, and writes.
     NotAtomic,
-    /// A crash forgets the last changes, more of them than can be unacknowledged.
+    /// A crash reverts the last changes, more of them than can be unacknowledged.
     ForgetsAtCrash,
     /// A crash tears a block.
     TearsAtCrash,
@@ -34,28 +34,30 @@ pub(super) enum Fault {
     Lies(u8),
     /// Commands with this operation code are never answered.
     Silent(u8),
-    /// The 500th write is applied only in its first half.
+    /// Every write from the 500th on is applied only in its first half, so the last ones are still to be
+    /// found when the load ends, however late it is stopped.
     LosesHalf,
-    /// A reservation of RESERVE (6) outlives the session of its holder, and stops everything but EXTENDED COPY.
+    /// A reservation of RESERVE (6) outlives the session of its holder, and stops all commands
+    /// except EXTENDED COPY.
     KeepsReservations,
-    /// What is refused during a sanitize operation is done all the same.
+    /// Commands refused during a sanitize operation still take effect.
     SanitizesAndWrites,
     /// SANITIZE erases the first kibibyte only.
     SanitizesLittle,
 }
 
-/// How long a sanitize operation takes.
+/// Duration of a sanitize operation.
 const SANITIZE: Duration = Duration::from_millis(5);
 
-/// Changes that a crash may take back.
+/// Number of changes that a crash may revert.
 const UNDO: usize = 64;
 
 struct Medium {
     units: Vec<Vec<u8>>,
-    /// The last changes, for the faults at a crash: unit, offset, what was there.
+    /// Last changes, for the faults at a crash: (unit, offset, old content).
     undo: Vec<(usize, usize, Vec<u8>)>,
     writes: u64,
-    /// Until when each unit is sanitized.
+    /// Time until which each unit is being sanitized.
     sanitized: [Option<Instant>; UNITS],
 }
 
@@ -65,7 +67,7 @@ struct Shared {
     chap: bool,
     down: AtomicBool,
     tsih: AtomicU16,
-    /// With [`Fault::KeepsReservations`]: the connection that holds each unit.
+    /// Connection that holds each unit, with [`Fault::KeepsReservations`].
     holders: Mutex<[Option<SocketAddr>; UNITS]>,
 }
 
@@ -222,7 +224,8 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     }
 }
 
-/// With [`Fault::KeepsReservations`]: the status of RESERVE (6), RELEASE (6) and what a reservation stops.
+/// Status of RESERVE (6), RELEASE (6) and commands that a reservation stops, with
+/// [`Fault::KeepsReservations`].
 fn reserved(shared: &Shared, peer: SocketAddr, command: &Command) -> Option<u8> {
     if shared.fault != Fault::KeepsReservations {
         return None;
@@ -298,7 +301,7 @@ fn execute(shared: &Shared, connection: &mut Connection, command: &Command, atte
     }
 }
 
-/// A sanitize operation is in progress on the unit, or on one that the command copies to.
+/// Whether a sanitize operation is in progress on the unit, or on one that the command copies to.
 fn sanitizing(shared: &Shared, unit: usize, command: &Command) -> bool {
     let medium = shared.medium.lock().unwrap();
     let now = Instant::now();

@@ -26,7 +26,7 @@ fn half_a_write_is_noticed() {
     assert!(matches!(error, DisturbanceError::Violation { .. }), "{error}");
 }
 
-/// The small target does not reinstate sessions: the old connection stays.
+/// This target does not reinstate sessions: the old connection stays.
 #[test]
 fn a_session_that_is_not_taken_over_is_noticed() {
     let array = Array::start(Fault::None);

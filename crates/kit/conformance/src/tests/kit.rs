@@ -1,4 +1,5 @@
-//! Checks of the kit against a target that is right, and against targets that are not: a check that cannot fail is worth nothing.
+//! Checks of the kit against a correct target and against faulty ones: a check that cannot fail is
+//! worthless.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,7 +29,8 @@ fn fails(name: &str, fault: Fault) -> String {
     }
 }
 
-/// Passes on the right array, fails when the command with this operation code is answered wrong, and when it is not answered.
+/// Checks that a check passes on the correct array, fails when the command with this operation code
+/// is answered wrong, and fails when it is not answered.
 fn can_fail(name: &str, opcode: u8) {
     assert_eq!(outcome(name, Fault::None), Outcome::Passed, "{name}");
     let reason = fails(name, Fault::Lies(opcode));
@@ -44,7 +46,8 @@ fn discovery() {
 #[test]
 fn compare_and_write() {
     can_fail("compare_and_write/miscompare", 0x89);
-    // Which of the two comes first is for the machine to say; a busy one may let the same win a hundred times.
+    // The order of the two commands depends on the machine; a busy one may let the same command win
+    // a hundred times.
     let noticed = (0..20).find_map(|_| match outcome("compare_and_write/concurrent_write", Fault::NotAtomic) {
         Outcome::Failed(reason) => Some(reason),
         _ => None,
@@ -67,7 +70,7 @@ fn unmap() {
     can_fail("unmap/unaligned", 0x42);
 }
 
-/// This array has no log pages, no reservations and no task manager to speak of.
+/// This array has no log pages, no reservations and hardly any task management.
 #[test]
 fn what_is_not_there_fails() {
     assert!(fails("thin/provisioning_log", Fault::None).contains("05/20/00"));
@@ -83,8 +86,8 @@ fn iscsi() {
     assert!(fails("iscsi/unsolicited_data", Fault::Lies(0x8A)).contains("content"));
 }
 
-/// LIO keeps a reservation when the session of its holder ends: one check that failed while it held one made every later check fail with
-/// RESERVATION CONFLICT.
+/// Regression: LIO keeps a reservation when the session of its holder ends. One check that failed
+/// while it held one made every later check fail with RESERVATION CONFLICT.
 #[test]
 fn a_failed_check_leaves_no_reservation() {
     let array = Array::start(Fault::KeepsReservations);

@@ -1,4 +1,5 @@
-//! The kit against a small target on loopback, a right one and some that are wrong in known ways: a test that cannot fail proves nothing.
+//! The kit against a small target on loopback, correct or with a known fault: a test that cannot
+//! fail proves nothing.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod array;

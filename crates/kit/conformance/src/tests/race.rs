@@ -1,7 +1,7 @@
 use super::array::{Array, Fault};
 use crate::race::{RaceOptions, SanitizeOptions, Writers, run, run_sanitize};
 
-/// With everything that the small array of these tests has: it knows no tokens.
+/// Options with all commands that the array of these tests supports, which has no tokens.
 fn options(array: &Array) -> RaceOptions {
     let options = RaceOptions::new(vec![array.url(0); 4]);
     RaceOptions { writers: Writers { tokens: false, ..options.writers }, ..options }
@@ -27,7 +27,7 @@ fn a_right_target_passes() {
     }
 }
 
-/// Compare and write as two steps: plain writes between them are lost.
+/// A target that compares and writes in two steps loses plain writes between them.
 #[test]
 fn a_target_that_is_not_atomic_fails() {
     let array = Array::start(Fault::NotAtomic);
@@ -45,7 +45,7 @@ fn senseless_options() {
     assert!(run(&RaceOptions { commands_each: 9, ..RaceOptions::new(vec![array.url(0); 2]) }).is_err());
 }
 
-/// What the small array of these tests has: two units, and no tokens.
+/// Options for the array of these tests: two units, and no tokens.
 fn sanitize_options(array: &Array) -> SanitizeOptions {
     let options = SanitizeOptions::new(vec![array.url(0); 3]);
     SanitizeOptions { other: Some(array.url(1)), tokens: false, rounds: 8, ..options }
@@ -57,7 +57,7 @@ fn a_right_sanitize_is_the_end() {
     let report = run_sanitize(&sanitize_options(&array)).unwrap();
     assert!(report.passed(), "{report}");
     assert!(report.refused > 8, "{report}");
-    // Everything but tokens.
+    // All kinds except tokens.
     for (kind, count) in crate::race::KINDS.iter().zip(report.done) {
         assert_eq!(count > 0, *kind != "WRITE USING TOKEN", "{kind}: {report}");
     }

@@ -68,7 +68,7 @@ fn many_commands_at_once() {
         assert_eq!(session.wait_any().unwrap().data_in[..], image(block + 1));
     }
     assert!(session.poll(Duration::ZERO).unwrap().is_none());
-    // Large writes and reads at once, more than the sockets can hold.
+    // Large concurrent writes and reads, more than the sockets can hold.
     for at in 0..8 {
         let data = Bytes::from(vec![at as u8; 1 << 20]);
         session.submit(cdb::write16(at * 2048, 2048, false), TransferRequest::Out(data)).unwrap();

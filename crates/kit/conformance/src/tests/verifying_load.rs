@@ -39,7 +39,7 @@ fn a_right_array_survives_crashes() {
     let array = Array::start(Fault::None);
     let load = run(&array, 1, 5).unwrap();
     let report = load.report();
-    // A crash while the load is still connecting breaks nothing that was there.
+    // A crash while the load is still connecting is not counted as an outage.
     assert!((3..=5).contains(&report.outages), "{report}");
     assert!(report.commands_in_doubt > 0, "{report}");
     for count in
@@ -52,7 +52,8 @@ fn a_right_array_survives_crashes() {
 #[test]
 fn forgotten_writes_are_noticed() {
     let array = Array::start(Fault::ForgetsAtCrash);
-    // All of the changes forgotten may have been overwritten unacknowledged; some crash will hit one that was not.
+    // All reverted changes may have been overwritten without an acknowledgement; some crash will
+    // hit one that was not.
     let noticed = (0..10).any(|seed| matches!(run(&array, seed, 5), Err(LoadError::Mismatch { .. })));
     assert!(noticed);
 }

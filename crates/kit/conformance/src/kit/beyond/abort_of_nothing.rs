@@ -2,7 +2,8 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// COPY OPERATION ABORT of a list identifier that no operation has is refused at its place.
+    /// COPY OPERATION ABORT of a list identifier without an operation is refused with INVALID FIELD
+    /// IN CDB.
     209, "SPC-4 §6.3", needs: []
 }
 

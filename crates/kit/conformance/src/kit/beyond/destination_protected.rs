@@ -2,8 +2,8 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A copy to a write protected logical unit is refused, through either of the two, and nothing
-    /// is written.
+    /// A copy to a write protected logical unit is refused, sent to the source or to the
+    /// destination, and nothing is written.
     202, "SPC-4 §6.4.4, §7.5.8", needs: [Writes, SecondUnit]
 }
 

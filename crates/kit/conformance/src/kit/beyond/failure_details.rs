@@ -18,6 +18,6 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let details = details.masked(56, 0xFF, 0x02)?;
     expect_equal("SENSE DATA LENGTH", details.number(58, 2)?, sense.len() as u64)?;
     expect_bytes("sense data", details.data().get(60..).unwrap_or_default(), &sense)?;
-    // The answer was taken.
+    // The details were consumed.
     bench.fetch(A, cdb::receive_copy_results(4, 0x22, 1024), 1024)?.check_condition(0x05, 0x24, 0x00)?.done()
 }

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A segment that holds a copy of its data has it returned by RECEIVE COPY DATA (LID1), once.
+    /// RECEIVE COPY DATA (LID1) returns the data that a segment of a copy held.
     210, "SPC-4 §6.4.6.14, §6.18", needs: [Writes]
 }
 

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// EXTENDED COPY (LID4) copies, and RECEIVE COPY STATUS (LID4) tells so.
+    /// EXTENDED COPY (LID4) copies, and RECEIVE COPY STATUS (LID4) reports it.
     206, "SPC-4 §6.5, §6.21", needs: [Writes]
 }
 

@@ -2,8 +2,8 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// With IMMED an EXTENDED COPY (LID4) is answered at once and goes on; its status tells when it
-    /// is done, and a bad list is refused at once.
+    /// With IMMED an EXTENDED COPY (LID4) is answered at once and continues; its status reports the
+    /// end, and a bad list is refused at once.
     208, "SPC-4 §6.5.3", needs: [Writes]
 }
 

@@ -1,5 +1,6 @@
-//! What no other suite asks of a disk, beside what its hosts rely on; numbers from 200. Third-party copies between two logical units, with
-//! list identifiers of four bytes, with reservations and write protection on either end, their failure details; ROD tokens.
+//! Checks beyond other suites and beyond the needs of VMware's hosts; numbers from 200. Third-party
+//! copies between two logical units, with list identifiers of four bytes, with reservations and
+//! write protection on either end, and their failure details; ROD tokens.
 
 mod abort_of_nothing;
 mod copy_page;

@@ -19,7 +19,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         destination_lba: lba + to,
         blocks: 64,
     };
-    // To the second unit, overlapping back onto the first, and overlapping itself on the second.
+    // To the second unit, then overlapping back onto the first, then overlapping itself on the
+    // second.
     let list = cdb::extended_copy_list(&units, &[segment(0, 0, 1, 0), segment(1, 0, 0, 16), segment(1, 0, 1, 16)]);
     copy(bench, A, list)?.good()?;
     let first = [&data[..16 * BLOCK], &data].concat();

@@ -15,7 +15,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(B.second(), cdb::padded(&[0x16]))?.good()?;
     let answer = copy(bench, A, cdb::extended_copy_list(&units, &[segment]))?.check_condition(0x0A, 0x0D, 0x01)?;
     bench.ask(B.second(), cdb::padded(&[0x17]))?.good()?;
-    // Byte 8 says where the forwarded status of the source stands.
+    // Byte 8 is the offset of the forwarded status of the source.
     let sense = answer.sense_bytes();
     let at = usize::from(sense.get(8).copied().unwrap_or(0));
     expect_equal("forwarded status of the source", sense.get(at).copied().filter(|_| at >= 18), Some(0x18))?;

@@ -3,7 +3,8 @@
 use super::super::prelude::*;
 pub use crate::token::{self, Token};
 
-/// The list of an EXTENDED COPY (LID1) as one of LID4: results are kept. `flags`: G_SENSE and IMMED.
+/// Converts the list of an EXTENDED COPY (LID1) to one of LID4; results are kept. `flags`: G_SENSE
+/// and IMMED.
 pub fn lid4(list: &[u8], list_identifier: u32, flags: u8) -> Vec<u8> {
     let mut header = vec![0x01, 0x00, 0x00, 0x20];
     header.resize(48, 0);
@@ -23,7 +24,7 @@ pub fn copy4(bench: &mut Bench<'_>, list: Vec<u8>) -> Result<Answer, Trouble> {
     if is_there(&answer) { Ok(answer) } else { skipped("no EXTENDED COPY (LID4)") }
 }
 
-/// Whether a command is implemented, by its answer.
+/// Whether a command is implemented, according to its answer.
 pub fn is_there(answer: &Answer) -> bool {
     !answer.is(0x05, 0x20, 0x00) && !answer.is(0x05, 0x24, 0x00)
 }
@@ -73,7 +74,7 @@ pub fn populate_with(bench: &mut Bench<'_>, path: Path, list: Vec<u8>) -> Result
     }
 }
 
-/// WRITE USING TOKEN.
+/// Sends WRITE USING TOKEN.
 pub fn write_token(
     bench: &mut Bench<'_>,
     path: Path,

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A token that WRITE USING TOKEN was told to delete is gone.
+    /// WRITE USING TOKEN with DEL_TKN makes the token invalid.
     215, "SBC-4 §5.47", needs: [Writes]
 }
 

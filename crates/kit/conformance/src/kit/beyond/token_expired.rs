@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A token that is not used for its inactivity timeout ends.
+    /// A token expires when it is not used for its inactivity timeout.
     222, "SBC-4 §5.10", needs: [Writes]
 }
 

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A token is of no use to another initiator.
+    /// A token is refused from another initiator.
     214, "SPC-4 §5.16.6", needs: [Writes]
 }
 

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// The initiator that made a token can use it through another target port and on another
+    /// The initiator that created a token can use it through another target port and on another
     /// logical unit.
     217, "SPC-4 §5.16.6", needs: [Writes, SecondPortal, SecondUnit]
 }

@@ -2,7 +2,7 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A token of a logical unit that is not mapped to the initiator any more is refused.
+    /// A token of a logical unit that is no longer mapped to the initiator is refused.
     223, "SPC-4 §5.16.6", needs: [Writes, SecondUnit, Hook]
 }
 

@@ -2,8 +2,8 @@ use super::super::prelude::*;
 use super::support::*;
 
 check! {
-    /// A verify segment with TUR passes on a logical unit that is ready, and fails on one that is
-    /// not there.
+    /// A verify segment with TUR passes on a logical unit that is ready, and fails on a missing
+    /// one.
     211, "SPC-4 §6.4.6.9", needs: [Writes]
 }
 

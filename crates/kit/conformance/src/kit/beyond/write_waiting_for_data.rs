@@ -1,5 +1,6 @@
-//! A WRITE that waits for its data ends with CLEAR TASK SET, LOGICAL UNIT RESET or TARGET WARM RESET of another nexus: there is no response, and data that come
-//! after the response to the function are not written.
+//! A WRITE that waits for its data ends with CLEAR TASK SET, LOGICAL UNIT RESET or TARGET WARM
+//! RESET of another nexus: there is no response, and data that comes after the response to the
+//! function is not written.
 
 use super::super::prelude::*;
 
@@ -11,9 +12,9 @@ check! {
 
 const BLOCKS: u32 = 16;
 const BYTES: u32 = BLOCKS * 512;
-/// So that nothing is sent before it is asked for.
+/// Negotiated so that no data is sent before it is requested.
 const KEYS: &[(&str, &str)] = &[("InitialR2T", "Yes"), ("ImmediateData", "No"), ("MaxBurstLength", "262144")];
-/// Time for a response that must not come.
+/// Time in which a response must not come.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
@@ -52,7 +53,7 @@ fn ends(bench: &mut Bench<'_>, lba: u64, function: TaskManagementFunction) -> Ve
     wire.send(&late)?;
     wire.patience(PATIENCE)?;
     match wire.receive()? {
-        // Or the connection is closed: then nothing of it can be written any more either.
+        // A closed connection is also right: then nothing of it can be written any more.
         Received::Nothing | Received::Closed => {}
         Received::Pdu(pdu) if pdu.opcode() == 0x21 => {
             return failed(format!(

@@ -17,7 +17,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         let (old, new) = (bench.pattern(count + 1), bench.pattern(count));
         bench.write(A, lba, &old)?;
         let (compared, behind) = old.split_at(count * BLOCK);
-        // The last byte differs: found at its place, and nothing written.
+        // The last byte differs: the miscompare is found there, and nothing is written.
         let mut other = compared.to_vec();
         if let Some(last) = other.last_mut() {
             *last ^= 1;

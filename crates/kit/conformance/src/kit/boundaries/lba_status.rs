@@ -1,14 +1,14 @@
 use super::super::prelude::*;
 
 check! {
-    /// GET LBA STATUS with any allocation length returns no more than that, and what it returns is
-    /// the beginning of the same.
+    /// GET LBA STATUS returns no more than its allocation length, and a shorter response is the
+    /// beginning of a longer one.
     228, "SBC-3 §5.4, SPC-4 §4.2.5.6", needs: [Writes]
 }
 
-/// Runs that differ from their neighbours.
+/// Number of runs, each different from its neighbours.
 const RUNS: u64 = 16;
-/// Blocks of a run.
+/// Number of blocks of a run.
 const RUN: u64 = 128;
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
@@ -17,7 +17,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.write(A, lba, &data)?;
     let every_other: Vec<_> = (0..RUNS).step_by(2).map(|run| (lba + run * RUN, RUN as u32)).collect();
     unmap(bench, A, &every_other)?.good()?;
-    // Skips where there is no such command.
+    // Skips the check if the command is not supported.
     provisioning(bench, A, lba)?;
     let whole = bench.fetch(A, cdb::get_lba_status(lba, 4096), 4096)?.good()?;
     let descriptors = whole.number(0, 4)?;

@@ -1,5 +1,5 @@
-//! Sizes at, below and above each limit that a target announces; numbers from 224. With `--thorough`, every power of two below the limit and its
-//! neighbours too.
+//! Sizes at, below and above each limit that a target announces; numbers from 224. With
+//! `--thorough`, also every power of two below the limit and its neighbours.
 
 mod compare_and_write;
 mod lba_status;

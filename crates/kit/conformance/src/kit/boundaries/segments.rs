@@ -7,7 +7,7 @@ check! {
     227, "SPC-4 §6.3.1, §6.26", needs: [Writes]
 }
 
-/// More segments make lists that the kit does not send.
+/// Largest number of segments for which the kit sends a list.
 const MOST: u64 = 4096;
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
@@ -21,7 +21,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         let (source, old) = (bench.pattern(length), bench.pattern(length));
         bench.write(A, lba, &source)?;
         bench.write(A, lba + count, &old)?;
-        // Each block by itself, the last one first.
+        // Each block in its own segment, in reverse order.
         let segment = |index: u64| {
             let destination_lba = lba + count + (count - 1 - index);
             CopySegment { source: 0, destination: 0, source_lba: lba + index, destination_lba, blocks: 1 }

@@ -1,8 +1,9 @@
-//! Which sizes to try, and a unit that is large enough.
+//! Sizes to try, and a unit that is large enough.
 
 use super::super::prelude::*;
 
-/// Sizes from 1 to `limit`: the ends, and with `--thorough` powers of two and their neighbours. The one above the limit is for the check to add.
+/// Sizes from 1 to `limit`: the ends, and with `--thorough` powers of two and their neighbours. The
+/// check itself adds the one above the limit.
 pub fn sizes(bench: &Bench<'_>, limit: u64) -> Vec<u64> {
     let mut sizes = vec![1, 2, limit.saturating_sub(1), limit];
     if bench.options().thorough {

@@ -7,9 +7,10 @@ check! {
     226, "SBC-3 §5.28, §6.6.4", needs: [Writes]
 }
 
-/// Descriptors that fit into a parameter list.
+/// Number of descriptors that fit into a parameter list.
 const FIT: u64 = 4095;
-/// Blocks of a descriptor, of which only every other such run is unmapped; OPTIMAL UNMAP GRANULARITY where that is more.
+/// Number of blocks of a descriptor, between which as many stay mapped; within these bounds it is
+/// OPTIMAL UNMAP GRANULARITY.
 const RUN: std::ops::RangeInclusive<u64> = 8..=2048;
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
@@ -43,7 +44,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     blocks_at_once(bench)
 }
 
-/// MAXIMUM UNMAP LBA COUNT in one descriptor, and one more.
+/// Unmaps MAXIMUM UNMAP LBA COUNT blocks in one descriptor, and one block more.
 fn blocks_at_once(bench: &mut Bench<'_>) -> Verdict {
     let most = block_limit(bench, 20, 4)?;
     let (Ok(blocks), Some(path)) = (u32::try_from(most), unit_with(bench, most)?) else { return Ok(()) };

@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     if most == 0 || u32::try_from(most).is_err() {
         return skipped("MAXIMUM WRITE SAME LENGTH is no limit for the command");
     }
-    // One block before the range and one behind it, and one that is asked for in vain.
+    // One block before the range, one behind it, and one for the refused command.
     let Some(path) = unit_with(bench, most + 3)? else {
         return skipped("MAXIMUM WRITE SAME LENGTH is no limit within these logical units");
     };

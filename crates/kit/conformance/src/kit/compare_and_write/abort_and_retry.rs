@@ -2,7 +2,7 @@ use super::super::prelude::*;
 
 check! {
     /// A COMPARE AND WRITE that was aborted with "function complete" has happened or never will:
-    /// the retry tells, and later nothing flips.
+    /// the retry shows which, and the content stays.
     54, "SAM-5 §7.2; SBC-3 §5.2", needs: [Writes]
 }
 

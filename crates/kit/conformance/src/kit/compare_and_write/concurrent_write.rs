@@ -14,7 +14,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         let task = submit(bench, A, lba, &old, &new)?;
         bench.wait(write)?.good()?;
         won(bench.wait(task)?)?;
-        // Compared first, it is overwritten; compared after the WRITE, it differs.
+        // If it compares first, the WRITE overwrites it; if it compares after the WRITE, it
+        // miscompares.
         bench.expect_content(A, lba, &written)?;
     }
     Ok(())

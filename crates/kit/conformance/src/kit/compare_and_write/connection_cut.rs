@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// After the connection was cut, what the first READ of a new nexus finds stays.
+    /// After the connection was cut, the content that the first READ of a new nexus finds stays.
     55, "RFC 7143 §6.3.5; SAM-5 §4.3", needs: [Writes]
 }
 

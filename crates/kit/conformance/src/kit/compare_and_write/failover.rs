@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A COMPARE AND WRITE under way at a failover has happened once or not at all, and the block
+    /// A COMPARE AND WRITE in flight at a failover has happened once or not at all, and the block
     /// is stable.
     56, "SBC-3 §5.2", needs: [Writes, Hook]
 }

@@ -1,4 +1,4 @@
-//! COMPARE AND WRITE (89h), SBC-3 §5.2: results, and that it is one step whatever else goes on.
+//! COMPARE AND WRITE (89h), SBC-3 §5.2: its results, and its atomicity beside all other commands.
 
 mod abort_and_retry;
 mod beyond_the_end;

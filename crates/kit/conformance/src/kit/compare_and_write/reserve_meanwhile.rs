@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them is done or
-    /// refused, none half, and the next is refused.
+    /// RESERVE (6) while COMPARE AND WRITE commands of another nexus run: each of them completes or
+    /// is refused, none in part, and the next is refused.
     51, "SPC-2 §5.5.1; SBC-3 §5.2", needs: [Writes]
 }
 

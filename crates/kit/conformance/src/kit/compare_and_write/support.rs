@@ -1,4 +1,4 @@
-//! COMPARE AND WRITE of images, and its two proper results.
+//! COMPARE AND WRITE of images, and its two valid results.
 
 use super::super::prelude::*;
 

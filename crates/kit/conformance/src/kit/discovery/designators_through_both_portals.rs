@@ -17,7 +17,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     expect(port != other, || {
         format!("relative target ports: expected two, found {} through both portals", hex(&port))
     })?;
-    // Each group holds the port that names it.
+    // Each port is in the group that it names.
     let groups = groups_of(&port_groups(bench, A)?);
     for (port, designators) in [(port, &first), (other, &second)] {
         let group = designator(designators, 1, 5)?;

@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// INQUIRY with a short allocation length is cut, keeps its ADDITIONAL LENGTH and tells the
-    /// residual.
+    /// INQUIRY with a short allocation length is truncated, keeps its ADDITIONAL LENGTH and reports
+    /// the residual.
     2, "SPC-4 §4.2.5.6; RFC 7143 §11.4.5", needs: []
 }
 

@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// When a logical unit goes or comes, every nexus hears 06/3F/0E once; REPORT LUNS takes it
-    /// off.
+    /// When a logical unit is added or removed, every nexus gets the unit attention 06/3F/0E once;
+    /// REPORT LUNS clears it.
     33, "SPC-4 §5.14, §6.33", needs: [SecondUnit, Hook]
 }
 

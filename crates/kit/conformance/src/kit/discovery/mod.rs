@@ -1,4 +1,5 @@
-//! What a host asks before it uses a logical unit: INQUIRY, capacity, mode pages, LUNs, port groups.
+//! Discovery: commands that a host sends before it uses a logical unit: INQUIRY, capacity, mode
+//! pages, LUNs, port groups.
 
 mod ata_pass_through;
 mod block_device_characteristics;

@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// A logical unit that is gone answers 05/25/00 on every path, with sessions that stay: a
-    /// permanent device loss for ESXi.
+    /// A removed logical unit answers 05/25/00 on every path, and the sessions stay: a permanent
+    /// device loss for ESXi.
     34, "SPC-4 §4.5; SAM-5 §4.7.3", needs: [SecondPortal, SecondUnit, Hook]
 }
 

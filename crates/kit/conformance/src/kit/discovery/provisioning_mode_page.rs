@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// Mode page 1Ch/02h is there, or is refused as an invalid field: any other answer stops ESXi.
+    /// Mode page 1Ch/02h exists, or is refused as an invalid field: any other answer stops ESXi.
     22, "SBC-3 §6.5.7", needs: []
 }
 

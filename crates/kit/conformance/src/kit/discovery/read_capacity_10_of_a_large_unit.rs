@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// READ CAPACITY (10) of a logical unit of more than 2^32 blocks says FFFFFFFFh.
+    /// READ CAPACITY (10) of a logical unit of more than 2^32 blocks returns FFFFFFFFh.
     17, "SBC-3 §5.15", needs: []
 }
 

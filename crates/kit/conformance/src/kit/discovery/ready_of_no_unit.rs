@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// TEST UNIT READY to a LUN without a logical unit says so.
+    /// TEST UNIT READY to a LUN without a logical unit ends with LOGICAL UNIT NOT SUPPORTED.
     5, "SAM-5 §4.7.3; SPC-4 §4.5", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// REPORT LUNS with an allocation length of 16 is cut and keeps its length field.
+    /// REPORT LUNS with an allocation length of 16 is truncated and keeps its length field.
     19, "SPC-4 §6.33", needs: [SecondUnit]
 }
 

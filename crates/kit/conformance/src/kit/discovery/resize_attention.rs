@@ -1,7 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// After a resize every nexus hears 06/2A/09 once, and the capacity is the new one.
+    /// After a resize every nexus gets the unit attention 06/2A/09 once, and the capacity is the
+    /// new one.
     32, "SBC-3 §4.7; SPC-4 §5.14", needs: [Writes, Hook]
 }
 

@@ -1,13 +1,13 @@
 use super::super::prelude::*;
 
 check! {
-    /// On a port in standby a host can still ask what is there, and reserve.
+    /// A port in standby answers discovery commands, TEST UNIT READY, RESERVE and RELEASE.
     29, "SPC-4 §5.15.2.6", needs: [SecondPortal, Hook]
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_standby(bench, |bench| {
-        // A session from before would hear of the change first.
+        // An existing session would get the unit attention of the change first.
         bench.cut(A2);
         for cdb in [cdb::test_unit_ready(), cdb::padded(&[0x16]), cdb::padded(&[0x17])] {
             bench.ask(A2, cdb)?.good()?;

@@ -7,7 +7,7 @@ check! {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_standby(bench, |bench| {
-        // A session from before would hear of the change first.
+        // An existing session would get the unit attention of the change first.
         bench.cut(A2);
         bench.fetch(A2, cdb::padded(&[0x28, 0, 0, 0, 0, 0, 0, 0, 1]), 512)?.check_condition(0x02, 0x04, 0x0B)?.done()
     })?;

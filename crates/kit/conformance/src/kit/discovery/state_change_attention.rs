@@ -1,7 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// When a port group changes its state, every other nexus hears 06/2A/06 once.
+    /// When a port group changes its state, every other nexus gets the unit attention 06/2A/06
+    /// once.
     31, "SPC-4 §5.15.2.3", needs: [SecondPortal, Hook]
 }
 

@@ -1,11 +1,11 @@
-//! Parts of answers that several checks look at, and changes of the administrator that are taken back.
+//! Parts of answers that several checks use, and administrative changes that are reverted.
 
 use super::super::prelude::*;
 
-/// A LUN where no logical unit is expected.
+/// LUN without a logical unit.
 pub const NO_UNIT: u16 = 200;
 
-/// VPD page 83h as association, type and designator.
+/// Designators of VPD page 83h: (association, type, designator).
 pub type Designators = Vec<(u8, u8, Vec<u8>)>;
 
 /// Reads VPD page 83h.
@@ -40,7 +40,7 @@ pub fn port_groups(bench: &mut Bench<'_>, path: Path) -> Result<Vec<u8>, Trouble
     Ok(answer.data().to_vec())
 }
 
-/// Each group with the relative target port identifiers of its ports.
+/// Groups with the relative target port identifiers of their ports.
 pub fn groups_of(groups: &[u8]) -> Vec<([u8; 2], Vec<[u8; 2]>)> {
     let mut rest = groups.get(4..).unwrap_or_default();
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ pub fn with_standby(bench: &mut Bench<'_>, ask: impl FnOnce(&mut Bench<'_>) -> V
     verdict
 }
 
-/// Runs `ask` while the second logical unit is mapped to nobody.
+/// Runs `ask` while the second logical unit is mapped to no initiator.
 pub fn without_second(bench: &mut Bench<'_>, ask: impl FnOnce(&mut Bench<'_>) -> Verdict) -> Verdict {
     let lun = bench.url(A.second())?.lun.to_string();
     bench.hook(&["unmap", &lun])?;

@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// REPORT SUPPORTED OPERATION CODES knows the offload commands, their lengths and which bits
-    /// are looked at.
+    /// REPORT SUPPORTED OPERATION CODES lists the offload commands, their lengths and the bits that
+    /// are evaluated.
     35, "SPC-4 §6.35", needs: []
 }
 

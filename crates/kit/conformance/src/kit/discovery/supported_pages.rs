@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// VPD page 00h lists the pages a host for offload wants, in ascending order.
+    /// VPD page 00h lists the pages that a host needs for offload, in ascending order.
     7, "SPC-4 §7.8.14", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A mode page that is not there is refused.
+    /// An unknown mode page is refused.
     23, "SPC-4 §6.13", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// An operation code that is not there is refused.
+    /// An unknown operation code is refused.
     36, "SPC-4 §4.5", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A VPD page that is not there is refused with a pointer to byte 2.
+    /// An unknown VPD page is refused with a pointer to byte 2.
     14, "SPC-4 §6.6.1, §4.5.2.4.2", needs: []
 }
 

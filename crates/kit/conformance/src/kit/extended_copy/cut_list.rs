@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A list that ends inside a descriptor has a parameter list length error.
+    /// A list that ends inside a descriptor is refused with PARAMETER LIST LENGTH ERROR.
     68, "SPC-4 §6.3.1", needs: [Writes]
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A WRITE to the destination after the copy leaves the source.
+    /// A WRITE to the destination after the copy does not change the source.
     86, "SPC-4 §6.3", needs: [Writes]
 }
 

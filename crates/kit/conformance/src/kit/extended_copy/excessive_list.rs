@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH have a parameter list length
-    /// error.
+    /// Descriptor lists longer than MAXIMUM DESCRIPTOR LIST LENGTH are refused with PARAMETER LIST
+    /// LENGTH ERROR or TOO MANY SEGMENT DESCRIPTORS.
     71, "SPC-4 §6.3.1", needs: [Writes]
 }
 
@@ -18,7 +18,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         copy(bench, A, list)?.check_condition(0x05, 0x1A, 0x00)?;
         return Ok(());
     }
-    // As many as are announced fit, so a longer list has too many of them, too: a target may say either.
+    // Exactly the announced number of segments fits, so a longer list also has too many: a target
+    // may report either.
     let more = (most - all) / 28 + 1;
     let list = cdb::extended_copy_list(&vec![naa; count(cscds)], &vec![segment; count(segments + more)]);
     let answer = copy(bench, A, list)?;

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A copy that finds no space ends with 07/27/07, plain or forwarded; one that needs none
+    /// A copy without enough space ends with 07/27/07, direct or forwarded; one that needs no space
     /// succeeds.
     91, "SPC-4 §6.3.3; SBC-3 §4.7.3.6", needs: [Writes, Hook]
 }

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A segment that names a CSCD descriptor which is not there aborts the copy.
+    /// A segment that names a missing CSCD descriptor aborts the copy.
     74, "SPC-4 §6.3.3", needs: [Writes]
 }
 

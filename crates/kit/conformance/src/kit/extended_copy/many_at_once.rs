@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// 256 copies of 4 MiB from four nexuses at once all succeed, and every nexus gets its turn.
+    /// 256 copies of 4 MiB from four nexuses at once all succeed, and every nexus makes progress.
     99, "SPC-4 §6.3; SAM-5 §5.3", needs: [Writes, SecondPortal]
 }
 

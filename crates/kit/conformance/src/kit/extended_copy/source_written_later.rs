@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A WRITE to the source after the copy leaves the destination.
+    /// A WRITE to the source after the copy does not change the destination.
     85, "SPC-4 §6.3", needs: [Writes]
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// COPY STATUS after a copy with LIST ID USAGE 00b tells that one segment was processed.
+    /// COPY STATUS after a copy with LIST ID USAGE 00b reports one processed segment.
     96, "SPC-4 §6.24", needs: [Writes]
 }
 

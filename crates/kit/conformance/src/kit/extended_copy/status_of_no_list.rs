@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// COPY STATUS of a list identifier that is not known is refused with a pointer to byte 2.
+    /// COPY STATUS of an unknown list identifier is refused with a pointer to byte 2.
     95, "SPC-4 §6.24", needs: []
 }
 

@@ -1,4 +1,4 @@
-//! Parameter lists of EXTENDED COPY as ESXi makes them, for checks to change bytes of.
+//! Parameter lists of EXTENDED COPY like ESXi's; checks change bytes of them.
 
 use super::super::prelude::*;
 

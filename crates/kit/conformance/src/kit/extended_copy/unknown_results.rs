@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// RECEIVE COPY RESULTS with a service action that is not there is refused.
+    /// RECEIVE COPY RESULTS with an unknown service action is refused.
     98, "SPC-4 §4.5", needs: []
 }
 

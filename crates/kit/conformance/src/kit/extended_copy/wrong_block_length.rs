@@ -1,7 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// A CSCD descriptor that says blocks of 4096 bytes does not fit a logical unit with 512.
+    /// A CSCD descriptor with blocks of 4096 bytes is refused for a logical unit with blocks of
+    /// 512.
     82, "SPC-4 §6.3.6.2", needs: [Writes]
 }
 

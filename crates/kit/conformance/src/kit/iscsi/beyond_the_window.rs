@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A command with a CmdSN beyond MaxCmdSN is dropped without a word, and the session goes on.
+    /// A command with a CmdSN beyond MaxCmdSN is dropped silently, and the session continues.
     165, "RFC 7143 §4.2.2.1", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// The window has room for 128 commands, and as many at once are all done.
+    /// The window has room for 128 commands, and as many at once all complete.
     166, "RFC 7143 §4.2.2.1; SAM-5 §5.3", needs: []
 }
 

@@ -1,6 +1,7 @@
 use super::super::prelude::*;
 
-/// Twice the MaxRecvDataSegmentLength of the keys: all that fits one segment does not show whether the limit is kept.
+/// Twice the MaxRecvDataSegmentLength of the keys: less would fit one segment, and not show whether
+/// the limit is kept.
 const READ_BYTES: u32 = 262_144;
 
 check! {

@@ -1,5 +1,6 @@
-//! The MTU itself is set on hosts and switches; what TCP makes of it, the size of its segments, a session can ask for. Every transfer below takes many
-//! segments, and none of them ends where one does.
+//! Path MTU: the MTU itself is set on hosts and switches, but a session can request the resulting
+//! segment size of TCP. Every transfer below takes many segments, and none ends at the boundary of
+//! one.
 
 use super::super::prelude::*;
 use crate::initiator::SessionOptions;
@@ -9,7 +10,7 @@ check! {
     173, "RFC 7143 §4.2", needs: [Writes]
 }
 
-/// Bytes of the IP and TCP headers, with timestamps.
+/// Size of the IP and TCP headers in bytes, with timestamps.
 const HEADERS: u16 = 52;
 
 fn run(bench: &mut Bench<'_>) -> Verdict {

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A login that is redirected is told 0101h and an address, and succeeds there.
+    /// A redirected login gets status 0101h and an address, and succeeds there.
     174, "RFC 7143 §11.13.5", needs: [SecondPortal, Hook]
 }
 

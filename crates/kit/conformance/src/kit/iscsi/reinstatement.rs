@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// A second login with the same name and ISID closes the old session first, and nothing of the
-    /// old one happens later.
+    /// A second login with the same name and ISID closes the old session first, and no command of
+    /// the old one takes effect later.
     162, "RFC 7143 §6.3.5", needs: [Writes]
 }
 

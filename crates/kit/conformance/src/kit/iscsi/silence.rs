@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// After a time without traffic pings are answered and the session is still there (30 s when
+    /// After a time without traffic pings are answered and the session still exists (30 s when
     /// thorough).
     176, "RFC 7143 §11.18", needs: []
 }

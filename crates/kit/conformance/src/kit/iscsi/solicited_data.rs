@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// A WRITE longer than FirstBurstLength is asked for with R2T of at most MaxBurstLength, and
-    /// has no residual.
+    /// A WRITE longer than FirstBurstLength gets R2Ts of at most MaxBurstLength, and has no
+    /// residual.
     168, "RFC 7143 §4.2.5.2, §11.8", needs: [Writes]
 }
 

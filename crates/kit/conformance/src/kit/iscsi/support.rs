@@ -1,4 +1,4 @@
-//! Logins as ESXi makes them, and CHAP by hand.
+//! Logins like ESXi's, and CHAP by hand.
 
 use ::iscsi::chap::Algorithm as Hash;
 use ::iscsi::text::binary;
@@ -15,7 +15,7 @@ pub use crate::url::Url;
 
 pub use super::super::wire::QUALIFIER as WIRE_QUALIFIER;
 
-/// The keys that ESXi's software initiator offers.
+/// Keys that ESXi's software initiator offers.
 pub const ESXI_KEYS: &[(&str, &str)] = &[
     ("HeaderDigest", "None"),
     ("DataDigest", "None"),
@@ -33,7 +33,7 @@ pub const ESXI_KEYS: &[(&str, &str)] = &[
     ("ErrorRecoveryLevel", "0"),
 ];
 
-/// Longest challenge that is taken, in bytes.
+/// Longest challenge accepted, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 1024;
 
 /// Logs in with these keys and gives the answer; the session ends with it.
@@ -104,7 +104,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Operation code, overflow and underflow bits, response and status of a SCSI Response.
+/// Fields of a SCSI Response: (operation code, overflow and underflow bits, response, status).
 pub fn scsi_response(pdu: &Pdu) -> (u8, u8, u8, u8) {
     (pdu.opcode(), pdu.header[1] & 0x06, pdu.header[2], pdu.header[3])
 }

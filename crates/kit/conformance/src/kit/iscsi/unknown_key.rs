@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A key that is not known is NotUnderstood.
+    /// An unknown key is answered NotUnderstood.
     153, "RFC 7143 §6.1", needs: []
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A login to a target that is not there ends with 0203h.
+    /// A login to an unknown target ends with 0203h.
     156, "RFC 7143 §11.13.5", needs: []
 }
 

@@ -14,7 +14,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         } else {
             bench.log_out(A)?
         }
-        // A target may take a moment to notice that a connection is gone.
+        // A target may need some time to notice a lost connection.
         let started = Instant::now();
         while bench.ask(B, cdb::test_unit_ready())?.status() == 0x18 && started.elapsed() < Duration::from_secs(3) {
             std::thread::sleep(Duration::from_millis(20));

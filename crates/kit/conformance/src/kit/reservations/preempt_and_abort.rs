@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// PREEMPT AND ABORT ends the registration of the other nexus, which hears 06/2A/05 and may not
-    /// write.
+    /// PREEMPT AND ABORT ends the registration of the other nexus, which gets the unit attention
+    /// 06/2A/05 and may not write.
     139, "SPC-4 §5.13.11", needs: [Writes]
 }
 

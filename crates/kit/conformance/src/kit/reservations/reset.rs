@@ -1,7 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// LOGICAL UNIT RESET by another nexus ends the reservation, and the holder hears 06/29 once.
+    /// LOGICAL UNIT RESET by another nexus ends the reservation, and the holder gets the unit
+    /// attention 06/29 once.
     134, "SPC-2 §5.5.1; SAM-5 §6.3", needs: [Writes]
 }
 

@@ -1,9 +1,10 @@
-//! PERSISTENT RESERVE OUT with its parameter list (SPC-4 §6.16), and leaving no reservation behind.
+//! PERSISTENT RESERVE OUT with its parameter list (SPC-4 §6.16), and removal of left-over
+//! reservations.
 
 use super::super::prelude::*;
 use crate::commands::RESERVATION_CONFLICT;
 
-/// PERSISTENT RESERVE OUT: service action, type, reservation key, service action key.
+/// Sends PERSISTENT RESERVE OUT: service action, type, reservation key, service action key.
 pub fn out(
     bench: &mut Bench<'_>,
     path: Path,
@@ -15,12 +16,12 @@ pub fn out(
     bench.give(path, out_cdb(service_action, kind), out_list(key, service_action_key, false))
 }
 
-/// The CDB of PERSISTENT RESERVE OUT.
+/// CDB of PERSISTENT RESERVE OUT.
 pub fn out_cdb(service_action: u8, kind: u8) -> cdb::Cdb {
     cdb::padded(&[0x5F, service_action, kind, 0, 0, 0, 0, 0, 24])
 }
 
-/// The parameter list of PERSISTENT RESERVE OUT, with APTPL.
+/// Parameter list of PERSISTENT RESERVE OUT, with APTPL.
 pub fn out_list(key: u64, service_action_key: u64, through_power_loss: bool) -> Vec<u8> {
     let mut list = [key.to_be_bytes(), service_action_key.to_be_bytes()].concat();
     list.extend_from_slice(&[0, 0, 0, 0, u8::from(through_power_loss), 0, 0, 0]);
@@ -37,15 +38,15 @@ pub fn read_in(bench: &mut Bench<'_>, path: Path, service_action: u8) -> Result<
     bench.fetch(path, cdb::padded(&[0x5E, service_action, 0, 0, 0, 0, 0, 1, 0]), 256)
 }
 
-/// Registers A and B, and has A reserve for writing, all registrants.
+/// Registers A and B; then A takes a write exclusive, all registrants reservation.
 pub fn reserve_for_all_registrants(bench: &mut Bench<'_>) -> Verdict {
     register(bench, A, 0, 0xA)?.good()?;
     register(bench, B, 0, 0xB)?.good()?;
     out(bench, A, 0x01, 7, 0xA, 0)?.good()?.done()
 }
 
-/// Takes all reservations and registrations off after a check that did not come to its end. A target without persistent reservations
-/// has none to take off, and one that does not answer is for the next check to judge.
+/// Removes all reservations and registrations after a check that ended early. A target without
+/// persistent reservations has none to remove; one that does not answer is left to the next check.
 pub fn release_everything(bench: &mut Bench<'_>) {
     if !bench.options().destroy_data {
         return;
@@ -62,8 +63,8 @@ pub fn release_everything(bench: &mut Bench<'_>) {
     release_units(bench);
 }
 
-/// Takes SPC-2 reservations off, which some targets keep when the session of their holder ends: each initiator releases what it may
-/// have, and a logical unit that is still reserved is reset.
+/// Removes SPC-2 reservations, which some targets keep when the session of the holder ends. Each
+/// initiator releases its own, and a logical unit that is still reserved is reset.
 fn release_units(bench: &mut Bench<'_>) {
     bench.settle();
     let mut units = vec![[A, B, C]];
@@ -72,7 +73,7 @@ fn release_units(bench: &mut Bench<'_>) {
     }
     for paths in units {
         for path in paths {
-            // RELEASE (6) of a nexus that holds nothing changes nothing (SPC-2 §7.18).
+            // RELEASE (6) of a nexus without a reservation has no effect (SPC-2 §7.18).
             let _nothing_to_release = bench.ask(path, cdb::padded(&[0x17]));
         }
         let [first, ..] = paths;

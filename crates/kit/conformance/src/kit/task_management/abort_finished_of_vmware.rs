@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// ABORT TASK of a finished task is "function complete" for an initiator of VMware, which takes
-    /// anything else for a broken target.
+    /// ABORT TASK of a finished task is "function complete" for an initiator of VMware, which
+    /// treats any other response as a broken target.
     144, "RFC 7143 §11.6.1", needs: []
 }
 

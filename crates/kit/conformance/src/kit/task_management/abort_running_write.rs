@@ -14,7 +14,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         let task = bench.submit(A, cdb::write16(lba, 2048, false), TransferRequest::Out(data.into()))?;
         let response = bench.manage(A, TaskManagementFunction::ABORT_TASK, Some(task))?;
         expect(response.0 <= 1, || format!("ABORT TASK: expected response 0, found {}", response.0))?;
-        // What arrived before the response of the task management function.
+        // The answer may have arrived before the response of the task management function.
         let finished = bench.wait_for(task, Duration::ZERO)?.is_some();
         if !finished && let Some(late) = bench.wait_for(task, Duration::from_millis(20))? {
             return failed(format!("expected no answer to a task after its ABORT TASK, found {}", late.found()));

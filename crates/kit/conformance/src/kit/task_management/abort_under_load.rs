@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// ABORT TASK is answered within a second with a thousand commands under way.
+    /// ABORT TASK is answered within a second with a thousand commands in flight.
     149, "SAM-5 §7.2", needs: [Writes]
 }
 

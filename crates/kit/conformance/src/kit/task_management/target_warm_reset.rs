@@ -1,7 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// TARGET WARM RESET is complete, the connections stay, and the other nexuses hear 06/29.
+    /// TARGET WARM RESET is complete, the connections stay, and the other nexuses get the unit
+    /// attention 06/29.
     148, "SAM-5 §6.3.2; RFC 7143 §11.5.1", needs: [Writes]
 }
 

@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// LOG SENSE of page 0Ch tells available and used resources, and used ones grow with what is
-    /// written.
+    /// LOG SENSE of page 0Ch reports available and used resources, and the used ones grow with
+    /// writes.
     128, "SBC-3 §6.4.4", needs: [Writes]
 }
 

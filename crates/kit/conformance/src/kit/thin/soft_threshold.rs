@@ -1,8 +1,8 @@
 use super::super::prelude::*;
 
 check! {
-    /// When the pool passes its threshold, a nexus hears 06/38/07 once, and the command that is
-    /// sent again succeeds.
+    /// When the pool passes its threshold, a nexus gets the unit attention 06/38/07 once, and the
+    /// repeated command succeeds.
     127, "SBC-3 §4.7.3.7", needs: [Writes, Hook]
 }
 

@@ -1,9 +1,10 @@
-//! A pool without space, and one that has it again.
+//! A pool without space, which is then freed again.
 
 use super::super::prelude::*;
 
-/// Has the administrator fill the pool, writes until the first block that finds no space, and runs `ask` with the LBA of a block that
-/// is not mapped. The pool is freed afterwards, and what was written is unmapped.
+/// Has the hook fill the pool, writes until the first block that finds no space, and runs `ask`
+/// with the LBA of an unmapped block. The pool is freed afterwards, and written blocks are
+/// unmapped.
 pub fn with_full_pool(bench: &mut Bench<'_>, ask: impl FnOnce(&mut Bench<'_>, u64) -> Verdict) -> Verdict {
     bench.hook(&["fill-pool"])?;
     let verdict = exhaust(bench).and_then(|unmapped| {

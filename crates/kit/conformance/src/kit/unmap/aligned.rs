@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// UNMAP of an aligned MiB reads as zeros on all paths and gives the space back.
+    /// UNMAP of an aligned MiB reads as zeros on all paths and frees the space.
     112, "SBC-3 §5.28, §4.7.3.4", needs: [Writes]
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// UNMAP with a parameter list of four bytes has a parameter list length error.
+    /// UNMAP with a parameter list of four bytes is refused with PARAMETER LIST LENGTH ERROR.
     117, "SBC-3 §5.28", needs: [Writes]
 }
 

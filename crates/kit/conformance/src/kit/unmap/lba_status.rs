@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// GET LBA STATUS tells that a range was unmapped and what is around it is mapped.
+    /// GET LBA STATUS reports an unmapped range as unmapped, and the blocks around it as mapped.
     123, "SBC-3 §5.4", needs: [Writes]
 }
 

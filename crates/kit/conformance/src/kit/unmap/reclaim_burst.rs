@@ -1,8 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// A burst of UNMAP commands does not hold up reads and writes: each within a second, none
-    /// BUSY.
+    /// A burst of UNMAP commands does not delay reads and writes: each within a second, none BUSY.
     122, "SBC-3 §5.28", needs: [Writes]
 }
 

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// UNMAP of blocks that a snapshot or clone shares leaves its content.
+    /// UNMAP of blocks that a snapshot or clone shares does not change its content.
     121, "SBC-3 §4.7.3.4", needs: [Writes, Hook]
 }
 
@@ -19,7 +19,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         bench.settle();
         unmap(bench, A, &[(lba, 2048)])?.good()?;
         bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
-        // A new logical unit has unit attentions of its own.
+        // The new logical unit has its own unit attentions.
         bench.ask(B.lun(number), cdb::test_unit_ready())?;
         bench.ask(B.lun(number), cdb::test_unit_ready())?;
         bench.expect_content(B.lun(number), lba, &old)

@@ -24,7 +24,7 @@ pub fn provisioning(bench: &mut Bench<'_>, path: Path, lba: u64) -> Result<u64, 
     Ok(answer.number(20, 1)? & 0x0F)
 }
 
-/// The second portal when there is one.
+/// Path through the second portal if there is one.
 pub fn other_path(bench: &Bench<'_>) -> Path {
     if bench.options().second_portal.is_some() { A2 } else { A }
 }

@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// UNMAP of seven unaligned blocks zeroes those and leaves their neighbours.
+    /// UNMAP of seven unaligned blocks zeroes those and does not change their neighbours.
     118, "SBC-3 §5.28, §4.7.3.4", needs: [Writes]
 }
 

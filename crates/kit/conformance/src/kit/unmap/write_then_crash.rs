@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// What was written after an UNMAP is there after a crash.
+    /// Data written after an UNMAP is present after a crash.
     120, "SBC-3 §4.7.3.4, §4.10", needs: [Writes, Hook]
 }
 

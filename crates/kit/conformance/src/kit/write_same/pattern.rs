@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// WRITE SAME (16) of A5h bytes makes every block the pattern.
+    /// WRITE SAME (16) of A5h bytes fills every block with the pattern.
     101, "SBC-3 §5.46", needs: [Writes]
 }
 

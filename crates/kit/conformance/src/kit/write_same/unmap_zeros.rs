@@ -1,7 +1,7 @@
 use super::super::prelude::*;
 
 check! {
-    /// WRITE SAME (16) with UNMAP of zeros reads as zeros and gives the space back.
+    /// WRITE SAME (16) with UNMAP of zeros reads as zeros and frees the space.
     106, "SBC-3 §5.46, §4.7.3.4", needs: [Writes]
 }
 
