@@ -1,8 +1,10 @@
 //! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host and by the array.
 //!
-//! All data is moved by programs of others: `mkfs.ext4` makes the file system, `qemu-img` and `qemu-io` are the initiators; only the race
-//! for a lock, which none of them can run, is run by the conformance kit. The demo starts the array, runs them, and reads three meters: the clock, the byte counter of the loopback interface and the pool's
-//! used space. It ends with a table, and then leaves the array running for the person to try, until Ctrl-C.
+//! Third-party programs move all data: `mkfs.ext4` creates the file system, `qemu-img` and
+//! `qemu-io` are the initiators. Only the race for a lock, which none of them can run, is run by
+//! the conformance kit. The demo starts the array, runs the programs, and reads three meters: the
+//! clock, the byte counter of the loopback interface, and the pool's used space. It ends with a
+//! table, and then leaves the array running for the user to try, until Ctrl-C.
 #![forbid(unsafe_code)]
 
 mod lock;
@@ -21,29 +23,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How the demo is run.
+/// Parameters of the demo.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Stop after the table instead of leaving the array running.
     pub once: bool,
-    /// Where the temporary directory is made; the system's place for temporary files when `None`.
+    /// Directory in which the temporary directory is created; the system's default when `None`.
     pub directory: Option<PathBuf>,
     /// Smaller disks and fewer rounds, for tests.
     pub small: bool,
 }
 
-/// What the demo found.
+/// Result of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Checks that held.
+    /// Number of checks that held.
     pub passed: usize,
-    /// Checks that did not.
+    /// Number of checks that failed.
     pub failed: usize,
 }
 
 /// Runs the demo with the array of `executable` (the `windlass` program), printing to standard output.
 ///
-/// An error means that the demo could not be carried through; a check that does not hold is counted in the [`Outcome`].
+/// Errors: the demo could not be carried out. A check that does not hold is counted in the
+/// [`Outcome`].
 pub fn run(executable: &Path, options: &Options) -> Result<Outcome> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -99,13 +102,13 @@ fn carry_out(executable: &Path, options: &Options, interrupted: &AtomicBool) -> 
     Ok(outcome)
 }
 
-/// Prints a line at once, also into a pipe.
+/// Prints a line immediately, also into a pipe.
 fn say(line: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("cannot print")
 }
 
-/// Refuses a place that is too small, before anything is written to it.
+/// Refuses a directory with too little space, before anything is written to it.
 fn check_space(directory: &Path, needed_bytes: u64) -> Result<()> {
     let file_system = rustix::fs::statvfs(directory)
         .with_context(|| format!("cannot use {} for temporary files", directory.display()))?;
@@ -120,7 +123,7 @@ fn check_space(directory: &Path, needed_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// What a person can do with the running array.
+/// Commands that the user can try on the running array.
 fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
     let template = array.volume(work::TEMPLATE)?;
     let copy = array.volume(work::ARRAY_COPY)?;
@@ -145,7 +148,7 @@ fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
     ])
 }
 
-/// Returns when the person has had enough; an error when the array ends before.
+/// Waits for Ctrl-C; errors when the array ends before.
 fn wait_for_the_end(array: &mut Array, interrupted: &AtomicBool) -> Result<()> {
     while !interrupted.load(Ordering::Relaxed) {
         if !array.alive()? {

@@ -1,9 +1,11 @@
-//! A lock that two hosts fight for: as they do it with a reservation of the whole disk, and with COMPARE AND WRITE on one block.
+//! A lock that two hosts contend for: by a reservation of the whole disk, and by COMPARE AND WRITE
+//! on one block.
 //!
-//! The lock is a counter in block 0. Each initiator adds 1 to it many times, through a portal of its own; when both are done, the counter
-//! tells whether an update was lost. With a reservation an addition is RESERVE, READ, WRITE, RELEASE, and everybody else is kept off
-//! the disk meanwhile; with COMPARE AND WRITE (VMware calls it ATS) it is READ and COMPARE AND WRITE, and only a host that wants the same
-//! block notices.
+//! The lock is a counter in block 0. Each initiator adds 1 to it many times, through its own
+//! portal; at the end, the counter shows whether an update was lost. With a reservation an addition
+//! is RESERVE, READ, WRITE, RELEASE, and all other hosts are kept off the disk meanwhile. With
+//! COMPARE AND WRITE (VMware calls it ATS) it is READ and COMPARE AND WRITE, and only a host that
+//! uses the same block is affected.
 
 use anyhow::{Context, Result, bail};
 use conformance::commands::Compared;
@@ -12,13 +14,13 @@ use conformance::race::{self, RaceOptions, RaceReport};
 use conformance::url::Url;
 use std::thread;
 
-/// Bytes of the block with the counter.
+/// Size of the block with the counter, in bytes.
 const BLOCK_BYTES: usize = 512;
 
-/// How a host adds 1 to the counter. Returns how often it had to try again.
+/// Function that adds 1 to the counter. Returns the number of retries.
 pub(crate) type Add = fn(&mut Session) -> Result<u64>;
 
-/// Two initiators, logged in through different portals.
+/// Initiators, logged in through different portals.
 pub(crate) struct Hosts(Vec<Session>);
 
 impl Hosts {
@@ -34,7 +36,7 @@ impl Hosts {
         (1..).zip(urls).map(log_in).collect::<Result<Vec<_>>>().map(Self)
     }
 
-    /// Lets every host add 1 `times` times, all at once. Returns how often they got in each other's way.
+    /// Lets every host add 1 `times` times, concurrently. Returns the number of conflicts.
     pub(crate) fn contend(&mut self, times: u64, add: Add) -> Result<u64> {
         thread::scope(|scope| {
             let contenders: Vec<_> = self
@@ -53,7 +55,7 @@ impl Hosts {
         })
     }
 
-    /// The counter.
+    /// Value of the counter.
     pub(crate) fn counter(&mut self) -> Result<u64> {
         let session = self.0.first_mut().context("nobody is logged in")?;
         read(session)
@@ -76,7 +78,7 @@ fn block(counter: u64) -> Vec<u8> {
     block
 }
 
-/// The host's way: the whole disk is reserved.
+/// Adds 1 by the host's method: the whole disk is reserved.
 pub(crate) fn with_reservation(session: &mut Session) -> Result<u64> {
     let mut conflicts = 0;
     while !session.reserve()? {
@@ -88,7 +90,7 @@ pub(crate) fn with_reservation(session: &mut Session) -> Result<u64> {
     Ok(conflicts)
 }
 
-/// The array's way: it compares and writes in one step.
+/// Adds 1 by the array's method: it compares and writes in one step.
 pub(crate) fn with_compare_and_write(session: &mut Session) -> Result<u64> {
     let mut conflicts = 0;
     loop {
@@ -100,7 +102,8 @@ pub(crate) fn with_compare_and_write(session: &mut Session) -> Result<u64> {
     }
 }
 
-/// COMPARE AND WRITE against everything else that writes, on one block, through all portals.
+/// Races COMPARE AND WRITE against all other commands that write, on one block, through all
+/// portals.
 pub(crate) fn race(urls: &[String], rounds: u64) -> Result<RaceReport> {
     let urls = urls.iter().map(|url| parse(url)).collect::<Result<Vec<_>>>()?;
     Ok(race::run(&RaceOptions { rounds, ..RaceOptions::new(urls) })?)

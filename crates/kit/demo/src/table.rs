@@ -1,15 +1,16 @@
-//! The report: one row for each operation, the host's way beside the array's, and the checks behind the words "identical".
+//! Report of the demo: one row for each operation, with the host's method beside the array's, and
+//! the checks behind the word "identical".
 
 use crate::Outcome;
 use array_process::text::{self, Align};
 use std::time::Duration;
 
-/// What the three meters showed for one way of doing an operation.
+/// Readings of the three meters for one method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// By the clock.
+    /// Elapsed time.
     pub(crate) elapsed: Duration,
-    /// Bytes over the loopback interface, headers included.
+    /// Bytes over the loopback interface, including headers.
     pub(crate) wire_bytes: u64,
     /// Used space of the pool before and after.
     pub(crate) pool_bytes: (u64, u64),
@@ -18,17 +19,17 @@ pub(crate) struct Measured {
 /// One operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What was done.
+    /// Name of the operation.
     pub(crate) operation: String,
-    /// The host's way; `None` when the host has none.
+    /// The host's method; `None` when it has none.
     pub(crate) host: Option<Measured>,
-    /// The array's way.
+    /// The array's method; `None` when it has none.
     pub(crate) array: Option<Measured>,
-    /// What comparing the results said.
+    /// Result of the comparison.
     pub(crate) result: String,
 }
 
-/// Something that has to be true.
+/// A checked statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
     /// The statement.
@@ -37,7 +38,7 @@ pub(crate) struct Check {
     pub(crate) held: bool,
 }
 
-/// All rows and checks.
+/// Rows and checks of the demo.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
@@ -45,19 +46,19 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Notes a check.
+    /// Adds a check.
     pub(crate) fn check(&mut self, held: bool, statement: impl Into<String>) -> bool {
         self.checks.push(Check { statement: statement.into(), held });
         held
     }
 
-    /// How many checks held.
+    /// Number of checks that held and failed.
     pub(crate) fn outcome(&self) -> Outcome {
         let passed = self.checks.iter().filter(|check| check.held).count();
         Outcome { passed, failed: self.checks.len() - passed }
     }
 
-    /// The table, then the checks, ready to print.
+    /// Lines of the table, then of the checks, ready to print.
     pub(crate) fn lines(&self) -> Vec<String> {
         use Align::{Left, Right};
         let words = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
@@ -85,7 +86,7 @@ impl Report {
     }
 }
 
-/// Time, wire and pool of one way.
+/// Time, wire and pool of one method.
 fn measured(measured: Option<Measured>) -> [String; 3] {
     match measured {
         None => ["–".into(), "–".into(), "–".into()],
@@ -95,7 +96,7 @@ fn measured(measured: Option<Measured>) -> [String; 3] {
     }
 }
 
-/// The result, and how much faster the array was when both did the work.
+/// Result, with the ratio by which the array was faster when both did the work.
 fn result(row: &Row) -> String {
     let (Some(host), Some(array)) = (row.host, row.array) else { return row.result.clone() };
     let ratio = host.elapsed.as_secs_f64() / array.elapsed.as_secs_f64().max(1e-9);

@@ -7,19 +7,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where real files come from, in this order.
+/// Directories from which real files are copied, in this order.
 const SOURCES: [&str; 4] = ["/usr/share", "/usr/lib", "/usr/bin", "/usr/include"];
-/// Files are taken up to this many: a file system image of very many tiny files takes long to make.
+/// Largest number of files: an image with very many tiny files takes long to create.
 const MOST_FILES: u64 = 20_000;
-/// Larger files would crowd out the others.
+/// Largest file that is copied; larger ones would leave no room for others.
 const LARGEST_FILE_BYTES: u64 = 64 << 20;
 
-/// The image and what is in it.
+/// The image and its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     /// The raw image.
     pub(crate) image: PathBuf,
-    /// Files in it.
+    /// Number of files in it.
     pub(crate) files: u64,
     /// Bytes in those files.
     pub(crate) bytes: u64,
@@ -44,7 +44,7 @@ pub(crate) fn make(tools: &Tools, directory: &Path, size_bytes: u64, content_byt
     Ok(Template { image, files: harvest.files, bytes: harvest.bytes })
 }
 
-/// Copies files until there are enough.
+/// Files copied so far, and the number of bytes to reach.
 struct Harvest {
     files: u64,
     bytes: u64,
@@ -56,7 +56,8 @@ impl Harvest {
         self.bytes >= self.wanted_bytes || self.files >= MOST_FILES
     }
 
-    /// Copies the regular files under `from`. Links, devices and what cannot be read are left out: any content will do.
+    /// Copies the regular files under `from`. Links, devices and unreadable files are left out: any
+    /// content will do.
     fn copy_directory(&mut self, from: &Path, to: &Path) -> Result<()> {
         let Ok(entries) = std::fs::read_dir(from) else { return Ok(()) };
         let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();

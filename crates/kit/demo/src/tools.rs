@@ -1,25 +1,25 @@
-//! The programs of others that the demo uses, found before anything starts.
+//! Third-party programs of the demo, located before anything starts.
 
 use anyhow::{Context, Result, bail, ensure};
 use array_process::program;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the programs are.
+/// Paths of the programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     /// Copies and compares disks; an iSCSI initiator.
     pub(crate) qemu_img: PathBuf,
     /// Single reads, writes, zeroing and discards; an iSCSI initiator.
     pub(crate) qemu_io: PathBuf,
-    /// Makes a file system.
+    /// Creates a file system.
     pub(crate) mkfs_ext4: PathBuf,
     /// Checks a file system.
     pub(crate) e2fsck: PathBuf,
 }
 
 impl Tools {
-    /// Finds the programs, or says which Debian packages bring the missing ones.
+    /// Finds the programs, or names the Debian packages of the missing ones.
     pub(crate) fn find() -> Result<Self> {
         let wanted = [
             ("qemu-img", "qemu-utils"),
@@ -47,7 +47,8 @@ impl Tools {
         Ok(tools)
     }
 
-    /// QEMU's iSCSI driver is a module of its own. Nothing listens on port 1, so a present driver fails with a refused connection.
+    /// Checks that QEMU's iSCSI driver, a separate module, is installed. Nothing listens on port 1,
+    /// so with the driver the error is a refused connection.
     fn check_iscsi(&self) -> Result<()> {
         let arguments = ["info", "--force-share", "iscsi://127.0.0.1:1/iqn.2026-01.org.example:none/0"];
         let finished = program::run(&self.qemu_img, &arguments, Duration::from_secs(30))?;

@@ -1,4 +1,4 @@
-//! The operations themselves: each done by the host and by the array, measured, and compared.
+//! Operations of the demo: each done by the host and by the array, measured, and compared.
 
 use crate::lock;
 use crate::table::{Measured, Report, Row};
@@ -12,36 +12,36 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The volume with the file system.
+/// Name of the volume with the file system.
 pub(crate) const TEMPLATE: &str = "template";
-/// Its copy made by reading and writing.
+/// Name of its copy made by reading and writing.
 const HOST_COPY: &str = "vm-by-host";
-/// Its copy made by EXTENDED COPY.
+/// Name of its copy made by EXTENDED COPY.
 pub(crate) const ARRAY_COPY: &str = "vm-by-array";
-/// Its copy made by one administrative command.
+/// Name of its copy made by one administrative command.
 const CLONE: &str = "vm-by-clone";
 
-/// How long one client program may run.
+/// Time limit of one client program.
 const CLIENT_LIMIT: Duration = Duration::from_secs(300);
-/// How long released space may take to show in the pool: it is released in the background.
+/// Time for freed space to show in the pool: it is freed in the background.
 const RELEASE_LIMIT: Duration = Duration::from_secs(20);
-/// Most of the data that offloaded work may send over the wire.
+/// Largest share of the data that offloaded work may send over the wire.
 const WIRE_SHARE: f64 = 0.01;
 
-/// How much of everything.
+/// Sizes and counts of the operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     template_bytes: u64,
     content_bytes: u64,
     zero_bytes: u64,
-    /// How often each of two hosts takes a lock.
+    /// Number of times that each of two hosts takes a lock.
     locks: u64,
-    /// Rounds of the race between all commands that write.
+    /// Number of rounds of the race between all commands that write.
     race_rounds: u64,
 }
 
 impl Sizes {
-    /// For people.
+    /// Sizes of the normal demo.
     pub(crate) const FULL: Self = Self {
         template_bytes: 2 << 30,
         content_bytes: 400 << 20,
@@ -49,7 +49,7 @@ impl Sizes {
         locks: 5_000,
         race_rounds: 5_000,
     };
-    /// For tests.
+    /// Sizes for tests.
     pub(crate) const SMALL: Self = Self {
         template_bytes: 256 << 20,
         content_bytes: 32 << 20,
@@ -58,13 +58,14 @@ impl Sizes {
         race_rounds: 200,
     };
 
-    /// Disk space that the demo may need: the tree or the image, the template and one full copy in the pool, the log, some air.
+    /// Disk space that the demo may need: the tree or the image, the template and one full copy in
+    /// the pool, the log, and a reserve.
     pub(crate) fn disk_space_bytes(self) -> u64 {
         4 * self.content_bytes + (512 << 20)
     }
 }
 
-/// Everything an operation needs.
+/// Resources of an operation.
 pub(crate) struct Stage<'a> {
     pub(crate) array: &'a Array,
     pub(crate) tools: &'a Tools,
@@ -86,7 +87,7 @@ impl Stage<'_> {
         Ok(report)
     }
 
-    /// Makes a file system and writes it to a new volume. Only the host can do this.
+    /// Creates a file system and writes it to a new volume. Only the host can do this.
     fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Volume> {
         say("making a file system with files of this machine (mkfs.ext4)")?;
         let made = template::make(self.tools, self.directory, self.sizes.template_bytes, self.sizes.content_bytes)?;
@@ -177,7 +178,7 @@ impl Stage<'_> {
     /// Zeroes two new disks: with writes of zeros, and with WRITE SAME.
     fn zero(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let bytes = self.sizes.zero_bytes;
-        // Both hold data before, so that reading zeros afterwards says something.
+        // Both disks hold data before, so that reading zeros afterwards proves something.
         let filled = self.array.create_volume("zeroed-by-host", &bytes.to_string())?;
         let filled_too = self.array.create_volume("zeroed-by-array", &bytes.to_string())?;
         let part = bytes / 16;
@@ -209,7 +210,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Unmaps the host's copy and waits for its space; the offloaded copy must not notice.
+    /// Unmaps the host's copy and waits for its space; the offloaded copy must stay intact.
     fn unmap(
         &self,
         report: &mut Report,
@@ -245,7 +246,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Two hosts take a lock many times: with a reservation, and with COMPARE AND WRITE.
+    /// Lets two hosts take a lock many times: by reservation, and by COMPARE AND WRITE.
     fn lock(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let times = self.sizes.locks;
         let volume = self.array.create_volume("lock", "64M")?;
@@ -294,7 +295,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Does something while reading the meters.
+    /// Runs an action, and reads the meters before and after.
     fn measure(&self, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
         self.go_on()?;
         let pool_before = self.array.pool_number("used_bytes")?;
@@ -308,8 +309,9 @@ impl Stage<'_> {
         Ok(Measured { elapsed, wire_bytes, pool_bytes: (pool_before, pool_after) })
     }
 
-    /// As [`Stage::measure`], for an action that may be repeated. The byte counter belongs to the interface, so other programs of this
-    /// machine count too: when more than `limit_bytes` were seen, the action is done again, three times in all, and the least counts.
+    /// Like [`Stage::measure`], for an action that may be repeated. The byte counter includes the
+    /// traffic of other programs on this machine. So when more than `limit_bytes` were counted, the
+    /// action is repeated, three times in all, and the lowest count is used.
     fn measure_quiet(&self, limit_bytes: u64, action: impl Fn() -> Result<()>) -> Result<Measured> {
         let mut measured = self.measure(&action)?;
         for _ in 0..2 {
@@ -320,7 +322,7 @@ impl Stage<'_> {
         Ok(measured)
     }
 
-    /// `qemu-img convert` between two disks that exist.
+    /// Runs `qemu-img convert` between two existing disks.
     fn convert(&self, options: &[&str], from: &str, to: &str) -> Result<()> {
         let mut arguments = vec!["convert", "-n"];
         arguments.extend_from_slice(options);
@@ -328,7 +330,7 @@ impl Stage<'_> {
         program::require(&self.tools.qemu_img, &arguments, CLIENT_LIMIT).map(drop)
     }
 
-    /// Runs commands of `qemu-io` on a volume. It reports a failed command in words and with its exit status.
+    /// Runs `qemu-io` commands on a volume. A failed command shows in its output and exit status.
     fn client(&self, volume: &Volume, commands: &[String]) -> Result<()> {
         let finished = self.qemu_io(volume, commands)?;
         ensure!(
@@ -388,22 +390,22 @@ fn share(bytes: u64) -> u64 {
     (bytes as f64 * WIRE_SHARE) as u64
 }
 
-/// Space that the pool lost, in bytes.
+/// Space taken from the pool, in bytes.
 fn grown(measured: Measured) -> u64 {
     measured.pool_bytes.1.saturating_sub(measured.pool_bytes.0)
 }
 
-/// Space that the pool got back, in bytes.
+/// Space returned to the pool, in bytes.
 fn freed(measured: Measured) -> u64 {
     measured.pool_bytes.0.saturating_sub(measured.pool_bytes.1)
 }
 
-/// The change of the pool, for people.
+/// Change of the pool's used space, for display.
 fn growth(measured: Measured) -> String {
     text::size_change(measured.pool_bytes.0, measured.pool_bytes.1)
 }
 
-/// The word for a comparison.
+/// Word for the result of a comparison.
 fn verdict(held: bool) -> String {
     if held { "identical".into() } else { "DIFFERENT".into() }
 }

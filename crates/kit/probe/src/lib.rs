@@ -1,8 +1,11 @@
-//! What would a VMware host conclude about this logical unit? Against any iSCSI target, without root.
+//! Probe of a logical unit: what would a VMware host conclude about it? Works against any iSCSI
+//! target, without root.
 //!
-//! Read-only, a primitive is Supported when the unit announces it, and the reason says so. With a write test it is *proved*: done on a scratch range,
-//! looked at, timed, and the bytes on the wire counted; then the range is as it was. Nobody else may use the unit meanwhile: one whose datastore a living host
-//! has mounted is refused, and a range that somebody else writes to is left to him. One file a primitive below `primitives`.
+//! Without a write test, a primitive is Supported when the unit announces it, and the reason says
+//! so. With a write test it is *proved*: carried out on a scratch range, verified, timed, and its
+//! bytes on the wire counted; then the range is restored. No other host may use the unit meanwhile:
+//! a unit whose datastore a living host has mounted is refused, and blocks that another host writes
+//! to are left alone. Each primitive has a file in `primitives`.
 #![forbid(unsafe_code)]
 
 mod primitives;
@@ -24,16 +27,16 @@ use std::time::{Duration, Instant};
 use subject::{Probed, Subject};
 use thiserror::Error;
 
-/// Why nothing can be said.
+/// Reason why a probe failed.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// No session.
+    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// No logical unit.
+    /// The logical unit was not found or cannot be used.
     #[error(transparent)]
     Unit(#[from] FindError),
-    /// A command that every unit knows failed.
+    /// A mandatory command failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The unit is too small, or its blocks are too large, for a scratch range.
@@ -44,22 +47,22 @@ pub enum ProbeError {
         "the write test failed ({reason}), and {blocks} blocks from LBA {lba} on could not be put back as they were"
     )]
     NotRestored {
-        /// First block.
+        /// First block of the range.
         lba: u64,
-        /// Blocks.
+        /// Number of blocks.
         blocks: u64,
-        /// What happened.
+        /// Error of the device.
         reason: DeviceError,
     },
-    /// A host that is alive has the unit's datastore mounted.
+    /// A living host has the unit's datastore mounted.
     #[error("the logical unit holds the datastore {datastore}, which {host} has mounted")]
     Mounted {
         /// Name of the datastore.
         datastore: String,
-        /// The host.
+        /// Name of the host.
         host: String,
     },
-    /// The scratch range holds what the write test did not write.
+    /// The scratch range holds data that the write test did not write.
     #[error(
         "somebody else writes to blocks {first} to {last}; the write test was ended, and what is there now is left as it is"
     )]
@@ -69,10 +72,10 @@ pub enum ProbeError {
         /// Last block.
         last: u64,
     },
-    /// A signal asked for the end; what the write test wrote was put back.
+    /// A signal ended the probe; the scratch range was restored.
     #[error("interrupted")]
     Interrupted,
-    /// The runtime could not be made.
+    /// The runtime could not be created.
     #[error("cannot start: {0}")]
     Start(#[from] std::io::Error),
 }
@@ -82,22 +85,23 @@ impl ProbeError {
         Self::SomebodyElse { first: at.lba, last: at.lba.saturating_add(at.blocks.saturating_sub(1)) }
     }
 
-    /// There was no space to put the range back.
+    /// Whether the range could not be restored for lack of space.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::NotRestored { reason: DeviceError::Full, .. })
     }
 
-    /// The range was not put back because the session broke: another one may do it.
+    /// Whether the range was not restored because the session broke: another session may do it.
     fn is_lost(&self) -> bool {
         matches!(self, Self::NotRestored { reason, .. } if reason.is_lost())
     }
 }
 
-/// How long an array that went away in the middle of a write test is waited for, and how often it is tried.
+/// Time for which an array that disappeared during a write test is waited for, and the pause
+/// between tries.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How to probe.
+/// Parameters of a probe.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Prove each primitive on a scratch range.
@@ -106,7 +110,7 @@ pub struct Options {
     pub session: initiator::Options,
 }
 
-/// Probes a logical unit; on a runtime of its own.
+/// Probes a logical unit, on its own runtime.
 pub fn probe(url: &Url, options: &Options) -> Result<Report, ProbeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, probe_here(url, options))
@@ -121,7 +125,7 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
     let mut report = Report::new(&subject, &inquiry, options.write_test);
     if options.write_test {
         check_not_mounted(&subject.unit).await?;
-        // From here on a signal does not end the program by itself.
+        // From here on a signal does not end the program at once.
         let mut interrupts = Interrupts::watch()?;
         let scratch = Scratch::take(&subject).await?;
         let verdicts = RefCell::default();
@@ -173,7 +177,7 @@ async fn restore_anew(
         tokio::time::sleep(RETRY).await;
         let Ok(session) = Session::connect(url, &options.session.other_way(2)).await else { continue };
         let Ok(unit) = LogicalUnit::find(&session, url.lun).await else { continue };
-        // Not into another one that has its place now.
+        // Not on another unit that has its place now.
         if unit.identity().naa == subject.identity().naa && unit.identity().blocks == subject.identity().blocks {
             match scratch.restore(&unit).await {
                 Ok(()) => return Ok(()),
@@ -185,7 +189,8 @@ async fn restore_anew(
     Err(lost)
 }
 
-/// Adds what is found to the verdicts, one after the other: what is known is of use even when the rest cannot be.
+/// Proves the primitives one after the other. Verdicts are added as they are found, because they
+/// are useful even if later ones are missing.
 async fn prove<D: Probed>(
     subject: &Subject<D>,
     scratch: &Scratch,
@@ -193,7 +198,8 @@ async fn prove<D: Probed>(
 ) -> Result<(), ProbeError> {
     for primitive in Primitive::ALL {
         let verdict = primitive.prove(subject, scratch).await?;
-        // What somebody else has written says nothing of the unit, and must not be written over by the next one.
+        // Another host's data says nothing about the unit, and the next primitive must not
+        // overwrite it.
         scratch.check(&subject.unit).await?;
         verdicts.borrow_mut().push(verdict);
     }

@@ -1,4 +1,4 @@
-//! The primitives, one a file.
+//! The primitives, one per file.
 
 pub(crate) mod alerts;
 pub(crate) mod ats;
@@ -12,14 +12,14 @@ use data_mover::DeviceError;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// VMware's three words.
+/// Status in VMware's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It works, or is announced.
+    /// The primitive works, or is announced.
     Supported,
-    /// It does not.
+    /// The primitive does not work, or is not announced.
     NotSupported,
-    /// It could not be tried.
+    /// The primitive could not be tried.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// What a host may hand to an array.
+/// Work that a host may offload to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
     /// COMPARE AND WRITE.
@@ -44,15 +44,15 @@ pub enum Primitive {
     Zero,
     /// UNMAP.
     Unmap,
-    /// Thin-provisioning thresholds: the array's signals that space runs out.
+    /// Thin-provisioning thresholds: the array's signals that space is running out.
     Alerts,
 }
 
 impl Primitive {
-    /// Those that a VMware host shows.
+    /// Primitives that a VMware host shows.
     pub(crate) const ALL: [Self; 4] = [Self::Ats, Self::Xcopy, Self::Zero, Self::Unmap];
 
-    /// Its name in JSON.
+    /// Name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ats => "ats",
@@ -63,7 +63,7 @@ impl Primitive {
         }
     }
 
-    /// Its name in the output of esxcli.
+    /// Name in the output of esxcli.
     pub(crate) fn esxcli_name(self) -> Option<&'static str> {
         match self {
             Self::Ats => Some("ATS Status"),
@@ -74,7 +74,7 @@ impl Primitive {
         }
     }
 
-    /// Does it on the scratch range, and looks at what came of it.
+    /// Carries out the primitive on the scratch range, and verifies the result.
     pub(crate) async fn prove<D: Probed>(
         self,
         subject: &Subject<D>,
@@ -89,7 +89,7 @@ impl Primitive {
         }
     }
 
-    /// What follows from what the unit says of itself.
+    /// Verdict that follows from the unit's announcements.
     pub(crate) fn announced<D: Probed>(self, subject: &Subject<D>) -> Verdict {
         let limits = subject.identity().limits;
         let (announced, from) = match self {
@@ -108,14 +108,14 @@ impl Primitive {
     }
 }
 
-/// What is to be said of a primitive.
+/// Verdict on a primitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Which.
+    /// Primitive.
     pub primitive: Primitive,
-    /// Its status.
+    /// Status of the primitive.
     pub status: Status,
-    /// Why.
+    /// Reason for the status.
     pub reason: String,
     /// Median time of one command.
     pub latency: Option<Duration>,
@@ -128,8 +128,8 @@ impl Verdict {
         Self { primitive, status, reason: reason.into(), latency: None, wire_bytes: None }
     }
 
-    /// What follows from a command that failed; `Err` when nothing follows because the session broke. Without space, or past another host's reservation,
-    /// nothing was tried.
+    /// Verdict after a failed command; `Err` when the session broke. Without space, or under
+    /// another host's reservation, the primitive counts as not tried.
     pub(crate) fn failed(primitive: Primitive, error: DeviceError) -> Result<Self, DeviceError> {
         let status = match &error {
             DeviceError::Full | DeviceError::ReservationConflict => Status::Unknown,
@@ -143,10 +143,11 @@ impl Verdict {
     }
 }
 
-/// Commands timed.
+/// Number of timed commands.
 const REPEATS: u32 = 9;
 
-/// Runs a command some times. Returns the median time, and the bytes on the wire of one, which `wire` counts.
+/// Runs a command several times. Returns the median time, and the average bytes on the wire per
+/// command, which `wire` counts.
 pub(crate) async fn timed<E>(
     wire: impl Fn() -> u64,
     mut command: impl AsyncFnMut(u32) -> Result<(), E>,
@@ -166,7 +167,7 @@ pub(crate) async fn timed<E>(
 #[cfg(test)]
 mod liars;
 
-/// Data that no unit holds by chance, different for each seed and nowhere zero.
+/// Data that no unit holds by chance, different for each seed and without zero words.
 pub(crate) fn pattern(seed: u64, bytes: usize) -> bytes::Bytes {
     let words = (1..=bytes as u64 / 8).map(|word| (word ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     words.flat_map(u64::to_be_bytes).collect()

@@ -1,4 +1,4 @@
-//! What was found, for people, for programs, and as esxcli prints it.
+//! Report of a probe, for display, for programs, and in the format of esxcli.
 
 use crate::primitives::{Status, Verdict};
 use crate::{ProbeError, Subject};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use text::terminal::{harmless, quoted};
 
-/// Everything about a logical unit.
+/// Results for a logical unit.
 #[derive(Debug)]
 pub struct Report {
     /// T10 vendor identification.
@@ -20,19 +20,19 @@ pub struct Report {
     pub naa: Option<String>,
     /// Size in bytes.
     pub size: u64,
-    /// Bytes in a logical block.
+    /// Size of a logical block in bytes.
     pub block_bytes: u32,
     /// LBPME.
     pub thin: bool,
-    /// What it says that it takes at most.
+    /// Limits that the unit announces.
     pub limits: Limits,
     /// Whether the primitives were tried.
     pub write_test: bool,
-    /// What keeps a host from telling the unit from others.
+    /// Problems with the identification of the unit.
     pub problems: Vec<String>,
-    /// The primitives; with [`Self::failed`] those that were known by then.
+    /// Verdicts on the primitives; after [`Self::failed`], those obtained before.
     pub verdicts: Vec<Verdict>,
-    /// What ended the write test early, or kept what was there from being put back.
+    /// Error that ended the write test early, or kept the range from being restored.
     pub failed: Option<ProbeError>,
 }
 
@@ -74,7 +74,7 @@ impl Report {
         }
     }
 
-    /// True when everything is there that a VMware host looks for.
+    /// Whether the unit has everything that a VMware host looks for.
     pub fn is_complete(&self) -> bool {
         let shown = self.verdicts.iter().filter(|verdict| verdict.primitive.esxcli_name().is_some());
         self.problems.is_empty()
@@ -83,7 +83,7 @@ impl Report {
             && shown.clone().all(|v| v.status == Status::Supported)
     }
 
-    /// How to bind VMware's plug-in to units like this; to be pasted into a shell.
+    /// Command that binds VMware's plug-in to units like this; quoted for a shell.
     pub fn claim_rule(&self) -> String {
         format!(
             "esxcli storage core claimrule add --claimrule-class=VAAI -t vendor -V {} -M {} -P VMW_VAAIP_T10 -a",
@@ -92,7 +92,7 @@ impl Report {
         )
     }
 
-    /// The table.
+    /// Formats the report as a table.
     pub fn table(&self) -> String {
         let mut out = String::new();
         let naa = self.naa.as_deref().unwrap_or("no NAA designator");
@@ -131,7 +131,7 @@ impl Report {
         out
     }
 
-    /// As `esxcli storage core device vaai status get` prints it.
+    /// Formats the report like `esxcli storage core device vaai status get`.
     pub fn esxcli(&self) -> String {
         let mut out = format!("{}\n   VAAI Plugin Name: \n", self.naa.as_deref().unwrap_or("(no NAA designator)"));
         for verdict in &self.verdicts {
@@ -142,7 +142,7 @@ impl Report {
         out
     }
 
-    /// For programs.
+    /// Formats the report for programs.
     pub fn json(&self) -> String {
         let primitive = |verdict: &Verdict| {
             json!({
@@ -173,7 +173,8 @@ impl Report {
     }
 }
 
-/// The limits of VPD page B0h and of RECEIVE COPY RESULTS: lengths in logical blocks. What the unit does not name is null.
+/// Limits of VPD page B0h and of RECEIVE COPY RESULTS: lengths in logical blocks. A limit that the
+/// unit does not state is null.
 fn limits(limits: &Limits) -> Value {
     let named = |number: u64| (number != u64::from(u32::MAX)).then_some(number);
     json!({
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What a unit said of itself went to the terminal, and with the claim rule into a shell.
+    /// Regression: names from the unit reached the terminal and, with the claim rule, a shell.
     #[test]
     fn names_of_a_unit_drive_neither_the_terminal_nor_a_shell() {
         let hostile = report("`reboot`", "$(id)'\u{1b}]0;x\u{7}\nESXi view   ATS");
@@ -230,7 +231,7 @@ mod tests {
         assert!(table.contains(rule), "{table}");
         let plain = report("WINDLASS", "VOLUME").claim_rule();
         assert!(plain.ends_with("-t vendor -V 'WINDLASS' -M 'VOLUME' -P VMW_VAAIP_T10 -a"), "{plain}");
-        // Programs get what the unit says.
+        // Programs get the unit's names unchanged.
         let json: Value = serde_json::from_str(&hostile.json()).unwrap();
         assert_eq!((json["product"].as_str(), json["vendor"].as_str()), (Some(&*hostile.product), Some("`reboot`")));
     }

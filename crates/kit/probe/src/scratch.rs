@@ -1,7 +1,9 @@
-//! A range to work on. Blocks that nothing is stored in are taken if the unit says which; else the last ones. Their content is kept, and put back.
+//! Scratch range of the write test. It is chosen where no blocks are mapped if the unit reports
+//! that, else at the end of the unit. Its content is kept, and restored.
 //!
-//! Nobody can be kept from using the unit meanwhile. So it is noted of each block what the test may have left there; a block that holds anything else is
-//! somebody's, and nothing is put over it.
+//! Other hosts cannot be kept from using the unit meanwhile. So the test records for each block
+//! what it may have left there. A block with other content belongs to another host, and is not
+//! overwritten.
 
 use crate::ProbeError;
 use crate::subject::{Probed, Subject};
@@ -9,23 +11,24 @@ use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
 use std::cell::RefCell;
 
-/// Bytes of the range: three parts of 64 KiB.
+/// Size of the range: three parts of 64 KiB.
 const PART_BYTES: u64 = 64 << 10;
 const PARTS: u64 = 3;
-/// The range begins at a multiple of this, so that units with a coarse grain can free it.
+/// Alignment of the range in bytes, so that units with a coarse granularity can free it.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
-/// Where unmapped space is looked for, from the end of the unit.
+/// Number of places, from the end of the unit, that are checked for unmapped space.
 const TRIES: u64 = 64;
-/// Bytes of a block of which only the first ones are not known: a number that two sessions count up.
+/// Number of bytes at the beginning of a counted block that vary: a counter that two sessions
+/// increment.
 const COUNT_BYTES: usize = 4;
 
-/// What the test may have left in a block.
+/// Content that the test may have left in a block.
 #[derive(Clone, Debug)]
 enum Image {
     Data(Bytes),
-    /// This, with any number at the beginning.
+    /// This content, with any number at the beginning.
     Counted(Bytes),
-    /// Blocks were unmapped of a unit that does not say what they read as then.
+    /// Unmapped, on a unit that does not define what unmapped blocks read as.
     Anything,
 }
 
@@ -39,42 +42,42 @@ impl Image {
     }
 }
 
-/// What was written to a block, in order.
+/// Contents written to a block, in order.
 #[derive(Clone, Debug, Default)]
 struct History {
     images: Vec<Image>,
-    /// Those before were seen to be gone.
+    /// Index of the first image that may still be there; earlier ones were seen to be overwritten.
     since: usize,
 }
 
-/// What a block was found to hold.
+/// Content found in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// What it held before the test.
+    /// Content from before the test.
     Kept,
-    /// What the test has left there.
+    /// Content left by the test.
     Ours,
-    /// Something else.
+    /// Any other content.
     Foreign,
 }
 
 #[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) lba: u64,
-    /// Blocks of a part.
+    /// Number of blocks of a part.
     pub(crate) part: u64,
     block_bytes: usize,
-    /// What was there, a part in each.
+    /// Content from before the test, one entry per part.
     kept: Vec<Bytes>,
     blocks: RefCell<Vec<History>>,
-    /// Nothing was stored there.
+    /// Whether the range was unmapped.
     unmapped: bool,
     /// LBPRZ.
     reads_zeros: bool,
 }
 
 impl Scratch {
-    /// Chooses a range and keeps what it holds.
+    /// Chooses a range and reads its content.
     pub(crate) async fn take<D: Probed>(subject: &Subject<D>) -> Result<Self, ProbeError> {
         let unit = &subject.unit;
         let identity = unit.identity();
@@ -100,14 +103,14 @@ impl Scratch {
                     break;
                 }
                 Some(false) => {}
-                // The unit does not tell.
+                // The unit does not report it.
                 None => break,
             }
         }
         Ok(Self::keep(unit, chosen, unit.zeros_when_unmapped()).await?)
     }
 
-    /// Keeps what is at `lba`.
+    /// Uses the range at `lba`, and reads its content.
     pub(crate) async fn keep(
         unit: &impl Device,
         (lba, unmapped): (u64, bool),
@@ -135,12 +138,12 @@ impl Scratch {
         self.lba + part * self.part
     }
 
-    /// A part.
+    /// Extent of a part.
     pub(crate) fn extent(&self, part: u64) -> Extent {
         Extent { lba: self.at(part), blocks: self.part }
     }
 
-    /// Does something to each block of `data`, which lies at `lba`.
+    /// Applies `change` to the history of each block of `data`, which lies at `lba`.
     fn each(&self, lba: u64, data: &Bytes, mut change: impl FnMut(&mut History, Bytes)) {
         let first = usize::try_from(lba.saturating_sub(self.lba)).unwrap_or(usize::MAX);
         let mut blocks = self.blocks.borrow_mut();
@@ -149,17 +152,18 @@ impl Scratch {
         }
     }
 
-    /// To be called before a command is sent that leaves this in blocks from `lba` on.
+    /// Records content that a command may leave from `lba` on. Call it before the command is sent.
     pub(crate) fn note(&self, lba: u64, data: &Bytes) {
         self.each(lba, data, |history, block| history.images.push(Image::Data(block)));
     }
 
-    /// The same for commands that leave this, with any number in its first four bytes.
+    /// Like [`Self::note`], for commands that leave this content with any number in its first four
+    /// bytes.
     pub(crate) fn note_counted(&self, lba: u64, block: &Bytes) {
         self.each(lba, block, |history, block| history.images.push(Image::Counted(block)));
     }
 
-    /// The same for an UNMAP.
+    /// Like [`Self::note`], for an UNMAP.
     pub(crate) fn note_unmap(&self, extent: Extent) {
         let bytes = usize::try_from(extent.blocks).unwrap_or(0).saturating_mul(self.block_bytes);
         self.each(extent.lba, &Bytes::from(vec![0; bytes]), |history, zeros| {
@@ -167,7 +171,7 @@ impl Scratch {
         });
     }
 
-    /// To be called when blocks were read and hold this, as they should: what was there before is gone.
+    /// Records that blocks were read and hold this content, as expected: earlier content is gone.
     pub(crate) fn settle(&self, lba: u64, data: &Bytes) {
         self.each(lba, data, |history, block| {
             history.since = history.images.len();
@@ -181,14 +185,15 @@ impl Scratch {
         unit.write(lba, data).await
     }
 
-    /// The session broke, and perhaps the array: anything that the test ever wrote may be there again.
+    /// Allows every content that the test ever wrote, because the session, and perhaps the array,
+    /// failed.
     pub(crate) fn recall(&self) {
         for history in self.blocks.borrow_mut().iter_mut() {
             history.since = 0;
         }
     }
 
-    /// Runs of blocks of a part that were found to be of one kind.
+    /// Classifies the blocks of a part, in runs of one kind.
     fn runs(&self, part: u64, found: &[u8]) -> Vec<(Found, Extent)> {
         let kept = usize::try_from(part).ok().and_then(|part| self.kept.get(part)).cloned().unwrap_or_default();
         let mut runs: Vec<(Found, Extent)> = Vec::new();
@@ -223,7 +228,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Puts back what was there, except where somebody else has written since.
+    /// Restores the content, except where another host has written since.
     pub(crate) async fn restore(&self, unit: &impl Device) -> Result<(), ProbeError> {
         if self.blocks.borrow().iter().all(|history| history.images.is_empty()) {
             return Ok(());
@@ -287,12 +292,12 @@ impl Scratch {
             let block = |data: &Bytes| data.slice(at..data.len().min(at + self.block_bytes));
             match unit.compare_and_write(lba, block(found), block(&kept)).await {
                 Ok(Compared::Written) => {}
-                // Nobody has written: it is the command that does not look.
+                // No host has written: the command does not compare correctly.
                 Ok(Compared::Miscompare) if unit.read(Extent { lba, blocks: 1 }).await? == block(found) => {
                     unit.write(lba, block(&kept)).await?;
                 }
                 Ok(Compared::Miscompare) => foreign = foreign.or(Some(Extent { lba, blocks: 1 })),
-                // It announces what it does not have.
+                // The command is announced but not supported.
                 Err(DeviceError::NotSupported(_) | DeviceError::Refused { .. }) => {
                     unit.write(lba, block(&kept)).await?;
                 }
@@ -302,9 +307,9 @@ impl Scratch {
         Ok(foreign)
     }
 
-    /// UNMAP of what is not somebody else's.
+    /// Unmaps all blocks that do not hold another host's data.
     async fn unmap(&self, unit: &impl Device) -> Result<(), DeviceError> {
-        // As few as there can be: a unit may free only what is a whole grain.
+        // As few extents as possible: a unit may free only whole multiples of its granularity.
         let mut extents: Vec<Extent> = Vec::new();
         for part in 0..PARTS {
             let found = unit.read(self.extent(part)).await?;

@@ -1,4 +1,5 @@
-//! What is probed: a logical unit over two sessions. Besides the commands of [`Device`] it says a few things of itself.
+//! Subject of a probe: a logical unit over two sessions, with a few properties beyond those of
+//! [`Device`].
 
 use bytes::Bytes;
 use data_mover::{Device, DeviceError, Extent, Identity};
@@ -10,7 +11,7 @@ const LOG_SENSE: [u8; 10] = [0x4d, 0, 0x40 | 0x0c, 0, 0, 0, 0, 0, 64, 0];
 
 /// A logical unit that can be probed.
 pub(crate) trait Probed: Device {
-    /// TCP payload of its session so far, both ways.
+    /// TCP payload of its session so far, both ways, in bytes.
     fn wire_bytes(&self) -> u64;
 
     /// LBPRZ.
@@ -22,7 +23,8 @@ pub(crate) trait Probed: Device {
     /// Log page 0Ch, the logical block provisioning log page; `None` when the unit has none.
     async fn provisioning_log(&self) -> Result<Option<Bytes>, DeviceError>;
 
-    /// Whether nothing is stored in an extent, as GET LBA STATUS says; `None` when the unit does not know the command.
+    /// Whether no block of an extent is mapped, according to GET LBA STATUS; `None` when the unit
+    /// does not know the command.
     async fn is_unmapped(&self, extent: Extent) -> Result<Option<bool>, DeviceError>;
 }
 
@@ -53,7 +55,7 @@ impl Probed for LogicalUnit {
     }
 }
 
-/// `None` for a command that the unit does not take.
+/// Returns `None` for a command that the unit refuses.
 fn known(answer: Result<Bytes, DeviceError>) -> Result<Option<Bytes>, DeviceError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -62,7 +64,7 @@ fn known(answer: Result<Bytes, DeviceError>) -> Result<Option<Bytes>, DeviceErro
     }
 }
 
-/// The unit, and a second session to it for what takes two hosts.
+/// The unit, and a second session to it for tests that need two hosts.
 pub(crate) struct Subject<D = LogicalUnit> {
     pub(crate) unit: D,
     pub(crate) other: D,

@@ -1,4 +1,5 @@
-//! Does the array tell hosts that space runs out? The threshold exponent of VPD page B2h, and the log page of logical block provisioning.
+//! Alerts: whether the array signals to hosts that space is running out, by the threshold exponent
+//! of VPD page B2h and the log page of logical block provisioning.
 
 use super::{Primitive, Status, Verdict};
 use crate::subject::{Probed, Subject};
@@ -11,7 +12,7 @@ pub(crate) async fn verdict<D: Probed>(subject: &Subject<D>) -> Result<Verdict, 
     Ok(Verdict::new(Primitive::Alerts, status, reason))
 }
 
-/// What follows from VPD page B2h and log page 0Ch; both are empty where the unit has none.
+/// Verdict from VPD page B2h and log page 0Ch; each is empty if the unit has none.
 fn judged(page: &[u8], log: &[u8]) -> (Status, String) {
     // PERIPHERAL, PAGE CODE, PAGE LENGTH (2 bytes), THRESHOLD EXPONENT: SBC-3 §6.6.4.
     let exponent = match page {
@@ -38,7 +39,7 @@ fn tells_resources(log: &[u8]) -> bool {
     if code & 0x3f != 0x0c {
         return false;
     }
-    // The page may go on behind what was asked for.
+    // The page may be longer than the part that was requested.
     let mut rest = rest.get(..length).unwrap_or(rest);
     while let [high, low, _control, length, tail @ ..] = rest {
         let Some((value, next)) = tail.split_at_checked(usize::from(*length)) else { return false };
@@ -57,7 +58,8 @@ mod tests {
     const PAGE: [u8; 8] = [0, 0xb2, 0, 4, 11, 0xe4, 2, 0];
     const LOG: [u8; 16] = [0x0c, 0, 0, 12, 0, 1, 3, 8, 0, 0, 1, 0, 2, 0, 0, 0];
 
-    /// Any answer of more than four bytes was taken for the log page, and byte 4 of any page for the exponent.
+    /// Regression: any answer longer than four bytes counted as the log page, and byte 4 of any
+    /// page as the exponent.
     #[test]
     fn pages_that_lie_are_not_believed() {
         let (status, reason) = judged(&PAGE, &LOG);

@@ -1,4 +1,5 @@
-//! COMPARE AND WRITE: written when equal, not written when different, and no update lost between two sessions.
+//! COMPARE AND WRITE: writes when equal, does not write when different, and loses no update between
+//! two sessions.
 
 use super::{Primitive, Status, Verdict, pattern, timed};
 use crate::scratch::Scratch;
@@ -8,17 +9,18 @@ use data_mover::{Compared, Device, DeviceError, Extent};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Updates of each of the two sessions.
+/// Number of updates of each of the two sessions.
 const UPDATES: u32 = 500;
-/// Miscompares in a row that a session takes: twice as many as the updates of the other one, which are all that may come in its way.
+/// Limit of consecutive miscompares of a session: twice the number of the other session's updates,
+/// which alone can interfere.
 const MOST_MISCOMPARES: u32 = 2 * UPDATES;
 
-/// Why it is not proved.
+/// Reason why the primitive is not proved.
 #[derive(Debug)]
 enum Fault {
     /// A command failed.
     Device(DeviceError),
-    /// The unit did something else than it should.
+    /// The unit's behaviour was wrong.
     Wrong(&'static str),
 }
 
@@ -40,7 +42,8 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     }
 }
 
-/// Returns what is to be said, the time of one command, and its bytes on the wire; `wire` counts them.
+/// Returns the reason for the verdict, the time of one command, and its bytes on the wire, which
+/// `wire` counts.
 async fn tries<D: Device>(
     unit: &D,
     other: &D,
@@ -72,7 +75,7 @@ async fn tries<D: Device>(
         }
     })
     .await?;
-    // Two sessions count, each from what it read last.
+    // Two sessions increment a counter, each from the value it read last.
     scratch.write(unit, lba, counter(0, block_bytes)).await?;
     scratch.note_counted(lba, &counter(0, block_bytes));
     let miscompares = Cell::new(0);

@@ -1,5 +1,6 @@
-//! Every primitive on a logical unit in memory that lies about it: GOOD, and nothing, half of it, something else, or
-//! later. A liar that is called Supported shows a proof that proves nothing.
+//! Every primitive on a logical unit in memory that lies about it: it answers GOOD, but does
+//! nothing, half of the work, something else, or does it later. A liar with the status Supported
+//! shows that the proof is worthless.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use super::*;
@@ -57,7 +58,7 @@ fn lies_of(primitive: Primitive) -> &'static [Lie] {
             Lie::StatusAll,
             Lie::ReadWrong,
         ],
-        // Pages only: alerts.rs has their liars.
+        // Alerts are pages only: alerts.rs has their liars.
         Primitive::Alerts => &[],
     }
 }

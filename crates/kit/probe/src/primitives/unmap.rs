@@ -1,4 +1,4 @@
-//! UNMAP: the blocks are free, as GET LBA STATUS says, and read as zeros if LBPRZ says so.
+//! UNMAP: the blocks are unmapped according to GET LBA STATUS, and read as zeros if LBPRZ is set.
 
 use super::{Primitive, Status, Verdict, pattern, timed};
 use crate::scratch::Scratch;
@@ -10,7 +10,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     let identity = unit.identity();
     let limits = identity.limits;
     if limits.unmap == 0 {
-        // A host does not send what is not announced.
+        // A host does not send a command that is not announced.
         return Ok(Primitive::Unmap.announced(subject));
     }
     let bytes = usize::try_from(scratch.part * u64::from(identity.block_bytes)).unwrap_or(0);
@@ -18,7 +18,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
         scratch.write(unit, scratch.at(0), pattern(11, bytes)).await?;
         scratch.note_unmap(scratch.extent(0));
         let mapped = unit.is_unmapped(scratch.extent(0)).await?;
-        // Looked at after the first one: those that are timed would make up for one that comes late.
+        // Verified after the first command: the timed ones would hide one that takes effect late.
         unit.unmap(&[scratch.extent(0)]).await?;
         let found = unit.read(scratch.extent(0)).await?;
         let told = unit.is_unmapped(scratch.extent(0)).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
             return Ok(Verdict::wrong(Primitive::Unmap, words));
         }
         (_, Some(true)) => "GET LBA STATUS agrees",
-        // Less than what the unit frees at once may stay mapped.
+        // A range smaller than the unit's granularity may stay mapped.
         (_, Some(false)) if u64::from(limits.unmap_granularity) <= scratch.part => {
             let words = "UNMAP ended with GOOD, and GET LBA STATUS still says mapped";
             return Ok(Verdict::wrong(Primitive::Unmap, words));
@@ -59,7 +59,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     })
 }
 
-/// What the unit frees at once.
+/// Describes the unit's granularity.
 fn grain(bytes: u64) -> String {
     if bytes == 0 { "no grain told".to_owned() } else { format!("grain {}", text::size::format(bytes)) }
 }

@@ -1,4 +1,4 @@
-//! EXTENDED COPY: the destination holds what the source held, and the data was not on the wire.
+//! EXTENDED COPY: the destination holds the source's data, which was not on the wire.
 
 use super::{Primitive, Status, Verdict, pattern, timed};
 use crate::scratch::Scratch;
@@ -21,7 +21,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
         scratch.write(unit, scratch.at(0), data.clone()).await?;
         scratch.write(unit, scratch.at(1), pattern(8, data.len())).await?;
         scratch.note(scratch.at(1), &data);
-        // Looked at after the first one: those that are timed would make up for one that comes late.
+        // Verified after the first command: the timed ones would hide one that takes effect late.
         unit.extended_copy(&naa, &[segment]).await?;
         let found = unit.read(scratch.extent(1)).await?;
         let cost = timed(|| unit.wire_bytes(), async |_| unit.extended_copy(&naa, &[segment]).await).await?;

@@ -1,4 +1,4 @@
-//! WRITE SAME of zeros: reads back as zeros.
+//! WRITE SAME of zeros: the blocks read as zeros.
 
 use super::{Primitive, Status, Verdict, pattern, timed};
 use crate::scratch::Scratch;
@@ -11,7 +11,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     let zeroed = async {
         scratch.write(unit, scratch.at(0), pattern(9, bytes)).await?;
         scratch.note(scratch.at(0), &vec![0; bytes].into());
-        // Looked at after the first one: those that are timed would make up for one that comes late.
+        // Verified after the first command: the timed ones would hide one that takes effect late.
         unit.write_zeros(scratch.extent(0), true).await?;
         let found = unit.read(scratch.extent(0)).await?;
         let cost = timed(|| unit.wire_bytes(), async |_| unit.write_zeros(scratch.extent(0), true).await).await?;

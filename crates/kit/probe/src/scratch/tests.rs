@@ -26,7 +26,7 @@ async fn content(unit: &MemoryDevice) -> Bytes {
     unit.read(Extent { lba: LBA, blocks: BLOCKS }).await.unwrap()
 }
 
-/// The write test put old data over what a guest had written to its range meanwhile.
+/// Regression: the write test overwrote a guest's concurrent writes to its range.
 #[test]
 fn what_somebody_else_wrote_is_left_and_told() {
     let before = pattern(1, 192 << 10);
@@ -50,7 +50,7 @@ fn what_somebody_else_wrote_is_left_and_told() {
         }
         assert_eq!(content(&unit).await, expected);
     });
-    // The same where nothing was stored.
+    // The same on an unmapped range.
     with_scratch(None, async |unit, scratch| {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
         unit.write(LBA + 3, pattern(3, 512)).await.unwrap();
@@ -60,7 +60,7 @@ fn what_somebody_else_wrote_is_left_and_told() {
     });
 }
 
-/// Between reading the range and putting back what was there a guest's write was lost.
+/// Regression: a guest's write between the read and the restore of the range was lost.
 #[test]
 fn what_somebody_else_writes_in_the_last_moment_stays() {
     let before = pattern(1, 192 << 10);
@@ -68,7 +68,7 @@ fn what_somebody_else_writes_in_the_last_moment_stays() {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
         let (shared, reads) = (unit.unit().clone(), Cell::new(0));
         let late = unit.clone().with_delay(Rc::new(move || {
-            // In the middle of the first command, which reads.
+            // During the first command, which reads.
             if reads.replace(reads.get() + 1) == 0 {
                 shared.poke(LBA + 3, &pattern(3, 512));
             }
@@ -82,7 +82,8 @@ fn what_somebody_else_writes_in_the_last_moment_stays() {
     });
 }
 
-/// In a full pool the data was written back first and the blocks given back then: the first failed, and the second was not tried.
+/// Regression: in a full pool the data was written back first, which failed, and the blocks were
+/// then not unmapped.
 #[test]
 fn what_was_not_mapped_is_given_back_in_a_full_pool() {
     with_scratch(None, async |unit, scratch| {
@@ -102,7 +103,7 @@ fn what_was_not_mapped_is_given_back_in_a_full_pool() {
     });
 }
 
-/// A command that nobody heard of again may have been carried out or not; both are the test's own.
+/// A command without an answer may have been carried out or not; both contents are the test's own.
 #[test]
 fn what_was_sent_last_is_known_before_and_after() {
     let before = pattern(1, 192 << 10);

@@ -5,13 +5,14 @@ use data_mover::memory::{MemoryDevice, MemoryUnit};
 use data_mover::{CopyDescriptor, Gate, Identity, LbaStatus};
 use std::rc::Rc;
 
-/// A way to a unit whose COMPARE AND WRITE is not coherent: those from `first` to `last` miscompare without a look.
+/// Path to a unit whose COMPARE AND WRITE is not coherent: commands `first` to `last` miscompare
+/// without comparing.
 struct Lying {
     device: MemoryDevice,
     commands: Cell<u32>,
     first: u32,
     last: u32,
-    /// READ finds another number each time.
+    /// READ returns another number each time.
     restless: bool,
 }
 
@@ -40,7 +41,7 @@ impl Device for Lying {
 
     async fn compare_and_write(&self, lba: u64, expected: Bytes, new: Bytes) -> Result<Compared, DeviceError> {
         let number = self.commands.replace(self.commands.get() + 1);
-        // The other session goes on.
+        // Lets the other session run.
         tokio::task::yield_now().await;
         match (self.first..=self.last).contains(&number) {
             true => Ok(Compared::Miscompare),
@@ -89,7 +90,7 @@ impl Device for Lying {
     }
 }
 
-/// What is said of a unit whose two sessions are like this; the range is put back then.
+/// Result of the tries with two such sessions; afterwards the range must be restorable.
 fn tried(sessions: impl FnOnce(&MemoryDevice) -> [Lying; 2]) -> Result<String, Fault> {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let device = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
@@ -118,7 +119,7 @@ fn two_sessions_that_are_coherent_lose_no_update() {
     assert!(told.starts_with("COMPARE AND WRITE, 1 block announced; 1000 updates of two sessions"), "{told}");
 }
 
-/// The write test went on for ever.
+/// Regression: the write test did not end.
 #[test]
 fn a_session_whose_compare_and_write_always_miscompares_comes_to_an_end() {
     let expected = "COMPARE AND WRITE of what was just read miscompares";
@@ -132,14 +133,14 @@ fn a_session_whose_compare_and_write_always_miscompares_comes_to_an_end() {
     assert_eq!(wrong(tried(|device| [Lying::new(device, NEVER, NEVER), restless(device)])), expected);
 }
 
-/// It was timed, and nobody looked at what came of it.
+/// Regression: the timed commands were not checked.
 #[test]
 fn a_miscompare_of_a_command_that_is_timed_is_told() {
     let told = tried(|device| [Lying::new(device, 5, 5), Lying::new(device, NEVER, NEVER)]);
     assert_eq!(wrong(told), "COMPARE AND WRITE of what was just written miscompares");
 }
 
-/// What was there was not put back, and somebody else was blamed.
+/// Regression: the range was not restored, and another host was blamed.
 #[test]
 fn what_was_there_is_put_back_although_compare_and_write_miscompares() {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
