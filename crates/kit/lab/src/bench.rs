@@ -1,4 +1,5 @@
-//! What every case works with: logical units cut into places, hosts, the scale, rounds of off and on, disks filled and verified.
+//! The bench that every case works with: logical units cut into places, hosts, the scale, rounds of
+//! off and on, disks filled and verified.
 
 use crate::case::Primitive;
 use crate::content::{self, Base, Ledger};
@@ -24,21 +25,21 @@ pub(crate) const GIB: u64 = 1 << 30;
 
 /// Bytes of one read or write when a disk is filled or verified.
 const STEP_BYTES: u64 = 512 * KIB;
-/// Of those in flight.
+/// Number of such reads or writes in flight.
 const STEP_DEPTH: usize = 8;
-/// How long an array may take to account for what it was given back.
+/// Time that an array may take to account for freed space, and the period of checks.
 const SETTLE: Duration = Duration::from_secs(10);
 const SETTLE_STEP: Duration = Duration::from_millis(100);
 
-/// Connects a host, which is known by its number, to the logical units of the run.
+/// Connects a host, given by its number, to the logical units of the run.
 pub(crate) type Connect = Box<dyn Fn(u32) -> LocalBoxFuture<'static, Result<Connection, LabError>>>;
 
-/// See the module.
+/// Everything that a case works with.
 pub(crate) struct Bench {
     pub(crate) clock: Rc<dyn Clock>,
     pub(crate) size: Size,
     pub(crate) pairs: u32,
-    /// What the logical units say of themselves.
+    /// Identities of the logical units.
     pub(crate) units: Vec<Identity>,
     pub(crate) watch: Rc<dyn Watch>,
     connect: Connect,
@@ -71,7 +72,8 @@ impl Bench {
         }
     }
 
-    /// Begins a case: what its off side does without, and which side cannot run on these units.
+    /// Begins a case: sets the primitives that the off side does without, and records which side
+    /// cannot run on these units.
     pub(crate) async fn begin(
         &self,
         needs: &'static [Primitive],
@@ -84,7 +86,7 @@ impl Bench {
             let missing = needs.iter().find_map(|need| need.missing(&unit.limits, unit.naa.is_some()));
             outcome.no_on = outcome.no_on.take().or(missing.map(str::to_owned));
         }
-        // Without COMPARE AND WRITE everything locks by reservation.
+        // Without COMPARE AND WRITE every lock is a reservation.
         let reserves = needs.contains(&Primitive::Locking)
             || self.units.iter().take(used).any(|unit| unit.limits.compare_and_write == 0);
         if reserves && let Err(error) = self.try_reserve(used).await {
@@ -107,7 +109,8 @@ impl Bench {
         let host = self.connection(1).await?;
         for unit in host.units.iter().take(units) {
             match unit.reserve().await {
-                // Of a session that is gone: the unit is the laboratory's own. (istgt keeps it.)
+                // The reservation of a session that is gone: the unit belongs to the laboratory.
+                // (istgt keeps such reservations.)
                 Err(DeviceError::ReservationConflict) => {
                     unit.reset().await?;
                     unit.reserve().await?;
@@ -174,7 +177,8 @@ impl Bench {
         Ok(hosts)
     }
 
-    /// Connects those hosts anew whose sessions are lost: the array closed them, or was restarted, or the host lost its lease of a datastore.
+    /// Reconnects hosts whose sessions are lost: the array closed them or was restarted, or the
+    /// host lost its lease of a datastore.
     pub(crate) async fn reconnect(&self) -> Result<(), LabError> {
         let numbers: Vec<u32> = self.connections.borrow().keys().copied().collect();
         for number in numbers {
@@ -183,24 +187,24 @@ impl Bench {
         Ok(())
     }
 
-    /// Every session of the run, for its end.
+    /// All sessions of the run, to be ended.
     pub(crate) fn connections(&self) -> Vec<Rc<Connection>> {
         self.connections.borrow().values().cloned().collect()
     }
 
-    /// All of the first logical unit.
+    /// The whole first logical unit.
     pub(crate) fn whole(&self) -> Place {
         Place { unit: 0, first: 0, blocks: self.units.first().map_or(0, |unit| unit.blocks) }
     }
 
-    /// Two places for two datastores: two logical units if there are, else two halves of the one.
+    /// Two places for two datastores: two logical units, or two halves of the only one.
     pub(crate) fn two_places(&self, outcome: &mut Outcome) -> (Place, Place) {
         let first = self.whole();
         if let Some(unit) = self.units.get(1) {
             return (first, Place { unit: 1, first: 0, blocks: unit.blocks });
         }
         outcome.note("both datastores are on one logical unit; a second URL gives each its own");
-        // Halves that begin at a whole mebibyte, and more.
+        // Halves are aligned to 8 MiB.
         let half = (first.blocks / 2) & !0x3fff;
         (Place { blocks: half, ..first }, Place { first: half, blocks: first.blocks - half, ..first })
     }
@@ -208,12 +212,12 @@ impl Bench {
     /// Bytes that files may take on a place.
     pub(crate) fn room(&self, place: Place) -> u64 {
         let block_bytes = self.units.get(place.unit).map_or(512, |unit| u64::from(unit.block_bytes));
-        // What the datastore's own tables take, and something over.
+        // Without the datastore's own tables, and with a reserve.
         (place.blocks * block_bytes).saturating_sub(32 * MIB) / 100 * 97
     }
 
-    /// The size of a disk: that of the scale, or what the place has room for when it is to hold so many disks like it. Whole mebibytes, and `least` of
-    /// them at least.
+    /// Size of a disk: that of the scale, or less if the place has no room for `disks` such disks.
+    /// A multiple of 1 MiB, and at least 1 MiB.
     ///
     /// Errors: [`LabError::Impossible`] when there is no room.
     pub(crate) fn fit(
@@ -226,7 +230,7 @@ impl Bench {
         self.fit_bytes(outcome, self.size.bytes(small, paper), place, disks)
     }
 
-    /// The same for a disk that is to have so many bytes.
+    /// Like [`Self::fit`], for a disk of `wanted` bytes.
     pub(crate) fn fit_bytes(
         &self,
         outcome: &mut Outcome,
@@ -247,19 +251,19 @@ impl Bench {
         Ok(fits)
     }
 
-    /// A seed that no disk of this run had.
+    /// Returns a seed that no other disk of this run has.
     pub(crate) fn seed(&self) -> u64 {
         let seed = self.seeds.get();
         self.seeds.set(seed + 1);
         seed << 20 | 0x1ab
     }
 
-    /// What is being done, for people.
+    /// Shows the current step to the user.
     pub(crate) fn say(&self, words: &str) {
         self.watch.step(words);
     }
 
-    /// Tells people how far something is that handles so many bytes.
+    /// Returns a callback that shows the progress of a step over `total` bytes.
     pub(crate) fn progress(&self, total: u64) -> impl Fn(u64) + use<> {
         let watch = self.watch.clone();
         let done = Cell::new(0);
@@ -269,7 +273,7 @@ impl Bench {
         }
     }
 
-    /// A new datastore on a place that nothing is stored in, if the array can do that.
+    /// Creates a datastore on a place, and unmaps the place first if the array can.
     pub(crate) async fn datastore(
         &self,
         host: &Host,
@@ -281,7 +285,8 @@ impl Bench {
         host.mount(place).await
     }
 
-    /// The same, made by the first of some hosts and mounted by all, in their order.
+    /// Like [`Self::datastore`], created by the first of some hosts and mounted by all, in their
+    /// order.
     pub(crate) async fn shared_datastore(
         &self,
         hosts: &[Host],
@@ -298,19 +303,20 @@ impl Bench {
         Ok(stores)
     }
 
-    /// Frees a place on the array.
+    /// Unmaps a place.
     pub(crate) async fn unmap(&self, place: Place) -> Result<(), LabError> {
         let host = self.host(1, Way::On).await?;
         host.mover.unmap(&*host.slice(place)?, &[Extent { lba: 0, blocks: place.blocks }]).await?;
         Ok(())
     }
 
-    /// Whether the unit of a place has UNMAP. Without it what earlier rounds wrote stays mapped, and says nothing.
+    /// Whether the unit of a place has UNMAP. Without it, blocks of earlier rounds stay mapped, and
+    /// the numbers mean nothing.
     pub(crate) fn can_free(&self, place: Place) -> bool {
         self.units.get(place.unit).is_some_and(|unit| unit.limits.unmap > 0)
     }
 
-    /// What the array says of the space that a place takes.
+    /// Space that a place takes, as the array reports it.
     pub(crate) async fn space(&self, place: Place) -> Result<Space, LabError> {
         let connection = self.connection(1).await?;
         match connection.units.get(place.unit) {
@@ -319,7 +325,7 @@ impl Bench {
         }
     }
 
-    /// The same once it does not change any more: arrays give space back in the background.
+    /// Like [`Self::space`], once the numbers are stable: arrays free space in the background.
     pub(crate) async fn settled_space(&self, place: Place) -> Result<Space, LabError> {
         let deadline = self.clock.now() + SETTLE;
         let mut last = self.space(place).await?;
@@ -333,13 +339,13 @@ impl Bench {
         Ok(last)
     }
 
-    /// True when what is unmapped reads as zeros on the first logical unit.
+    /// Whether unmapped blocks read as zeros on the first logical unit.
     pub(crate) async fn reads_zeros(&self) -> Result<bool, LabError> {
         let connection = self.connection(1).await?;
         Ok(connection.units.first().is_some_and(Unit::reads_zeros))
     }
 
-    /// A disk with content, open.
+    /// Creates a disk filled with `base`, and leaves it open.
     pub(crate) async fn filled(
         &self,
         store: &Rc<Store>,
@@ -351,7 +357,7 @@ impl Bench {
         Ok((disk, Ledger::new(self.seed(), base)))
     }
 
-    /// Writes what `base` says wherever that is not zeros.
+    /// Writes the data of `base`, and skips its zeros.
     pub(crate) async fn fill(&self, disk: &Disk, base: Base) -> Result<(), LabError> {
         let mut pieces = Vec::new();
         let mut at = 0;
@@ -378,7 +384,7 @@ impl Bench {
             .await
     }
 
-    /// Reads all of a disk and compares it with what it should hold.
+    /// Reads all of a disk, and compares it with its expected content.
     ///
     /// Errors: [`LabError::WrongData`].
     pub(crate) async fn verify(&self, disk: &Disk, ledger: &Ledger) -> Result<(), LabError> {
@@ -400,7 +406,7 @@ impl Bench {
             .await
     }
 
-    /// Opens a disk that was copied and compares it: a difference is a failed check and not an error.
+    /// Opens a copied disk and compares it: a difference is a failed check and not an error.
     pub(crate) async fn check_disk(
         &self,
         outcome: &mut Outcome,
@@ -421,7 +427,7 @@ impl Bench {
         }
     }
 
-    /// Looks through a datastore's own tables.
+    /// Checks the metadata of a datastore.
     pub(crate) async fn check_store(&self, outcome: &mut Outcome, store: &Rc<Store>) -> Result<(), LabError> {
         let report = store.check().await?;
         for problem in report.problems.into_iter().take(5) {
@@ -431,17 +437,17 @@ impl Bench {
     }
 }
 
-/// Options of a datastore for few files: what is read of its tables is little.
+/// Options of a datastore for few files, whose tables are read quickly.
 pub(crate) fn few_files() -> FormatOptions {
     FormatOptions { name: "windlass-lab".into(), hosts: 16, files: 64, ..FormatOptions::default() }
 }
 
-/// One part of so many of a size, in whole mebibytes, at most `most`.
+/// A part of a size: `size / of` in whole mebibytes, at least 1 MiB and at most `most`.
 pub(crate) fn part(size: u64, of: u64, most: u64) -> u64 {
     (size / of / MIB * MIB).clamp(MIB, most)
 }
 
-/// Where a datastore's blocks are: its place without the tables.
+/// Place of a datastore's blocks, without its tables.
 pub(crate) fn data_of(place: Place, store: &Store) -> Place {
     let geometry = store.geometry();
     let blocks = u64::from(geometry.blocks) * u64::from(geometry.block_sectors);

@@ -1,4 +1,4 @@
-//! A case: what it is called, what the paper found, what the array needs for it, and how it runs.
+//! A case: its name, the paper's result, the primitives it needs, and its code.
 
 use crate::bench::Bench;
 use crate::error::LabError;
@@ -8,7 +8,7 @@ use data_mover::{Limits, Settings};
 use futures_util::future::LocalBoxFuture;
 use std::fmt;
 
-/// What a host may hand to an array.
+/// Work that a host may offload to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
     /// Locks by COMPARE AND WRITE; off is RESERVE and RELEASE.
@@ -17,12 +17,12 @@ pub enum Primitive {
     Move,
     /// Zeros by WRITE SAME.
     Init,
-    /// Space given back by UNMAP; off is to say nothing.
+    /// Frees space by UNMAP; the off side sends no UNMAP.
     Unmap,
 }
 
 impl Primitive {
-    /// Switches it off on a host; [`Primitive::Unmap`] has no switch.
+    /// Switches the primitive off on a host; [`Primitive::Unmap`] has no switch.
     pub(crate) fn switch_off(self, settings: &mut Settings) {
         match self {
             Self::Locking => settings.hardware_accelerated_locking = false,
@@ -32,7 +32,7 @@ impl Primitive {
         }
     }
 
-    /// Why a unit cannot; `None` when it can.
+    /// Reason why a unit lacks the primitive; `None` when it has it.
     pub(crate) fn missing(self, limits: &Limits, has_designator: bool) -> Option<&'static str> {
         match self {
             Self::Locking if limits.compare_and_write == 0 => {
@@ -62,26 +62,26 @@ impl fmt::Display for Primitive {
     }
 }
 
-/// How a case runs: what it finds goes to the outcome as it is found.
+/// Code of a case; it adds results to the outcome as it obtains them.
 pub(crate) type Run = for<'a> fn(&'a Bench, &'a mut Outcome) -> LocalBoxFuture<'a, Result<(), LabError>>;
 
-/// One test of the papers.
+/// A test of one of the papers.
 #[derive(Clone, Copy)]
 pub struct Case {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line that says what it does.
+    /// Description in one line.
     pub title: &'static str,
-    /// What the off side does without.
+    /// Primitives that the off side does without.
     pub needs: &'static [Primitive],
-    /// True when a second logical unit is used if one was given.
+    /// Whether a second logical unit is used if one was given.
     pub second_unit: bool,
     pub(crate) paper: fn() -> Paper,
     pub(crate) run: Run,
 }
 
 impl Case {
-    /// What the paper found.
+    /// Result that the paper reports.
     pub fn paper(&self) -> Paper {
         (self.paper)()
     }

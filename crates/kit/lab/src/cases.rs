@@ -1,4 +1,5 @@
-//! The tests of the papers, one a file, in the papers' order. Each says what it does, what the paper found, and what is to be checked.
+//! The tests of the papers, one per file, in the papers' order. Each states its work, the paper's
+//! result, and its checks.
 
 mod ats_snapshots;
 mod ats_touch;
@@ -24,7 +25,7 @@ mod zeroing;
 
 use crate::case::Case;
 
-/// All of them.
+/// All cases.
 pub const ALL: &[Case] = &[
     ats_touch::CASE,
     ats_snapshots::CASE,
@@ -47,11 +48,11 @@ pub const ALL: &[Case] = &[
     block_size::CASE,
 ];
 
-/// The selection that takes three minutes at most.
+/// Cases of the quick selection, which takes three minutes at most.
 pub const QUICK: &[&str] =
     &["clone-template", "eager-zero", "ats-touch", "lazy-zero-writes", "thin-reclaim", "zero-interference"];
 
-/// The case of this name.
+/// Finds a case by name.
 pub fn find(name: &str) -> Option<&'static Case> {
     ALL.iter().find(|case| case.name == name)
 }

@@ -1,4 +1,4 @@
-//! Two runs beside each other: two arrays, or one array before and after a change.
+//! Comparison of two runs: of two arrays, or of one array before and after a change.
 
 use crate::results::{Better, CaseResult, Run, Side, Verdict};
 use crate::table::{aligned, number};
@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use text::terminal::harmless;
 
-/// A difference that the spread of the rounds does not explain has to be at least this large.
+/// Smallest change that counts, if the spreads of the rounds do not overlap.
 const NOTABLE: f64 = 0.05;
 
-/// A table for each case that both runs have: the medians of the on side and the off side, and how much better the second is.
+/// Formats a table for each case that both runs have: the medians of each side in both runs, and
+/// how much better the second is.
 pub fn compare((first_name, first): (&str, &Run), (second_name, second): (&str, &Run)) -> String {
     let mut out = String::new();
     let (first_name, second_name) = (&harmless(first_name), &harmless(second_name));
@@ -59,7 +60,7 @@ fn row(side: &str, name: &str, first: &Side, second: &Side) -> Option<Vec<String
     let (one, other) = (first.measures.get(name)?, second.measures.get(name)?);
     let change = other.median / one.median - 1.0;
     let text = if change.is_finite() { format!("{:+.1} %", change * 100.0) } else { "–".into() };
-    // Spreads that overlap say nothing.
+    // Spreads that overlap show no difference.
     let apart = one.high < other.low || other.high < one.low;
     let verdict = match (change.is_finite() && change.abs() >= NOTABLE && apart, one.better) {
         (false, _) | (_, Better::Neither) => "",

@@ -1,12 +1,13 @@
-//! What guests write: every sector says which disk it is of, where it belongs and how often it was written, and the rest of it follows from that. So
-//! whoever reads knows at once whether it is what was written there last, and if not, what it is instead.
+//! Content written by guests. Every sector holds its disk's seed, its offset and its generation;
+//! the rest follows from these. So a reader knows at once whether a sector holds the last write,
+//! and if not, what it holds instead.
 
 use crate::error::LabError;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Bytes that are written together: what a generation is counted of.
+/// Unit of writes, in bytes, for which a generation is counted.
 pub(crate) const GRAIN: u64 = 4096;
 
 const SECTOR_LENGTH: usize = 512;
@@ -24,7 +25,7 @@ fn sector(seed: u64, offset: u64, generation: u32, to: &mut Vec<u8>) {
     }
 }
 
-/// Sectors from `offset` on, all of one generation. Offset and length are whole sectors.
+/// Builds sectors from `offset` on, all of one generation. Offset and length are whole sectors.
 pub(crate) fn stamped(seed: u64, offset: u64, bytes: u64, generation: u32) -> Bytes {
     let mut data = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
     for at in (offset..offset + bytes).step_by(SECTOR_LENGTH) {
@@ -37,18 +38,18 @@ fn is_zero(data: &[u8]) -> bool {
     data.chunks(ZEROS.len()).all(|chunk| ZEROS.get(..chunk.len()) == Some(chunk))
 }
 
-/// What a place of a disk should hold.
+/// Expected content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     Zeros,
-    /// Sectors of a disk's seed and this generation.
+    /// A sector with this seed and generation.
     Stamped {
         seed: u64,
         generation: u32,
     },
 }
 
-/// What was on a disk before its guest wrote.
+/// Content of a disk before its guest wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     Zeros,
@@ -61,12 +62,12 @@ pub(crate) enum Base {
 }
 
 impl Base {
-    /// Stamped all over.
+    /// Stamped over its whole length.
     pub(crate) fn full(seed: u64) -> Self {
         Self::Stamped { seed, bytes: 1, every: 1 }
     }
 
-    /// What it has at a place, for how many bytes.
+    /// Content at an offset, and the number of bytes to which it applies.
     pub(crate) fn at(self, offset: u64) -> (Expected, u64) {
         match self {
             Self::Zeros => (Expected::Zeros, u64::MAX),
@@ -81,7 +82,7 @@ impl Base {
     }
 }
 
-/// What a disk should hold.
+/// Expected content of a disk.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(crate) seed: u64,
@@ -95,14 +96,14 @@ impl Ledger {
         Self { seed, base, written: RefCell::default() }
     }
 
-    /// The generation that the next write of these grains has, which is one for all of them.
+    /// Generation for the next write of these grains, the same for all of them.
     pub(crate) fn next_generation(&self, offset: u64, bytes: u64) -> u32 {
         let written = self.written.borrow();
         let grains = offset / GRAIN..(offset + bytes).div_ceil(GRAIN);
         grains.filter_map(|grain| written.get(&grain).copied()).max().unwrap_or(0) + 1
     }
 
-    /// A write was acknowledged. Whole grains.
+    /// Records an acknowledged write of whole grains.
     pub(crate) fn wrote(&self, offset: u64, bytes: u64, generation: u32) {
         let mut written = self.written.borrow_mut();
         for grain in offset / GRAIN..(offset + bytes).div_ceil(GRAIN) {
@@ -110,7 +111,7 @@ impl Ledger {
         }
     }
 
-    /// What the sector at `offset` should hold.
+    /// Expected content of the sector at `offset`.
     pub(crate) fn expected(&self, offset: u64) -> Expected {
         match self.written.borrow().get(&(offset / GRAIN)) {
             Some(generation) => Expected::Stamped { seed: self.seed, generation: *generation },
@@ -118,16 +119,16 @@ impl Ledger {
         }
     }
 
-    /// Compares what was read at `offset`.
+    /// Compares data read at `offset`.
     ///
-    /// Errors: [`LabError::WrongData`] with what was found.
+    /// Errors: [`LabError::WrongData`] with the content found.
     pub(crate) fn check(&self, offset: u64, data: &[u8]) -> Result<(), LabError> {
         let mut scratch = Vec::with_capacity(SECTOR_LENGTH);
         let mut rest = data;
         let mut at = offset;
         while !rest.is_empty() {
             let expected = self.expected(at);
-            // Zeros beyond what was written come in long runs.
+            // Unwritten zeros are checked in long runs.
             let length = match expected {
                 Expected::Zeros if self.written.borrow().is_empty() => {
                     usize::try_from(self.base.at(at).1).unwrap_or(usize::MAX).min(rest.len())
@@ -163,7 +164,7 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// What a sector says of itself.
+/// Describes the content of a sector.
 fn found(data: &[u8]) -> String {
     let word = |at: usize| data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     match (word(0), word(8), word(16)) {

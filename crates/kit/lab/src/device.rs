@@ -1,5 +1,6 @@
-//! A slice of a logical unit as one host sees it: a datastore's device. Several datastores fit on one logical unit that way, and a primitive that
-//! has no switch on the host (UNMAP) can be taken out of what the unit says of itself.
+//! A slice of a logical unit as one host sees it: the device of a datastore. So one logical unit
+//! can hold several datastores, and a primitive that has no switch on the host (UNMAP) can be
+//! removed from the unit's limits.
 
 use bytes::Bytes;
 #[cfg(test)]
@@ -12,12 +13,12 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub(crate) enum Unit {
     Iscsi(LogicalUnit),
-    /// For tests of the cases.
+    /// A unit in memory, for tests of the cases.
     #[cfg(test)]
     Memory(MemoryDevice),
 }
 
-/// Does the same with whatever the unit is.
+/// Evaluates an expression for either kind of unit.
 macro_rules! each {
     ($unit:expr, $device:ident => $work:expr) => {
         match $unit {
@@ -33,7 +34,7 @@ impl Unit {
         each!(self, device => device.identity())
     }
 
-    /// What the host sent to it and received from it.
+    /// Traffic between the host and the unit, counted by session.
     pub(crate) fn counters(&self) -> Counters {
         match self {
             Self::Iscsi(unit) => unit.session().counters(),
@@ -42,7 +43,7 @@ impl Unit {
         }
     }
 
-    /// True when what is unmapped reads as zeros.
+    /// Whether unmapped blocks read as zeros.
     pub(crate) fn reads_zeros(&self) -> bool {
         match self {
             Self::Iscsi(unit) => unit.is_thin() && unit.reads_zeros(),
@@ -75,15 +76,16 @@ impl Unit {
 /// A part of a logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which of the run's logical units.
+    /// Index of the logical unit in the run.
     pub(crate) unit: usize,
     /// First logical block.
     pub(crate) first: u64,
-    /// Logical blocks.
+    /// Number of logical blocks.
     pub(crate) blocks: u64,
 }
 
-/// Stands for the designator of a slice, so that a copy's source says where it begins too. No NAA designator begins with this byte.
+/// First byte of a slice's name, which stands in place of a designator and also says where the
+/// slice begins. No NAA designator begins with this byte.
 const SLICE: u8 = 0xff;
 
 impl Place {
@@ -93,7 +95,7 @@ impl Place {
         [SLICE, unit, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]
     }
 
-    /// Unit and first block of a slice's name.
+    /// Decodes a slice's name into unit and first block.
     fn parse(name: &[u8; 16]) -> Option<(usize, u64)> {
         match name {
             [SLICE, unit, _, _, _, _, _, _, a, b, c, d, e, f, g, h] => {
@@ -104,7 +106,7 @@ impl Place {
     }
 }
 
-/// See the module.
+/// A slice of a logical unit.
 pub(crate) struct Slice {
     unit: Unit,
     first: u64,
@@ -114,7 +116,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// A part of a unit; `change` is what the host makes of its identity.
+    /// Creates a slice; `change` alters the identity that the host sees.
     pub(crate) fn new(
         unit: &Unit,
         place: Place,
@@ -128,11 +130,11 @@ impl Slice {
         Self { unit: unit.clone(), first: place.first, identity, designators: designators.clone() }
     }
 
-    /// Where blocks of the slice are on the unit.
+    /// Translates an extent of the slice to the unit.
     fn inside(&self, extent: Extent, command: &'static str) -> Result<Extent, DeviceError> {
         match extent.lba.checked_add(extent.blocks).is_some_and(|end| end <= self.identity.blocks) {
             true => Ok(Extent { lba: extent.lba + self.first, ..extent }),
-            // LOGICAL BLOCK ADDRESS OUT OF RANGE, as a unit of this size would say.
+            // LOGICAL BLOCK ADDRESS OUT OF RANGE, as a unit of this size would answer.
             false => Err(DeviceError::Refused { command, sense: Sense { key: 5, code: 0x21, qualifier: 0 } }),
         }
     }

@@ -1,23 +1,23 @@
-//! What can go wrong.
+//! Errors of the laboratory.
 
 use data_mover::DeviceError;
 use datastore::DatastoreError;
 use initiator::{ProbeError, SessionError};
 use thiserror::Error;
 
-/// Why a run, or a case, did not come to its end.
+/// Reason why a run, or a case, ended early.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// No session.
+    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// No logical unit.
+    /// The logical unit was not found or cannot be used.
     #[error(transparent)]
     Unit(#[from] ProbeError),
     /// A command failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A datastore could not do what was asked.
+    /// An operation on a datastore failed.
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
     /// The logical unit holds data, and was not named by `--destroy-data`.
@@ -28,12 +28,12 @@ pub enum LabError {
     HoldsData {
         /// URL without secrets.
         url: String,
-        /// What was found.
+        /// Data found.
         found: String,
-        /// What `--destroy-data` wants to hear.
+        /// Name to pass to `--destroy-data`.
         name: String,
     },
-    /// A host that is alive has the datastore mounted that is on the unit.
+    /// A living host has the datastore on the unit mounted.
     #[error("{url} holds the datastore {datastore}, which {host} has mounted")]
     Mounted {
         /// URL without secrets.
@@ -43,21 +43,21 @@ pub enum LabError {
         /// Name of the host.
         host: String,
     },
-    /// `--destroy-data` names something else.
+    /// `--destroy-data` names no logical unit of the run.
     #[error("--destroy-data {given} names none of the logical units of this run: {units}")]
     WrongName {
-        /// What was given.
+        /// Name that was given.
         given: String,
-        /// The names that there are.
+        /// Accepted names.
         units: String,
     },
     /// There is no such case.
     #[error("there is no case {0}; windlass lab list  shows them")]
     NoSuchCase(String),
-    /// A case of logical units, and none was given.
+    /// A case of logical units was chosen, but none was given.
     #[error("{0} needs a logical unit: iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     NoUnit(&'static str),
-    /// `--directory` names none.
+    /// The path given to `--directory` does not exist or is not a directory.
     #[error("there is no directory {0}")]
     NoDirectory(String),
     /// The logical unit cannot be used.
@@ -66,32 +66,32 @@ pub enum LabError {
     /// The case cannot run on this logical unit.
     #[error("{0}")]
     Impossible(String),
-    /// What a guest read is not what it, or whoever made its disk, had written.
+    /// A guest read data that differs from what was written.
     #[error("{0}")]
     WrongData(String),
-    /// The results could not be kept.
+    /// The results could not be written.
     #[error("cannot write {file}: {error}")]
     Save {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// Results could not be read.
+    /// The results could not be read.
     #[error("cannot read {file}: {reason}")]
     Load {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// The runtime could not be made.
+    /// The runtime could not be created.
     #[error("cannot start: {0}")]
     Start(#[from] std::io::Error),
 }
 
 impl LabError {
-    /// True when the array does not answer any more: no other case can run either.
+    /// Whether the array no longer answers: then no other case can run either.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
             Self::Session(_) | Self::Unit(ProbeError::Session(_)) => true,

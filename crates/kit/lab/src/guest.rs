@@ -1,4 +1,4 @@
-//! A guest: a load on a virtual disk that knows what it wrote, and checks whatever it reads.
+//! A guest: a load on a virtual disk that knows its writes, and verifies every read.
 
 use crate::bench::Bench;
 use crate::content::{GRAIN, Ledger, stamped};
@@ -15,31 +15,31 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Where the next operation goes.
+/// Order of the operations' offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// One after the other from `from` on, and again from there at the end of the disk.
+    /// Ascending from `from` on, starting over at the end of the disk.
     Sequential { from: u64 },
-    /// Anywhere.
+    /// Random offsets.
     Random,
 }
 
-/// What a guest does.
+/// Parameters of a guest's load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub(crate) depth: usize,
     pub(crate) order: Order,
-    /// How many of a hundred operations read.
+    /// Percentage of operations that read.
     pub(crate) reads_percent: u64,
-    /// Bytes of an operation, at least and at most; multiples of [`GRAIN`].
+    /// Least and largest size of an operation in bytes; multiples of [`GRAIN`].
     pub(crate) bytes: (u64, u64),
-    /// Time between the end of an operation and the next.
+    /// Pause between the end of an operation and the next one.
     pub(crate) pause: Duration,
 }
 
 impl Load {
-    /// Reads of 4 KiB one after the other, as fast as they come.
+    /// Sequential reads of 4 KiB without pauses.
     pub(crate) fn sequential_reads(depth: usize) -> Self {
         Self {
             depth,
@@ -51,16 +51,16 @@ impl Load {
     }
 }
 
-/// When a guest stops. Whatever comes first.
+/// Conditions for a guest to stop; the first one that holds counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Until {
-    /// Somebody says so.
+    /// Set by the caller.
     pub(crate) flag: Rc<Cell<bool>>,
-    /// A moment of the clock.
+    /// Time of the clock.
     pub(crate) deadline: Option<Duration>,
-    /// So many operations of this run.
+    /// Number of operations of this run.
     pub(crate) operations: Option<u64>,
-    /// A sequential load stops at the end of the disk.
+    /// The end of the disk, for a sequential load.
     pub(crate) end_of_disk: bool,
 }
 
@@ -72,14 +72,14 @@ struct Series {
     counts: Vec<u64>,
 }
 
-/// See the module.
+/// A guest on a virtual disk.
 pub(crate) struct Guest {
     pub(crate) ledger: Ledger,
     disk: RefCell<Option<Rc<Disk>>>,
     load: Load,
     random: Random,
     clock: Rc<dyn Clock>,
-    /// Grains of operations in flight: two of them never overlap, so that a read has one right answer.
+    /// Grains of operations in flight: these never overlap, so that each read has one right answer.
     busy: RefCell<HashSet<u64>>,
     cursor: Cell<u64>,
     paused: Cell<bool>,
@@ -88,14 +88,14 @@ pub(crate) struct Guest {
     pub(crate) reads: Rc<Latency>,
     pub(crate) writes: Rc<Latency>,
     bytes: Cell<u64>,
-    /// Chunks written while somebody copies the disk.
+    /// Chunks written while the disk is being copied; `None` when not tracked.
     dirty: RefCell<Option<BTreeSet<u64>>>,
     series: RefCell<Option<Series>>,
-    /// When false, operations are not counted.
+    /// Whether operations are counted.
     counting: Cell<bool>,
 }
 
-/// What is remembered of a write while the disk is copied, in bytes.
+/// Size of a chunk of tracked writes, in bytes.
 pub(crate) const DIRTY_BYTES: u64 = 64 << 10;
 /// Between two looks at whether everything has come to rest.
 const LOOK: Duration = Duration::from_micros(500);
@@ -105,7 +105,7 @@ impl Guest {
         Self::sharing(bench, disk, ledger, load, (Rc::default(), Rc::default()))
     }
 
-    /// A guest whose reads and writes are counted together with those of others.
+    /// Creates a guest whose reads and writes are counted together with those of other guests.
     pub(crate) fn sharing(
         bench: &Bench,
         disk: Disk,
@@ -134,19 +134,19 @@ impl Guest {
         }
     }
 
-    /// The disk, while nobody has taken it away.
+    /// The disk, unless it was taken away.
     pub(crate) fn disk(&self) -> Result<Rc<Disk>, LabError> {
         self.disk.borrow().clone().ok_or_else(|| LabError::Impossible("the guest has no disk".into()))
     }
 
-    /// Gives the guest another disk, and returns the one it had.
+    /// Gives the guest another disk, and returns the former one.
     pub(crate) fn replace_disk(&self, disk: Option<Disk>) -> Option<Rc<Disk>> {
         self.disk.replace(disk.map(Rc::new))
     }
 
     /// Runs the load.
     ///
-    /// Errors: [`LabError::WrongData`] as soon as something was read that should not be there.
+    /// Errors: [`LabError::WrongData`] at the first read of unexpected data.
     pub(crate) async fn run(&self, until: &Until) -> Result<(), LabError> {
         self.started.set(0);
         future::try_join_all((0..self.load.depth.max(1)).map(|_| self.work(until))).await.map(drop)
@@ -172,7 +172,7 @@ impl Guest {
             let disk = self.disk()?;
             let Some((offset, bytes)) = self.next_place(disk.size(), until.end_of_disk) else { return Ok(()) };
             if !self.claim(offset, bytes) {
-                // Random places meet; another one.
+                // Another operation is there: retries with another place.
                 drop(disk);
                 self.clock.sleep(LOOK).await;
                 continue;
@@ -240,7 +240,7 @@ impl Guest {
         }
     }
 
-    /// Reads, and compares.
+    /// Reads and compares.
     pub(crate) async fn read(&self, disk: &Disk, offset: u64, bytes: u64) -> Result<(), LabError> {
         let (begun, counts) = (self.clock.now(), self.counting.get());
         let data = disk.read(offset, bytes).await?;
@@ -248,7 +248,7 @@ impl Guest {
         self.ledger.check(offset, &data)
     }
 
-    /// Writes what nobody wrote before.
+    /// Writes a new generation.
     pub(crate) async fn write(&self, disk: &Disk, offset: u64, bytes: u64) -> Result<(), LabError> {
         let generation = self.ledger.next_generation(offset, bytes);
         let data = stamped(self.ledger.seed, offset, bytes, generation);
@@ -280,31 +280,33 @@ impl Guest {
         }
     }
 
-    /// Whether operations that begin from now on count, whenever they end: what something makes slow may end after it.
+    /// Sets whether operations that begin from now on count. Their end does not matter: an
+    /// operation slowed by some work may end after it.
     pub(crate) fn set_counting(&self, counting: bool) {
         self.counting.set(counting);
     }
 
-    /// A sequential load begins again.
+    /// Restarts a sequential load at its first offset.
     pub(crate) fn rewind(&self) {
         if let Order::Sequential { from } = self.load.order {
             self.cursor.set(from);
         }
     }
 
-    /// Forgets what was counted: the warm-up.
+    /// Resets the counts, after the warm-up.
     pub(crate) fn reset(&self) {
         self.reads.reset();
         self.writes.reset();
         self.bytes.set(0);
     }
 
-    /// Counts operations over time, in buckets of this length.
+    /// Starts counting operations over time, in buckets of this length.
     pub(crate) fn start_series(&self, bucket: Duration) {
         self.series.replace(Some(Series { begin: self.clock.now(), bucket, counts: Vec::new() }));
     }
 
-    /// Operations in a second over time: seconds since the begin, and the rate. The last bucket, which is not full, is left out.
+    /// Rate of operations over time: (seconds since the start, operations per second). The last,
+    /// incomplete bucket is left out.
     pub(crate) fn take_series(&self) -> Vec<(f64, f64)> {
         let Some(series) = self.series.take() else { return Vec::new() };
         let length = series.bucket.as_secs_f64();
@@ -313,7 +315,7 @@ impl Guest {
         series.counts.iter().take(whole).enumerate().map(point).collect()
     }
 
-    /// Operations and bytes of `seconds`, and how long they took.
+    /// Adds rates over `seconds`, and latencies.
     pub(crate) fn put(&self, round: &mut Round, seconds: f64) {
         let seconds = seconds.max(f64::MIN_POSITIVE);
         for (latency, kind) in [(&self.reads, "read"), (&self.writes, "write")] {
@@ -326,18 +328,18 @@ impl Guest {
         round.put("bytes_per_second", Unit::BytesPerSecond, Better::Higher, rate);
     }
 
-    /// Begins to remember what is written.
+    /// Starts tracking written chunks.
     pub(crate) fn track(&self) {
         self.dirty.replace(Some(BTreeSet::new()));
     }
 
-    /// Chunks of [`DIRTY_BYTES`] written since the last call; nothing is remembered any more when `last`.
+    /// Chunks of [`DIRTY_BYTES`] written since the last call; tracking ends if `last` is set.
     pub(crate) fn take_dirty(&self, last: bool) -> BTreeSet<u64> {
         let next = (!last).then(BTreeSet::new);
         self.dirty.replace(next).unwrap_or_default()
     }
 
-    /// Keeps new operations waiting, and returns when none is in flight.
+    /// Holds new operations back, and returns when none is in flight.
     pub(crate) async fn pause(&self) {
         self.paused.set(true);
         while self.in_flight.get() > 0 {
@@ -345,12 +347,12 @@ impl Guest {
         }
     }
 
-    /// Lets operations go on.
+    /// Lets operations continue.
     pub(crate) fn resume(&self) {
         self.paused.set(false);
     }
 
-    /// Closes the disk. Nothing may be running.
+    /// Closes the disk. No operation may be running.
     pub(crate) async fn close(self) -> Result<Ledger, LabError> {
         let Self { disk, ledger, .. } = self;
         if let Some(disk) = disk.into_inner() {

@@ -1,4 +1,5 @@
-//! A host: an initiator name and sessions of its own, a data mover with its switches, and datastores that it has mounted.
+//! A host: its own initiator name and sessions, a data mover with its switches, and the datastores
+//! it has mounted.
 
 use crate::device::{Place, Slice, Unit};
 use crate::error::LabError;
@@ -10,27 +11,28 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-/// A datastore as one host has it mounted.
+/// A datastore as mounted by one host.
 pub(crate) type Store = Datastore<Slice>;
 /// A virtual disk that a host has open.
 pub(crate) type Disk = VirtualDisk<Slice>;
 
-/// A host's sessions: one to each logical unit of the run. They stay for the whole run, unless they are lost.
+/// Sessions of a host, one to each target of the run. They last for the whole run, unless they are
+/// lost.
 pub(crate) struct Connection {
     pub(crate) units: Vec<Unit>,
     pub(crate) sessions: Vec<Session>,
 }
 
 impl Connection {
-    /// False when one of the sessions is lost.
+    /// Whether all sessions are up.
     pub(crate) fn is_up(&self) -> bool {
         self.sessions.iter().all(Session::is_up)
     }
 
-    /// What was sent and received so far, each session once: several units of one target have one session.
+    /// Traffic so far, each session once: several units of one target share a session.
     pub(crate) fn counters(&self) -> Counters {
         let sessions: Vec<Counters> = match self.sessions.is_empty() {
-            // Units in memory, each with a count of its own.
+            // Units in memory have a counter each.
             true => self.units.iter().map(Unit::counters).collect(),
             false => self.sessions.iter().map(Session::counters).collect(),
         };
@@ -42,18 +44,18 @@ impl Connection {
     }
 }
 
-/// See the module. Made anew for each side of each round, over sessions that stay.
+/// A host. Created for each side of each round, over sessions that stay.
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) mover: Rc<DataMover>,
     pub(crate) connection: Rc<Connection>,
     pub(crate) designators: Rc<Vec<Option<[u8; 16]>>>,
-    /// False: this host knows of no UNMAP.
+    /// Whether this host uses UNMAP.
     pub(crate) unmap: bool,
 }
 
 impl Host {
-    /// A part of a logical unit.
+    /// Opens a part of a logical unit.
     pub(crate) fn slice(&self, place: Place) -> Result<Rc<Slice>, LabError> {
         let unit = self.connection.units.get(place.unit);
         let unit = unit.ok_or_else(|| LabError::Unsuitable("there is no such logical unit".into()))?;
@@ -65,13 +67,13 @@ impl Host {
         Ok(Rc::new(slice))
     }
 
-    /// Makes a datastore.
+    /// Creates a datastore.
     pub(crate) async fn format(&self, place: Place, options: &FormatOptions) -> Result<(), LabError> {
         Ok(Datastore::format(&self.slice(place)?, &self.mover, &FormatOptions { force: true, ..options.clone() })
             .await?)
     }
 
-    /// Mounts one. [`alive`] has to run around what is done with it.
+    /// Mounts a datastore. Work on it must run inside [`alive`].
     pub(crate) async fn mount(&self, place: Place) -> Result<Rc<Store>, LabError> {
         let host = datastore::Host { name: self.name.clone() };
         Ok(Datastore::mount(self.slice(place)?, self.mover.clone(), host).await?)
@@ -86,7 +88,8 @@ impl Host {
     }
 }
 
-/// Runs `work` while the heartbeats of the datastores are renewed; without one they would be taken away.
+/// Runs `work` while the heartbeats of the datastores are renewed; otherwise other hosts would take
+/// their slots.
 pub(crate) async fn alive<T>(
     stores: &[Rc<Store>],
     work: impl Future<Output = Result<T, LabError>>,
@@ -99,7 +102,7 @@ pub(crate) async fn alive<T>(
     }
 }
 
-/// The same, and unmounts them when it is done well.
+/// Like [`alive`], and unmounts the datastores after success.
 pub(crate) async fn mounted<T>(
     stores: &[Rc<Store>],
     work: impl Future<Output = Result<T, LabError>>,
@@ -111,7 +114,7 @@ pub(crate) async fn mounted<T>(
     Ok(value)
 }
 
-/// Takes a disk out of its last owner's hands.
+/// Takes a disk out of its last reference.
 pub(crate) fn sole(disk: Rc<Disk>) -> Result<Disk, LabError> {
     Rc::try_unwrap(disk).map_err(|_| DatastoreError::Unsuitable("the disk is in use".into()).into())
 }

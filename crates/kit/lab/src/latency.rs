@@ -1,4 +1,4 @@
-//! How long operations took.
+//! Latency of operations.
 
 use crate::outcome::Round;
 use crate::results::{Better, Unit};
@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// Longest time that is told apart: an hour, in nanoseconds.
+/// Longest time recorded: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// A histogram of times, to three digits.
+/// Histogram of times, to three digits.
 #[derive(Debug)]
 pub(crate) struct Latency(RefCell<Histogram<u64>>);
 
@@ -26,22 +26,23 @@ impl Latency {
         self.0.borrow_mut().saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST));
     }
 
-    /// Operations so far.
+    /// Number of operations.
     pub(crate) fn count(&self) -> u64 {
         self.0.borrow().len()
     }
 
-    /// Forgets what was so far: the warm-up.
+    /// Resets the histogram, after the warm-up.
     pub(crate) fn reset(&self) {
         self.0.borrow_mut().reset();
     }
 
-    /// The time that this share of the operations took at most, in seconds.
+    /// Time that this share of the operations did not exceed, in seconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         Duration::from_nanos(self.0.borrow().value_at_quantile(share)).as_secs_f64()
     }
 
-    /// Median, 99th percentile and longest, as `latency_p50` and so on. Nothing when there was no operation.
+    /// Adds median, 99th percentile and maximum, as `latency_p50` and so on. Adds nothing when
+    /// there was no operation.
     pub(crate) fn put(&self, round: &mut Round, prefix: &str) {
         if self.count() == 0 {
             return;

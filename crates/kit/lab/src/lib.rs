@@ -1,13 +1,16 @@
-//! The white papers' laboratory: every test that array vendors published as a case that runs against any array, with the primitive off (the host
-//! does the work itself) and on, in turns, and that checks what came of it byte for byte.
+//! The white papers' laboratory: every test that array vendors published, as a case that runs
+//! against any array, with the primitive off (the host does the work itself) and on, in turns. Each
+//! case verifies its data byte for byte.
 //!
-//! * [`cases`]: the tests, one a file, with what the paper found.
-//! * [`run`]: connects, refuses a logical unit with data, runs cases for some rounds, keeps what was found after each, and wipes its scratch.
-//! * [`results`]: what a run found; [`table`] and [`compare`] print it.
+//! * [`cases`]: the tests, one per file, with the paper's result.
+//! * [`run`]: connects, refuses a logical unit with data, runs cases for several rounds, saves the
+//!   results after each, and wipes its scratch.
+//! * [`results`]: the results of a run; [`table`] and [`compare`] print them.
 //!
-//! Below the cases lies a bench: hosts with an initiator name, a session and counters of their own ([`host`](self)), datastores on slices of a
-//! logical unit, guests whose every sector says what it is and which therefore check every read, meters, histograms, and the
-//! space that the array says it gave. Cases know no protocol: their tests run in memory, in virtual time.
+//! The cases use a bench: hosts with their own initiator name, session and counters
+//! ([`host`](self)), datastores on slices of a logical unit, guests that verify every read by the
+//! content of the sectors, meters, histograms, and the space that the array reports. Cases know no
+//! protocol: their tests run in memory, in virtual time.
 #![forbid(unsafe_code)]
 
 mod bench;

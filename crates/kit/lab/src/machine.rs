@@ -1,10 +1,10 @@
-//! The machine that plays the hosts.
+//! The machine on which the hosts run.
 
 use crate::results::Machine;
 use std::fs;
 use std::time::Duration;
 
-/// What the system says of itself; what it does not say stays empty.
+/// Describes the machine; unknown fields stay empty.
 pub(crate) fn machine() -> Machine {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let value = |text: &str, key: &str| {
@@ -23,7 +23,7 @@ pub(crate) fn machine() -> Machine {
     }
 }
 
-/// Processor time of this process so far, user and system, in all threads: what the hosts cost.
+/// Processor time of this process so far, user and system, in all threads: the cost of the hosts.
 pub(crate) fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or(0);

@@ -1,4 +1,5 @@
-//! What a piece of work cost: time, commands, bytes on the wire each way, processor time of the hosts, reservation conflicts, and who moved the data.
+//! Cost of work: time, commands, bytes on the wire each way, processor time of the hosts,
+//! reservation conflicts, and who moved the data.
 
 use crate::bench::Bench;
 use crate::host::Host;
@@ -9,7 +10,7 @@ use data_mover::{Moved, Reason, Tally};
 use initiator::Counters;
 use std::time::Duration;
 
-/// Reads the counters of some hosts when work begins and when it ends.
+/// Reads the counters of hosts when work begins and when it ends.
 pub(crate) struct Meter<'a> {
     bench: &'a Bench,
     hosts: Vec<&'a Host>,
@@ -19,7 +20,7 @@ pub(crate) struct Meter<'a> {
     tallies: Vec<Tally>,
 }
 
-/// What it cost.
+/// Cost of work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) seconds: f64,
@@ -38,7 +39,7 @@ fn sum(hosts: &[&Host]) -> Counters {
     })
 }
 
-/// What was moved after `before`.
+/// Bytes moved since `before`.
 fn later(now: &Moved, before: &Moved) -> Moved {
     let mut moved = Moved { offloaded_bytes: now.offloaded_bytes - before.offloaded_bytes, ..Moved::default() };
     for (reason, bytes) in &now.by_host {
@@ -87,7 +88,7 @@ impl<'a> Meter<'a> {
 }
 
 impl Cost {
-    /// The cost of work that is over when it is done.
+    /// Adds the cost of work that ends by itself.
     pub(crate) fn put(&self, round: &mut Round) {
         round.put("seconds", Unit::Seconds, Better::Lower, self.seconds);
         round.put("host_cpu_seconds", Unit::Seconds, Better::Lower, self.processor_seconds);
@@ -95,7 +96,7 @@ impl Cost {
         round.moved(&self.moved);
     }
 
-    /// Commands, bytes on the wire, and conflicts, without the time.
+    /// Adds commands, bytes on the wire, and conflicts, without the time.
     pub(crate) fn put_traffic(&self, round: &mut Round) {
         let Counters { commands, sent_bytes, received_bytes } = self.counters;
         round.put_count("commands", Unit::Count, Better::Lower, commands);
@@ -105,7 +106,7 @@ impl Cost {
         round.put_count("reservation_conflicts", Unit::Count, Better::Lower, self.conflicts);
     }
 
-    /// What happened in a second, for work that goes on for a given time.
+    /// Adds rates per second, for work that runs for a given time.
     pub(crate) fn put_rates(&self, round: &mut Round) {
         let seconds = self.seconds.max(f64::MIN_POSITIVE);
         let Counters { commands, sent_bytes, received_bytes } = self.counters;
@@ -118,7 +119,8 @@ impl Cost {
         round.moved(&self.moved);
     }
 
-    /// Bytes that the host moved although the primitive was on, for reasons other than its switch.
+    /// Describes bytes that the host moved although the primitive was on, for reasons other than
+    /// its switch.
     pub(crate) fn not_offloaded(&self) -> Option<String> {
         let other = |(reason, _): &(&Reason, &u64)| **reason != Reason::SwitchedOff;
         let reasons: Vec<String> = self

@@ -1,5 +1,6 @@
-//! Moves a disk to another datastore while its guest runs, with changed blocks tracked: everything is cloned, then what was written meanwhile is copied
-//! until little is left, and that is copied while the guest waits.
+//! Moves a disk to another datastore while its guest runs, with changed blocks tracked: clones
+//! everything, copies the chunks written meanwhile until few are left, and copies these while the
+//! guest waits.
 
 use crate::bench::Bench;
 use crate::error::LabError;
@@ -11,22 +12,23 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Chunks that are left for the pause.
+/// Number of chunks that may be left for the pause.
 const FEW: usize = 16;
-/// Passes over what was written meanwhile, at most: a guest that writes faster than can be copied has to wait longer.
+/// Largest number of passes over written chunks: a guest that writes faster than they are copied
+/// has to wait longer.
 const MAX_PASSES: u32 = 8;
 const DEPTH: usize = 8;
 
-/// How it went.
+/// Result of a migration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Migration {
-    /// How long the guest waited.
+    /// Time for which the guest waited.
     pub(crate) pause: Duration,
-    /// Bytes that were written during the move and copied once more, by the host.
+    /// Bytes written during the move that the host copied again.
     pub(crate) again_bytes: u64,
 }
 
-/// Moves the guest's disk, and deletes the old one. The guest goes on with the new one.
+/// Moves the guest's disk, and deletes the old one. The guest continues with the new one.
 pub(crate) async fn migrate(
     bench: &Bench,
     guest: &Guest,
@@ -62,7 +64,7 @@ pub(crate) async fn migrate(
     Ok(migration)
 }
 
-/// Copies chunks from one disk to the other.
+/// Copies chunks from one disk to the other; returns the bytes.
 async fn copy(from: &Disk, to: &Disk, chunks: &BTreeSet<u64>) -> Result<u64, LabError> {
     let work = stream::iter(chunks.iter().copied()).map(Ok::<_, LabError>);
     work.try_for_each_concurrent(DEPTH, |chunk| async move {

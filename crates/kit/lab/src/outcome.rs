@@ -1,15 +1,16 @@
-//! What a case has found so far. Filled round by round, so that a case that is cancelled leaves what it had.
+//! Results of a case so far. Filled round by round, so that a cancelled case keeps its earlier
+//! rounds.
 
 use crate::results::{Better, CaseResult, Goal, Measure, Paper, Side, Unit};
 use data_mover::Moved;
 use std::collections::BTreeMap;
 
-/// Off or on.
+/// Side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// The host does the work.
     Off,
-    /// The array does.
+    /// The array does the work.
     On,
 }
 
@@ -35,7 +36,7 @@ impl Round {
         self.measures.insert(name.into(), (unit, better, value));
     }
 
-    /// A number of bytes or things.
+    /// Adds a number of bytes or things.
     pub(crate) fn put_count(&mut self, name: &str, unit: Unit, better: Better, value: u64) {
         self.put(name, unit, better, value as f64);
     }
@@ -48,7 +49,7 @@ impl Round {
         self.series.insert(name.into(), points);
     }
 
-    /// Who moved how much, and why.
+    /// Adds bytes by who moved them, and why.
     pub(crate) fn moved(&mut self, moved: &Moved) {
         if moved.offloaded_bytes > 0 {
             *self.moved.entry("offloaded".into()).or_default() += moved.offloaded_bytes;
@@ -88,7 +89,7 @@ impl Rounds {
         for (name, (unit, better, value)) in round.measures {
             self.measures.entry(name).or_insert_with(|| (unit, better, Vec::new())).2.push(value);
         }
-        // What was so in the last round.
+        // Series and bytes moved are those of the last round.
         self.series = round.series;
         self.moved = round.moved;
     }
@@ -102,7 +103,7 @@ impl Rounds {
     }
 }
 
-/// See the module.
+/// Results of a case so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     off: Rounds,
@@ -111,10 +112,10 @@ pub(crate) struct Outcome {
     failures: Vec<String>,
     goals: Vec<Goal>,
     notes: Vec<String>,
-    /// Why a side cannot run.
+    /// Reason why a side cannot run.
     pub(crate) no_off: Option<String>,
     pub(crate) no_on: Option<String>,
-    /// Why the whole case cannot.
+    /// Reason why the whole case cannot run.
     pub(crate) impossible: Option<String>,
 }
 
@@ -126,7 +127,7 @@ impl Outcome {
         }
     }
 
-    /// A round of what the two sides are measured against.
+    /// Adds a round of a baseline.
     pub(crate) fn add_other(&mut self, name: &str, round: Round) {
         self.others.entry(name.into()).or_default().add(round);
     }
@@ -145,14 +146,14 @@ impl Outcome {
         self.fail(format!("{conflicts} with COMPARE AND WRITE"));
     }
 
-    /// Something does not hold that has to; said once.
+    /// Records a failed check, once.
     pub(crate) fn fail(&mut self, words: String) {
         if !self.failures.contains(&words) {
             self.failures.push(words);
         }
     }
 
-    /// Something that a reader should know; said once.
+    /// Records a note for the reader, once.
     pub(crate) fn note(&mut self, words: impl Into<String>) {
         let words = words.into();
         if !self.notes.contains(&words) {
@@ -160,7 +161,7 @@ impl Outcome {
         }
     }
 
-    /// Median of a measure of `off`, `on` or one of the others.
+    /// Median of a measure of `off`, `on` or a baseline.
     pub(crate) fn median(&self, side: &str, name: &str) -> Option<f64> {
         let rounds = match side {
             "off" => &self.off,
@@ -170,17 +171,17 @@ impl Outcome {
         rounds.side().measures.get(name).map(|measure| measure.median)
     }
 
-    /// A goal: at least `wanted`.
+    /// Adds a goal of at least `wanted`.
     pub(crate) fn at_least(&mut self, what: impl Into<String>, measured: Option<f64>, wanted: f64) {
         self.goal(what.into(), measured, wanted, |measured| measured >= wanted);
     }
 
-    /// A goal: at most `wanted`.
+    /// Adds a goal of at most `wanted`.
     pub(crate) fn at_most(&mut self, what: impl Into<String>, measured: Option<f64>, wanted: f64) {
         self.goal(what.into(), measured, wanted, |measured| measured <= wanted);
     }
 
-    /// What cannot be measured although both sides ran is a goal missed.
+    /// Adds a goal. If both sides ran but nothing was measured, the goal is missed.
     fn goal(&mut self, what: String, measured: Option<f64>, wanted: f64, holds: impl Fn(f64) -> bool) {
         if self.no_off.is_some() || self.no_on.is_some() {
             return;
@@ -206,28 +207,28 @@ impl Outcome {
         }
     }
 
-    /// A median of one side over that of another one.
+    /// Median of one side divided by that of another one.
     pub(crate) fn ratio(&self, name: &str, side: &str, to: &str) -> Option<f64> {
         Some(self.median(side, name)? / self.median(to, name)?)
     }
 
-    /// The goal that on takes so much less time than off.
+    /// Adds the goal that on is `times` as fast as off.
     pub(crate) fn faster(&mut self, name: &str, times: f64) {
         let measured = self.ratio(name, "off", "on");
         self.at_least(format!("{name}: on at least {times} × as fast as off"), measured, times);
     }
 
-    /// The goal that almost nothing is on the wire with the primitive on.
+    /// Adds the goal that almost no bytes are on the wire with the primitive on.
     pub(crate) fn off_the_wire(&mut self) {
         let measured = self.ratio("wire_bytes", "on", "off");
         self.at_most("wire_bytes: on at most 0.1 % of off", measured, 0.001);
     }
 
-    /// The result, with the facts of the case.
+    /// Builds the result, with the facts of the case.
     pub(crate) fn result(self, name: &str, title: &str, paper: Paper, seconds: f64) -> CaseResult {
         let ran = self.impossible.is_none();
         let failed = !self.failures.is_empty();
-        // A copy that did not happen is fast.
+        // Goals of a failed case are void: a copy that did not happen is fast.
         let goals = self.goals.into_iter().map(|goal| Goal { reached: goal.reached && !failed, ..goal }).collect();
         let skipped = match (self.impossible, self.no_off, self.no_on) {
             (Some(all), _, _) => Some(all),

@@ -1,4 +1,5 @@
-//! The papers' systems, and how their figures are written down (docs of each paper: white-papers, P1 to P5).
+//! The papers' systems, and constructors for their figures (docs of each paper: white-papers, P1 to
+//! P5).
 
 use crate::results::{Paper, PaperFigure, Unit};
 
@@ -7,22 +8,22 @@ pub(crate) const P2: &str = "Hitachi AMS 2000 with Dynamic Provisioning (2011), 
 pub(crate) const P3: &str = "QSAN XCubeSAN (2016), ESXi";
 pub(crate) const P5: &str = "Dell EqualLogic (2010), vSphere 4.1";
 
-/// What a paper says of one of its tests.
+/// A paper's statement about one of its tests.
 pub(crate) fn paper(test: &str, system: &str, words: &str, figures: Vec<PaperFigure>) -> Paper {
     Paper { test: test.into(), system: system.into(), words: words.into(), figures }
 }
 
-/// A number with the primitive off, and with it on.
+/// A figure with the primitive off, and with it on.
 pub(crate) fn figure(measure: &str, unit: Unit, off: f64, on: f64) -> PaperFigure {
     PaperFigure { measure: measure.into(), unit, off: Some(off), on: Some(on), ratio: None }
 }
 
-/// On as a multiple of off.
+/// A figure given only as the ratio of on to off.
 pub(crate) fn ratio(measure: &str, unit: Unit, ratio: f64) -> PaperFigure {
     PaperFigure { measure: measure.into(), unit, off: None, on: None, ratio: Some(ratio) }
 }
 
-/// Minutes and seconds.
+/// Converts minutes and seconds to seconds.
 pub(crate) fn time(minutes: u32, seconds: u32) -> f64 {
     f64::from(minutes * 60 + seconds)
 }

@@ -1,7 +1,8 @@
-//! Before a case: the primitives that it needs do what they say, on a few mebibytes of each logical unit.
+//! Proof before a case that the primitives it needs work, on a few mebibytes of each logical unit.
 //!
-//! A case measures what a primitive costs, and checks what it was done to. Some cases cannot tell a primitive that was
-//! carried out from one that was only answered: zeros where there were zeros, locks that nobody else wants. This can.
+//! A case measures the cost of a primitive, and checks the data. Some cases cannot distinguish a
+//! primitive that was carried out from one that was only acknowledged: zeros where there were
+//! zeros, locks without contention. The proof can.
 
 use crate::bench::{Bench, KIB, MIB};
 use crate::case::Primitive;
@@ -19,11 +20,11 @@ const TRIED: u64 = 512 * KIB;
 const SETTLE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Why a primitive is not proved.
+/// Reason why a primitive is not proved.
 enum Fault {
-    /// A command failed: the case meets it too, and says so.
+    /// A command failed: the case meets the error too, and reports it.
     Device(DeviceError),
-    /// The unit did something else than it said.
+    /// The unit's answer did not match what it did.
     Wrong(&'static str),
 }
 
@@ -33,14 +34,14 @@ impl From<DeviceError> for Fault {
     }
 }
 
-/// A part of a logical unit, and what is written there.
+/// A part of a logical unit, and the seed of the data written there.
 struct Ground {
     slice: std::rc::Rc<Slice>,
     seed: u64,
 }
 
 impl Ground {
-    /// Four of these lie behind each other.
+    /// Extent of part `number`; four parts lie behind each other.
     fn part(number: u64) -> Extent {
         Extent { lba: number * (TRIED / 512), blocks: TRIED / 512 }
     }
@@ -49,7 +50,7 @@ impl Ground {
         content::stamped(self.seed, number * TRIED, TRIED, 0)
     }
 
-    /// Writes a part, and reads it again.
+    /// Writes a part, and reads it back.
     async fn fill(&self, number: u64) -> Result<(), Fault> {
         self.slice.write(Self::part(number).lba, self.data(number)).await?;
         match self.slice.read(Self::part(number)).await? == self.data(number) {
@@ -77,7 +78,7 @@ impl Ground {
         }
     }
 
-    /// Copies from another place, or from this one.
+    /// Proves EXTENDED COPY from another place, or from this one.
     async fn copies(&self, from: &Self) -> Result<(), Fault> {
         let Some(naa) = from.slice.identity().naa else { return Ok(()) };
         from.fill(0).await?;
@@ -105,7 +106,7 @@ impl Ground {
         }
     }
 
-    /// `reads_zeros`: LBPRZ of the unit.
+    /// Proves UNMAP. `reads_zeros`: LBPRZ of the unit.
     async fn frees(&self, bench: &Bench, reads_zeros: bool) -> Result<(), Fault> {
         let limits = self.slice.identity().limits;
         if u64::from(limits.unmap_granularity) > TRIED / 512 {
@@ -132,7 +133,7 @@ impl Ground {
         }
     }
 
-    /// Whether any block of an extent is mapped; `None` when the unit does not say.
+    /// Whether any block of an extent is mapped; `None` when the unit does not report it.
     async fn is_mapped(&self, extent: Extent) -> Result<Option<bool>, Fault> {
         let status = match self.slice.lba_status(extent.lba).await {
             Err(error) if error.is_lost() => return Err(error.into()),
@@ -145,12 +146,13 @@ impl Ground {
 }
 
 impl Bench {
-    /// Tries the primitives that a case needs on the units that it uses; what is not as it was said fails the case.
+    /// Proves the primitives that a case needs on the units that it uses; a wrong result fails the
+    /// case.
     pub(crate) async fn prove(&self, needs: &[Primitive], units: usize, outcome: &mut Outcome) -> Result<(), LabError> {
         let host = self.host(1, Way::On).await?;
         let mut grounds: Vec<Ground> = Vec::new();
         for (unit, identity) in self.units.iter().enumerate().take(units) {
-            // At a whole mebibyte, and more, so that coarse units can free it.
+            // Aligned to 8 MiB, so that coarse units can free it.
             let first = identity.blocks.saturating_sub(8 * MIB / 512) & !0x3fff;
             let place = Place { unit, first, blocks: 4 * TRIED / 512 };
             if identity.block_bytes != 512 || first + place.blocks > identity.blocks {

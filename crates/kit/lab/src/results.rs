@@ -1,4 +1,5 @@
-//! What a run found: printed by `-o json`, kept in a file, compared, and drawn by the report. The names of the fields are a promise.
+//! Results of a run: printed by `-o json`, saved in a file, compared, and drawn by the report. The
+//! names of the fields are stable.
 
 use crate::error::LabError;
 use jiff::Timestamp;
@@ -8,41 +9,41 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// The format that this version writes.
+/// Version of the format.
 pub const VERSION: u32 = 1;
 
 /// A run of some or all cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// [`VERSION`].
+    /// Version of the format, [`VERSION`].
     pub version: u32,
-    /// The version of the program, with its commit where that is known.
+    /// Version of the program, with its commit where that is known.
     pub windlass: String,
-    /// When it began.
+    /// Start of the run.
     pub started: Timestamp,
-    /// When its last case ended; the same as `started` while nothing has.
+    /// End of the last case; equal to `started` before the first one ends.
     pub ended: Timestamp,
-    /// The machine that played the hosts.
+    /// Machine on which the hosts ran.
     pub machine: Machine,
-    /// Rounds of off and on.
+    /// Number of pairs of rounds, off and on.
     pub pairs: u32,
-    /// The scale: `small`, `paper`, or a size in bytes as text.
+    /// Scale: `small`, `paper`, or a size in bytes as text.
     pub size: String,
     /// The logical units or directories, in the order they were given.
     pub subjects: Vec<Subject>,
-    /// The cases that ran, in the order they ran.
+    /// Cases that ran, in order.
     pub cases: Vec<CaseResult>,
-    /// Why the run ended before its last case: cancelled, or the array was gone.
+    /// Reason why the run ended before its last case: cancelled, or the array was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<String>,
 }
 
-/// The machine that played the hosts.
+/// A machine on which hosts run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Processors.
+    /// Number of processors.
     pub processors: u32,
-    /// What the first of them says it is.
+    /// Model of the first processor.
     pub processor: String,
     /// Memory in bytes.
     pub memory_bytes: u64,
@@ -57,30 +58,32 @@ pub struct Subject {
     pub url: String,
     /// Vendor of standard INQUIRY data, or the file system's type.
     pub vendor: String,
-    /// Product of standard INQUIRY data, or what is mounted.
+    /// Product of standard INQUIRY data, or the source of the mount.
     pub product: String,
     /// Revision of standard INQUIRY data.
     pub revision: String,
     /// NAA identifier as hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub naa: Option<String>,
-    /// Bytes that it has.
+    /// Size in bytes.
     pub size_bytes: u64,
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
     /// Name, as in `clone-template`.
     pub case: String,
-    /// One line that says what it does.
+    /// Description in one line.
     pub title: String,
-    /// True when it ran to its end, be it one side of it for want of the primitive, and every check of content, locks and space held, in every round. A missed goal does not make it false.
+    /// Whether the case ran to its end (on one side only, if the primitive is missing) and every
+    /// check of content, locks and space held, in every round. A missed goal does not make it
+    /// false.
     pub check_passed: bool,
-    /// What was checked and did not hold.
+    /// Checks that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// Why it did not run at all, or one of its sides did not: the array lacks the primitive.
+    /// Reason why the case, or one of its sides, did not run: the array lacks the primitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The host does the work.
@@ -92,29 +95,29 @@ pub struct CaseResult {
     pub others: BTreeMap<String, Side>,
     /// What the paper says.
     pub paper: Paper,
-    /// What is expected of an array that does it as metadata.
+    /// Goals for an array that does the work as metadata.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub goals: Vec<Goal>,
-    /// What a reader should know: what the machine did not allow, how the case differs from the paper's.
+    /// Notes for the reader: limits of the machine, differences from the paper's test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// How long the case took, in seconds.
+    /// Duration of the case in seconds.
     pub seconds: f64,
 }
 
-/// What is to be said of a case in a word.
+/// Summary of a case in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every check held.
+    /// All checks held.
     Passed,
-    /// One did not.
+    /// A check failed.
     Failed,
-    /// It did not run, or not to its end, or one of its sides did not.
+    /// The case, or one of its sides, did not run or did not end.
     NotRun,
 }
 
 impl CaseResult {
-    /// See [`Verdict`].
+    /// Summary of the result.
     pub fn verdict(&self) -> Verdict {
         match self {
             case if !case.failures.is_empty() => Verdict::Failed,
@@ -125,35 +128,36 @@ impl CaseResult {
     }
 }
 
-/// What was measured with a primitive off, or on.
+/// Measurements with a primitive off, or on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// By name, as in `seconds` or `read_iops`; the same names on both sides.
     pub measures: BTreeMap<String, Measure>,
-    /// Over time, of the last round: seconds since its begin, and the value. As in `write_iops`.
+    /// Series over time in the last round, by name, as in `write_iops`: seconds since its start,
+    /// and the value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<(f64, f64)>>,
-    /// Who moved how many bytes, and why: `offloaded`, or a reason for the host's work.
+    /// Bytes moved, by who moved them and why: `offloaded`, or a reason for the host's work.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub moved_bytes: BTreeMap<String, u64>,
 }
 
-/// A measure of all rounds.
+/// A measure over all rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// The median of the rounds.
+    /// Median of the rounds.
     pub median: f64,
-    /// The least.
+    /// Lowest value.
     pub low: f64,
-    /// The most.
+    /// Highest value.
     pub high: f64,
-    /// What it counts.
+    /// Unit of the values.
     pub unit: Unit,
-    /// What is good.
+    /// Direction that is better.
     pub better: Better,
 }
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -161,76 +165,76 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Bytes in a second.
+    /// Bytes per second.
     BytesPerSecond,
-    /// Operations, commands or conflicts in a second.
+    /// Operations, commands or conflicts per second.
     PerSecond,
-    /// Things.
+    /// Number of things.
     Count,
     /// A share or a ratio; 1 is all, or equal.
     Ratio,
 }
 
-/// Which of two numbers is the better one.
+/// Direction in which a number is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// The higher.
+    /// Higher is better.
     Higher,
-    /// The lower.
+    /// Lower is better.
     Lower,
-    /// Neither: it explains the others.
+    /// Neither: the number only explains other ones.
     Neither,
 }
 
-/// What the paper reports.
+/// Report of a paper on a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Paper {
-    /// Which paper, and which of its tests: `P1, XCOPY 1`.
+    /// Paper and test: `P1, XCOPY 1`.
     pub test: String,
-    /// Its array and its host.
+    /// Array and host of the paper.
     pub system: String,
-    /// Its findings in words.
+    /// Findings in words.
     pub words: String,
-    /// Its findings in numbers.
+    /// Findings in numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<PaperFigure>,
 }
 
-/// A number of a paper, beside a measure of ours.
+/// A number of a paper, comparable with a measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PaperFigure {
-    /// The name of our measure.
+    /// Name of the measure.
     pub measure: String,
-    /// Its unit.
+    /// Unit of the number.
     pub unit: Unit,
-    /// Without the primitive.
+    /// Value without the primitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// With it.
+    /// Value with the primitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<f64>,
-    /// With it, as a multiple of without, where the paper says only that: −14 % is 0.86.
+    /// Ratio of on to off, where the paper has only that: −14 % is 0.86.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
 }
 
-/// A number that is wanted, and whether it was reached.
+/// A goal, and whether it was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// In words: `on at least 20 × as fast as off`.
+    /// Goal in words: `on at least 20 × as fast as off`.
     pub what: String,
-    /// What was measured; absent when nothing was, or nothing finite, which misses the goal.
+    /// Measured value; absent when there is none, or it is not finite, which misses the goal.
     #[serde(default)]
     pub measured: Option<f64>,
-    /// The bound.
+    /// Bound.
     pub wanted: f64,
-    /// True when it was reached, by a case whose checks held.
+    /// Whether it was reached, in a case whose checks held.
     pub reached: bool,
 }
 
 impl Measure {
-    /// Of the rounds' values; nothing when there is none, or one is not a number.
+    /// Summarizes the values of the rounds; `None` when there are none, or one is not finite.
     pub fn of(values: &[f64], unit: Unit, better: Better) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -245,7 +249,7 @@ impl Measure {
     }
 }
 
-/// Keeps a run in a file, which is either the old one or all of the new one.
+/// Saves a run in a file atomically: after an error the file is the old or the new one.
 ///
 /// Errors: [`LabError::Save`].
 pub fn save(run: &Run, file: &Path) -> Result<(), LabError> {
@@ -259,7 +263,7 @@ pub fn save(run: &Run, file: &Path) -> Result<(), LabError> {
     fs::rename(&beside, file).map_err(failed)
 }
 
-/// Reads a run that was kept.
+/// Reads a saved run.
 ///
 /// Errors: [`LabError::Load`], also for a format of a later version.
 pub fn load(file: &Path) -> Result<Run, LabError> {

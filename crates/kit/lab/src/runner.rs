@@ -1,4 +1,5 @@
-//! Runs cases one after the other, keeps what was found after each, and gives the logical units back clean.
+//! Runs cases one after the other, saves the results after each, and wipes the logical units at the
+//! end.
 
 use crate::bench::Bench;
 use crate::case::Case;
@@ -22,58 +23,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How to run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Cases by name, in this order.
+    /// Names of the cases, in the order they run.
     pub cases: Vec<String>,
-    /// The logical unit, and a second one for the cases with two datastores; none when only cases of a directory run.
+    /// The logical unit, and a second one for cases with two datastores; empty when only directory
+    /// cases run.
     pub urls: Vec<Url>,
-    /// Where the cases of a mounted directory work; without one they are skipped.
+    /// Directory for the cases of a mounted directory; they are skipped without one.
     pub directory: Option<PathBuf>,
-    /// Rounds of off and on.
+    /// Number of pairs of rounds, off and on.
     pub pairs: u32,
-    /// The scale.
+    /// Scale of the run.
     pub size: Size,
-    /// Logical units with data that may be overwritten: `TARGET/LUN` or the NAA identifier.
+    /// Logical units whose data may be overwritten: `TARGET/LUN` or the NAA identifier.
     pub destroy_data: Vec<String>,
-    /// One initiator name for all hosts, which then differ in their ISIDs.
+    /// Common initiator name of all hosts, which then differ in their ISIDs.
     pub initiator: Option<String>,
-    /// Limit for each answer of the array.
+    /// Time limit for each answer of the array.
     pub answer_timeout: Duration,
-    /// Where results are kept after each case.
+    /// File in which results are saved after each case.
     pub save: PathBuf,
-    /// The version of the program, for the results.
+    /// Version of the program, for the results.
     pub windlass: String,
 }
 
-/// Hears how a run goes.
+/// Observer of a run.
 pub trait Watch {
-    /// The run begins the case of this name; `number` from 1 on.
+    /// Called when the run begins a case; `number` counts from 1.
     fn case(&self, number: usize, of: usize, case: &str);
 
-    /// What the case is about.
+    /// Called when a case begins a step, with its description.
     fn step(&self, words: &str);
 
-    /// How many bytes of so many the step has handled.
+    /// Called with the bytes of a step done so far, and their total.
     fn progress(&self, done: u64, total: u64);
 
-    /// A case has ended.
+    /// Called when a case has ended.
     fn finished(&self, result: &CaseResult);
 }
 
-/// How a run ended.
+/// Result of a run that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What was found; also kept in the file.
+    /// Results; also saved in the file.
     pub run: Run,
-    /// True after Ctrl-C.
+    /// Whether Ctrl-C ended it.
     pub cancelled: bool,
-    /// Logical units that could not be wiped, each with what is to be known.
+    /// Logical units that could not be wiped, described in sentences.
     pub left: Vec<String>,
 }
 
-/// Bytes of the file in a case of a directory: at the small scale, and about the paper's.
+/// Size of the file in a directory case, in bytes: at the small scale, and about the paper's.
 const NAS_BYTES: (u64, u64) = (128 << 20, 32 << 30);
 /// How long an array that closed the sessions may take to come back before the run ends.
 const COMES_BACK: Duration = Duration::from_secs(10);
@@ -82,9 +84,10 @@ const RECONNECT: Duration = Duration::from_millis(500);
 /// Initiator names of the hosts begin so.
 const INITIATOR: &str = "iqn.2026-01.org.example:windlass-lab-host";
 
-/// Runs the cases on a runtime of its own, until they are done or `cancel` is.
+/// Runs the cases on its own runtime, until they are done or Ctrl-C.
 ///
-/// Errors: nothing was run. An array that is gone in the middle is no error: the results say so.
+/// Errors: the run could not start. An array that disappears during the run is no error: the
+/// results record it.
 pub fn run(options: &Options, watch: Rc<dyn Watch>) -> Result<Ended, LabError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async { run_here(options, watch, &mut Interrupts::watch()?).await })
@@ -173,7 +176,7 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
     watch.step("wiping the scratch");
     let left = match future::select(pin!(clean_up(&bench, options)), pin!(interrupts.next())).await {
         Either::Left((left, _)) => left,
-        // Somebody does not want to wait for it.
+        // Ctrl-C during the wipe.
         Either::Right(_) => {
             cancelled = true;
             options.urls.iter().map(|url| format!("{url} was not wiped and holds what the run wrote")).collect()
@@ -182,7 +185,8 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
     Ok(Ended { run, cancelled, left })
 }
 
-/// [`open`], when there is a case of logical units; and the directory, when there is one of directories.
+/// Calls [`open`] when a case of logical units was chosen, and describes the directory when a
+/// directory case was.
 async fn open_if(
     options: &Options,
     chosen: &[Chosen],
@@ -207,7 +211,7 @@ async fn open_if(
     Ok((bench, subjects))
 }
 
-/// Runs one case of a mounted directory, on a thread of its own: its calls block.
+/// Runs one case of a mounted directory, on its own thread because its calls block.
 async fn one_of_directory(
     options: &Options,
     case: &'static NasCase,
@@ -232,7 +236,7 @@ async fn one_of_directory(
     }
 }
 
-/// Connects, and looks whether the units may be overwritten.
+/// Connects, and checks that the units may be overwritten.
 async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<results::Subject>), LabError> {
     let session =
         initiator::Options { initiator_name: INITIATOR.into(), qualifier: 1, timeout: options.answer_timeout };
@@ -289,11 +293,11 @@ async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<re
 
 /// How a case ended.
 pub(crate) enum End {
-    /// As it should, or with an error of its own.
+    /// The case completed, or failed with its own error.
     Done,
-    /// By `cancel`.
+    /// The case was ended by `cancel`.
     Cancelled,
-    /// The array is gone.
+    /// The array no longer answers.
     Gone(String),
 }
 
@@ -358,7 +362,7 @@ async fn come_back(bench: &Bench, words: String, cancel: impl Future<Output = ()
     }
 }
 
-/// Wipes what was written and logs out. Returns what is left, in sentences.
+/// Wipes the units and logs out. Returns what is left, in sentences.
 async fn clean_up(bench: &Bench, options: &Options) -> Vec<String> {
     let mut left = Vec::new();
     for (number, url) in options.urls.iter().enumerate() {
@@ -371,7 +375,7 @@ async fn clean_up(bench: &Bench, options: &Options) -> Vec<String> {
     for connection in bench.connections() {
         for session in &connection.sessions {
             if session.clone().logout().await.is_err() {
-                // Its end is all that was wanted.
+                // The session has ended, which is all that is needed.
                 continue;
             }
         }

@@ -1,4 +1,4 @@
-//! How large a run is.
+//! Scale of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,19 @@ use std::time::Duration;
 /// The scale of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Each case takes about a minute at most.
+    /// Sizes for which each case takes about a minute at most.
     Small,
-    /// The papers' own sizes.
+    /// Sizes of the papers.
     Paper,
-    /// Bytes of the case's largest disk.
+    /// Size of the case's largest disk in bytes.
     Bytes(u64),
 }
 
-/// The size that the small scale's times and counts belong to.
+/// Disk size to which the times and counts of the small scale belong.
 const SMALL_BYTES: u64 = 1 << 30;
 
 impl Size {
-    /// Size of a disk in bytes: as the small scale has it, and as the paper.
+    /// Size of a disk in bytes, given those at the small scale and in the paper.
     pub(crate) fn bytes(self, small: u64, paper: u64) -> u64 {
         match self {
             Self::Small => small,
@@ -28,7 +28,7 @@ impl Size {
         }
     }
 
-    /// For how long a load runs that takes `small` at the small scale.
+    /// Duration of a load that takes `small` at the small scale.
     pub(crate) fn time(self, small: Duration) -> Duration {
         match self {
             Self::Small => small,
@@ -40,7 +40,8 @@ impl Size {
         }
     }
 
-    /// How many of something: so many at the small scale and the paper's, fewer below, never less than `least`.
+    /// Number of things: `full` at the small scale and the paper's, fewer for smaller sizes, but at
+    /// least `least`.
     pub(crate) fn count(self, full: u64, least: u64) -> u64 {
         match self {
             Self::Small | Self::Paper => full,
@@ -59,7 +60,7 @@ impl FromStr for Size {
         Ok(match text {
             "small" => Self::Small,
             "paper" => Self::Paper,
-            // A datastore's blocks have a mebibyte.
+            // A whole number of the datastore's blocks of 1 MiB.
             text => match text::size::parse(text)? {
                 0 => return Err(text::size::SizeError::Malformed(text.to_owned())),
                 bytes => Self::Bytes(bytes.next_multiple_of(1 << 20).max(4 << 20)),

@@ -1,5 +1,6 @@
-//! How much space a logical unit takes, as far as the array tells: GET LBA STATUS for blocks that are mapped (SBC-3 §5.4), and the logical block
-//! provisioning log page for what the pool behind it has left (SBC-3 §6.3.4), in the unit of VPD page B2h's threshold exponent.
+//! Space of a logical unit, as the array reports it: GET LBA STATUS for mapped blocks (SBC-3 §5.4),
+//! and the logical block provisioning log page for the free space of the pool behind it (SBC-3
+//! §6.3.4), in the unit of VPD page B2h's threshold exponent.
 
 use crate::device::{Place, Unit};
 use data_mover::DeviceError;
@@ -12,35 +13,35 @@ const LOG_BYTES: u32 = 1024;
 /// Available LBA mapping resources.
 const AVAILABLE: u16 = 1;
 
-/// What the array says, in bytes.
+/// Space in bytes; `None` where it is not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// Mapped in the place that was asked for.
+    /// Mapped bytes of the place.
     pub(crate) mapped: Option<u64>,
-    /// Left in the pool, rounded down to `grain`.
+    /// Free bytes of the pool, rounded down to `grain`.
     pub(crate) available: Option<u64>,
-    /// What `available` is counted in.
+    /// Granularity of `available`.
     pub(crate) grain: u64,
 }
 
 impl Space {
-    /// True when there is nothing to compare.
+    /// Whether nothing is reported.
     pub(crate) fn is_unknown(&self) -> bool {
         self.mapped.is_none() && self.available.is_none()
     }
 
-    /// What more is mapped than before.
+    /// Increase of the mapped bytes.
     pub(crate) fn mapped_since(&self, before: &Self) -> Option<f64> {
         Some(self.mapped? as f64 - before.mapped? as f64)
     }
 
-    /// What more of the pool is taken than before.
+    /// Decrease of the free bytes of the pool.
     pub(crate) fn taken_since(&self, before: &Self) -> Option<f64> {
         Some(before.available? as f64 - self.available? as f64)
     }
 }
 
-/// Asks.
+/// Determines the space of a place.
 pub(crate) async fn space(unit: &Unit, place: Place) -> Result<Space, DeviceError> {
     match unit {
         Unit::Iscsi(unit) => {
@@ -57,7 +58,7 @@ pub(crate) async fn space(unit: &Unit, place: Place) -> Result<Space, DeviceErro
     }
 }
 
-/// Blocks that are mapped in a place of a unit in memory; `None` when it does not say.
+/// Number of mapped blocks in a place of a unit in memory; `None` when it does not report them.
 #[cfg(test)]
 async fn memory_mapped(device: &data_mover::memory::MemoryDevice, place: Place) -> Option<u64> {
     use data_mover::Device;
@@ -75,7 +76,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// Bytes that are mapped in a place; `None` when the unit does not say.
+/// Mapped bytes of a place; `None` when the unit does not report them.
 async fn mapped(unit: &LogicalUnit, place: Place) -> Result<Option<u64>, DeviceError> {
     use data_mover::Device;
     let mut blocks = 0;
@@ -90,7 +91,7 @@ async fn mapped(unit: &LogicalUnit, place: Place) -> Result<Option<u64>, DeviceE
     }
 }
 
-/// Bytes left in the pool, and what they are counted in.
+/// Free bytes of the pool, and their granularity.
 async fn available(unit: &LogicalUnit) -> Result<(Option<u64>, u64), DeviceError> {
     use data_mover::Device;
     let exponent = unit.page(0xb2).await?.and_then(|page| page.get(4).copied()).unwrap_or(0);
@@ -104,7 +105,7 @@ async fn available(unit: &LogicalUnit) -> Result<(Option<u64>, u64), DeviceError
     Ok((parameter(&page, AVAILABLE).map(|count| u64::from(count).saturating_mul(grain)), grain))
 }
 
-/// A count of the logical block provisioning log page.
+/// Reads a count of the logical block provisioning log page.
 fn parameter(page: &[u8], code: u16) -> Option<u32> {
     if page.first()? & 0x3f != 0x0c {
         return None;

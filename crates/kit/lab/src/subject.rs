@@ -1,4 +1,4 @@
-//! The logical units of a run: found, looked through for data, wiped.
+//! The logical units of a run: connecting, searching for data, wiping.
 
 use crate::bench::Bench;
 use crate::device::{Place, Unit};
@@ -15,16 +15,17 @@ use initiator::{LogicalUnit, Options, Session, SystemClock};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Bytes of the beginning and of the end that are looked through.
+/// Bytes searched at the beginning and at the end.
 const EDGE_BYTES: u64 = 1 << 20;
-/// Samples between them, and the bytes of each.
+/// Number of samples between them, and the bytes of each.
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4 << 10;
 const READ_BYTES: u64 = 64 << 10;
 /// How long commands that nobody waits for may take.
 const AT_REST: Duration = Duration::from_secs(60);
 
-/// Connects host number `number` to the units. Hosts have names of their own, or with `initiator` one name and ISIDs of their own.
+/// Connects host number `number` to the units. Each host has its own name or, with `initiator`, the
+/// common name and its own ISIDs.
 pub(crate) async fn connect(
     urls: &[Url],
     initiator: Option<&str>,
@@ -55,7 +56,7 @@ pub(crate) async fn connect(
     Ok(Connection { units, sessions: sessions.into_iter().map(|(_, session)| session).collect() })
 }
 
-/// What is at a URL.
+/// Describes the unit at a URL.
 pub(crate) async fn subject(url: &Url, unit: &Unit) -> Result<Subject, LabError> {
     let identity = unit.identity();
     let (vendor, product, revision) = match unit {
@@ -73,7 +74,7 @@ pub(crate) async fn subject(url: &Url, unit: &Unit) -> Result<Subject, LabError>
     Ok(Subject { url: url.to_string(), vendor, product, revision, naa: identity.naa_digits(), size_bytes })
 }
 
-/// Names by which `--destroy-data` may call a unit: TARGET/LUN first.
+/// Names of a unit that `--destroy-data` accepts: TARGET/LUN first.
 pub(crate) fn names(url: &Url, identity: &Identity) -> Vec<String> {
     let mut names = vec![format!("{}/{}", url.target, url.lun)];
     if let Some(naa) = identity.naa_digits() {
@@ -83,7 +84,7 @@ pub(crate) fn names(url: &Url, identity: &Identity) -> Vec<String> {
     names
 }
 
-/// A unit may be overwritten that was named; but not under a host that is at work on its datastore.
+/// Refuses a unit with a datastore that a living host has mounted, even if the unit was named.
 pub(crate) async fn check_not_mounted(url: &Url, unit: &Unit) -> Result<(), LabError> {
     let mover = Rc::new(DataMover::new(Settings::default(), Rc::new(SystemClock::default())));
     let mounted = match unit {
@@ -97,11 +98,12 @@ pub(crate) async fn check_not_mounted(url: &Url, unit: &Unit) -> Result<(), LabE
     }
 }
 
-/// Bytes that are read to find data.
+/// Limit of bytes read to find data.
 const READ_AT_MOST: u64 = 1 << 30;
 
-/// What a unit holds, in words, before all of it is overwritten; `None` when it is empty. One that tells what is mapped (GET LBA STATUS) is read wherever
-/// something is, another one from its beginning to its end; what is more than can be read counts as data.
+/// Describes the data on a unit before all of it is overwritten; `None` when it is empty. If the
+/// unit reports its mapped blocks (GET LBA STATUS), these are read, otherwise all blocks. More than
+/// can be read counts as data.
 pub(crate) async fn any_data(unit: &Unit) -> Result<Option<String>, LabError> {
     let identity = unit.identity();
     let limit = READ_AT_MOST / u64::from(identity.block_bytes.max(1));
@@ -122,7 +124,7 @@ pub(crate) async fn any_data(unit: &Unit) -> Result<Option<String>, LabError> {
     Ok(found.or(left.map(str::to_owned)))
 }
 
-/// The first block that is not zero, in extents that are read one after the other.
+/// First block with data in these extents, read one after the other.
 async fn first_data(unit: &Unit, extents: impl IntoIterator<Item = Extent>) -> Result<Option<u64>, LabError> {
     let block_bytes = u64::from(unit.identity().block_bytes.max(1));
     let step = (READ_BYTES / block_bytes).max(1);
@@ -140,7 +142,7 @@ async fn first_data(unit: &Unit, extents: impl IntoIterator<Item = Extent>) -> R
     Ok(None)
 }
 
-/// The first block of a sample that is not zero: the beginning, the end, and places between.
+/// First block with data in a sample: the beginning, the end, and places between.
 pub(crate) async fn data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
     let identity = unit.identity();
     let block_bytes = u64::from(identity.block_bytes.max(1));
@@ -148,7 +150,7 @@ pub(crate) async fn data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
     let sample = (SAMPLE_BYTES / block_bytes).clamp(1, identity.blocks);
     let random = Random::new(identity.blocks);
     let mut places = vec![(0, edge), (identity.blocks - edge, edge)];
-    // One in each of so many equal parts.
+    // One sample in each of `SAMPLES` equal parts.
     let part = identity.blocks / SAMPLES;
     for number in (0..SAMPLES).filter(|_| part > sample) {
         places.push((number * part + random.below(part - sample), sample));
@@ -156,17 +158,17 @@ pub(crate) async fn data_at(unit: &Unit) -> Result<Option<u64>, LabError> {
     first_data(unit, places.into_iter().map(|(lba, blocks)| Extent { lba, blocks })).await
 }
 
-/// What became of the scratch.
+/// Result of wiping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wiped {
-    /// All of it reads as zeros where it was sampled.
+    /// The unit reads as zeros wherever it was sampled.
     Clean,
-    /// The unit still holds what the run wrote.
+    /// The unit still holds data of the run.
     Left,
 }
 
-/// Gives a unit back as it was found: without data. By UNMAP or WRITE SAME; a unit that has neither keeps what was written, except for its first
-/// mebibyte.
+/// Wipes a unit by UNMAP or WRITE SAME. A unit that has neither keeps what was written, except for
+/// its first mebibyte.
 pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> {
     let Some(identity) = bench.units.get(unit) else { return Ok(Wiped::Clean) };
     let place = Place { unit, first: 0, blocks: identity.blocks };
@@ -174,7 +176,7 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
     let host = bench.host(1, Way::On).await?;
     let slice = host.slice(place)?;
     let Some(whole) = host.connection.units.get(unit) else { return Ok(Wiped::Clean) };
-    // What a cancelled case had sent still lands, and must not land after the wiping.
+    // Commands in flight of a cancelled case must not land after the wipe.
     for connection in bench.connections() {
         future::join_all(connection.sessions.iter().map(|session| session.at_rest(AT_REST))).await;
         // Reservations that it left; the unit need not know the command.

@@ -1,11 +1,11 @@
-//! Results as tables, the paper's figure beside ours.
+//! Results as tables, with the paper's figure beside ours.
 
 use crate::results::{Better, CaseResult, Measure, Paper, PaperFigure, Run, Side, Unit, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use text::terminal::harmless;
 
-/// A number in the unit that fits it.
+/// Formats a number in a fitting unit.
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
@@ -35,7 +35,7 @@ fn bytes(value: f64) -> String {
     if value < -0.5 { format!("−{text}") } else { text }
 }
 
-/// On as a multiple of off, said so that more than one is better.
+/// Formats the ratio of on and off, inverted where needed so that more than one is better.
 fn factor(off: f64, on: f64, better: Better) -> String {
     let times = match better {
         Better::Lower => off / on,
@@ -65,14 +65,14 @@ fn median(side: Option<&Side>, name: &str) -> String {
         None => "–".into(),
         Some(Measure { median, low, high, unit, .. }) => {
             let text = number(*median, *unit);
-            // Half of the spread, when it would be seen.
+            // Half of the spread, when it would be visible.
             let spread = (high - low) / 2.0 / median.abs();
             if spread.is_finite() && spread >= 0.005 { format!("{text} ±{:.0} %", spread * 100.0) } else { text }
         }
     }
 }
 
-/// Measures that say the most, first; then those that the paper has.
+/// Measures shown first, after those that the paper has.
 const FIRST: [&str; 4] = ["seconds", "read_iops", "write_iops", "bytes_per_second"];
 
 fn measures(case: &CaseResult) -> Vec<String> {
@@ -87,7 +87,7 @@ fn measures(case: &CaseResult) -> Vec<String> {
     names
 }
 
-/// One case.
+/// Formats one case.
 pub fn case(case: &CaseResult) -> String {
     let mut out = String::new();
     let state = match case.verdict() {
@@ -153,7 +153,7 @@ pub fn case(case: &CaseResult) -> String {
     out
 }
 
-/// A whole run.
+/// Formats a whole run.
 pub fn run(run: &Run) -> String {
     let mut out = String::new();
     for subject in &run.subjects {
@@ -182,7 +182,7 @@ pub fn run(run: &Run) -> String {
     out
 }
 
-/// Columns of equal width, numbers to the right. Cells are made harmless.
+/// Formats columns, all but the first to the right. Control characters in cells are made harmless.
 pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Blocks of a logical unit: 128 MiB.
 const BLOCKS: u64 = 1 << 18;
 
-/// Remembers what was said.
+/// Observer that records its calls.
 #[derive(Default)]
 struct Heard(RefCell<Vec<String>>);
 
@@ -47,7 +47,7 @@ impl Watch for Heard {
 struct World {
     time: VirtualTime,
     units: Vec<Rc<MemoryUnit>>,
-    /// Ways to the units that were made: to cut them.
+    /// All devices created so far, so that a test can cut them.
     devices: Rc<RefCell<Vec<MemoryDevice>>>,
     bench: Bench,
 }
@@ -57,7 +57,7 @@ impl World {
         Self::lying(units, without, None)
     }
 
-    /// The same, of units that lie in one point.
+    /// Like [`Self::new`], with units that tell one lie.
     fn lying(units: usize, without: fn(&mut Limits), lie: Option<Lie>) -> Rc<Self> {
         let time = VirtualTime::default();
         let media: Vec<Rc<MemoryUnit>> = (0..units).map(|_| Rc::default()).collect();
@@ -115,7 +115,8 @@ impl World {
     }
 }
 
-/// Every measure of a side is there on the other one too; latencies only where there was an operation, which a side may be too fast for.
+/// Checks that both sides have the same measures; latencies may be missing, since a side can be too
+/// fast for an operation.
 fn assert_same_measures(result: &CaseResult) {
     let names = |side: &crate::results::Side| {
         side.measures.keys().filter(|name| !name.contains("latency")).cloned().collect::<Vec<_>>()
@@ -178,7 +179,7 @@ fn a_cancelled_case_keeps_the_rounds_it_had() {
     let world = World::new(1, |_| ());
     let (whole, _) = world.run("eager-zero");
     assert!(whole.check_passed);
-    // Some time within the second pair.
+    // A time within the second pair.
     let world = World::new(1, |_| ());
     let time = world.time.clone();
     let cancel = Box::pin(async move { time.sleep(Duration::from_millis(1500)).await });
@@ -221,10 +222,10 @@ fn a_unit_is_looked_through_and_wiped() {
         let wiped = world.time.run(async move { subject::wipe(&run.bench, 0).await.unwrap() });
         assert_eq!((wiped, found()), (subject::Wiped::Clean, None));
     }
-    // A datastore is data.
+    // A datastore counts as data.
     let (result, _) = world.run("eager-zero");
     assert!(result.check_passed && found() == Some(0));
-    // Without UNMAP and WRITE SAME only the beginning goes.
+    // Without UNMAP and WRITE SAME only the beginning is wiped.
     let world = World::new(1, |limits| (limits.write_same, limits.unmap) = (0, 0));
     let (result, _) = world.run("clone-template");
     assert!(result.check_passed);
@@ -233,7 +234,7 @@ fn a_unit_is_looked_through_and_wiped() {
     assert_eq!(wiped, subject::Wiped::Left);
 }
 
-/// Waits for something that never waits.
+/// Polls a future that is ready at once.
 fn futures_executor_free<T>(work: impl Future<Output = Result<T, crate::LabError>>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(work).poll(&mut context) {

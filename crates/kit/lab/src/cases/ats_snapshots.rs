@@ -114,7 +114,7 @@ fn name(machine: u64) -> String {
     format!("machine-{machine}")
 }
 
-/// A snapshot, a write that goes to it, and the snapshot removed, which puts the write into the disk.
+/// Takes a snapshot, writes to it, and removes it, which commits the write into the disk.
 async fn snapshot(store: &Rc<Store>, machine: u64, ledger: &Ledger) -> Result<(), LabError> {
     let disk = store.open(&name(machine)).await?;
     let disk = disk.snapshot(&format!("{}-snapshot", name(machine))).await.map_err(|(_, error)| error)?;

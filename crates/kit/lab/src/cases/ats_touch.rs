@@ -40,19 +40,19 @@ fn says() -> Paper {
     )
 }
 
-/// What host B does.
+/// Work of host B.
 #[derive(Clone, Copy)]
 enum Other<'a> {
-    /// Touches a file: three locks taken, used or given back.
+    /// Touches a file: takes or releases three locks.
     Touches(&'a Rc<Store>),
-    /// The same commands without a lock: reads, and plain writes of sectors that are its own.
+    /// Sends the same commands without a lock: reads, and plain writes of its own sectors.
     WithoutLocks(&'a Disk),
     Nothing,
 }
 
-/// Reads of the reader in flight.
+/// Number of reads in flight of the reading host.
 const DEPTH: usize = 4;
-/// Sectors read and written by one touch.
+/// Number of sectors read and written by one touch.
 const TOUCH_STEPS: u64 = 3;
 
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
@@ -70,7 +70,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let guest = Guest::new(bench, disk, ledger, Load::sequential_reads(DEPTH));
             let (file, _) =
                 bench.filled(&store_b, ("file", DiskFormat::Thin, 64 * KIB), Base::full(bench.seed())).await?;
-            // Once a pair, by the side that comes first.
+            // Once per pair, in the round of the first side.
             if baselines <= pair {
                 baselines = pair + 1;
                 bench.say("reading alone, and beside a host that locks nothing");
@@ -100,7 +100,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Reads for a while beside the other host; the first part of it is the warm-up.
+/// Reads for a while beside the other host, after a warm-up.
 async fn measure(bench: &Bench, guest: &Guest, (a, b): (&Host, &Host), other: Other<'_>) -> Result<Round, LabError> {
     let until = Until::default();
     let touches = Cell::new(0_u64);

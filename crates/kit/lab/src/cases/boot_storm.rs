@@ -37,24 +37,26 @@ fn says() -> Paper {
 }
 
 const HOSTS: u32 = 4;
-/// The golden disk at the small scale: as much as direct pointers to blocks of 64 KiB lead to.
+/// Size of the golden disk at the small scale: as much as direct pointers to blocks of 64 KiB
+/// address.
 const SMALL: u64 = 60 * MIB;
-/// What one machine reads and writes while it boots.
+/// Number of reads and writes of one machine while it boots.
 const READS: u64 = 80;
 const WRITES: u64 = 8;
-/// Machines whose whole disk is compared afterwards.
+/// Number of machines whose whole disk is compared afterwards.
 const COMPARED: usize = 4;
 
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let machines = bench.size.count(512, 8);
-    // Half of the room for what the clones write.
+    // Half of the room is for the clones' writes.
     let golden = match bench.size {
         Size::Bytes(bytes) => (bytes / 8).clamp(4 * MIB, SMALL),
         Size::Small | Size::Paper => bench.size.bytes(SMALL, 20 * GIB),
     };
     let size = bench.fit_bytes(outcome, golden, place, 2.0)?;
-    // Small grains for what differs, as a redo log has; larger ones where the pointers of small ones would not do.
+    // Small blocks for differences, as a redo log has; larger ones where small blocks would need
+    // too many pointers.
     let block_bytes = if size <= SMALL { 64 * KIB } else { MIB };
     let options = FormatOptions {
         name: "windlass-lab".into(),
@@ -93,7 +95,7 @@ async fn storm(
         if machine % 64 == 0 {
             bench.say(&format!("making linked clones, {machine} of {machines}"));
         }
-        // The first host makes them all: it is not what is measured.
+        // The first host creates them all: this is not measured.
         first.create_linked_clone("golden", &name(machine)).await?;
         progress(1);
     }
@@ -137,7 +139,7 @@ async fn storm(
         }
     }
     bench.check_store(outcome, first).await?;
-    // The machines stay on: their locks fall when the hosts unmount.
+    // The machines stay on: their locks become void when the hosts unmount.
     drop(guests);
     Ok(round)
 }
@@ -146,7 +148,7 @@ fn name(machine: u64) -> String {
     format!("machine-{machine:03}")
 }
 
-/// Powers one machine on.
+/// Powers on one machine.
 async fn boot(
     bench: &Bench,
     store: &Rc<Store>,
@@ -162,7 +164,8 @@ async fn boot(
     for step in 0..READS + WRITES {
         let disk = guest.disk()?;
         let grain = 4 * KIB;
-        // One operation in eleven writes; what is read is mostly the beginning of the disk, the same for all.
+        // One operation in eleven is a write; most reads are at the beginning of the disk, which
+        // all machines share.
         let write = step % (READS / WRITES + 1) == READS / WRITES;
         let bytes = match write {
             true => grain * (1 + random.below(4)),

@@ -42,7 +42,7 @@ fn says() -> Paper {
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let (first, second) = bench.two_places(outcome);
     let smaller = if first.blocks < second.blocks { first } else { second };
-    // Source and clone are on the first datastore together.
+    // Source and clone are both on the first datastore.
     let size = bench.fit(outcome, (GIB, 200 * GIB), smaller, 2.05)?;
     for (_, way) in bench.rounds(outcome) {
         let host = bench.host(1, way).await?;

@@ -1,4 +1,4 @@
-//! P5: what a clone costs the host's processors.
+//! P5: processor time of the host for a clone.
 
 use super::copies;
 use crate::bench::{Bench, GIB, few_files};

@@ -1,4 +1,4 @@
-//! What the cases that copy disks share: one copy, timed, with what it cost.
+//! Shared code of the cases that copy disks: one copy, measured.
 
 use crate::bench::Bench;
 use crate::error::LabError;
@@ -9,7 +9,7 @@ use crate::results::{Better, Unit};
 use datastore::DiskFormat;
 use std::rc::Rc;
 
-/// Clones a disk and measures it. On the on side, what the host had to move itself is told.
+/// Clones a disk and measures it. On the on side, notes the bytes that the host had to move itself.
 pub(super) async fn clone(
     bench: &Bench,
     outcome: &mut Outcome,

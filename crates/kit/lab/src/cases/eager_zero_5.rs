@@ -1,4 +1,4 @@
-//! P5: a disk for fault tolerance, made while another guest writes.
+//! P5: a disk for fault tolerance, created while another guest writes.
 
 use super::zeroing;
 use crate::bench::{self, Bench, GIB, KIB, MIB, few_files};

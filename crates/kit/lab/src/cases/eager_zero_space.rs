@@ -1,4 +1,4 @@
-//! P2: what an eager-zeroed disk takes of a thin volume.
+//! P2: space of a thin volume that an eager-zeroed disk takes.
 
 use super::zeroing;
 use crate::bench::{Bench, GIB, data_of, few_files};
@@ -54,7 +54,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                     round.put(name, Unit::Bytes, Better::Lower, bytes);
                 }
             }
-            // The pool is what was bought; where it is not told, what is mapped of the unit.
+            // Space of the pool is what was bought; if it is not reported, the unit's mapped space
+            // is used.
             match (taken, mapped) {
                 (Some(bytes), _) => {
                     zeroing::put_share(&mut round, "consumed_share", bytes, size);

@@ -35,7 +35,8 @@ fn says() -> Paper {
     )
 }
 
-/// Where the guest's file system begins: its writes straddle the blocks of the datastore, so that each meets one that is to be zeroed.
+/// Offset of the guest's file system: its writes straddle the blocks of the datastore, so that each
+/// meets a block still to be zeroed.
 const PARTITION: u64 = 32 * KIB;
 const LOAD: Load = Load {
     depth: 4,
@@ -74,7 +75,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Writes all of the disk once.
+/// Writes the whole disk once.
 async fn written(bench: &Bench, host: &Host, guest: &Guest) -> Result<Round, LabError> {
     guest.reset();
     guest.rewind();

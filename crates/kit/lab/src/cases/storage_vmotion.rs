@@ -35,7 +35,7 @@ fn says() -> Paper {
     )
 }
 
-/// Most that a guest may have to wait at the end of a move.
+/// Longest time that a guest may have to wait at the end of a move.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
@@ -51,7 +51,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             bench.say("filling the machine's disk");
             let base = Base::full(bench.seed());
             let (disk, ledger) = bench.filled(&one, ("vm", DiskFormat::EagerZeroedThick, size), base).await?;
-            // What a machine does that is not busy.
+            // The load of a machine that is not busy.
             let load = Load {
                 depth: 2,
                 order: Order::Random,

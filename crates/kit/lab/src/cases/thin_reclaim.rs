@@ -1,4 +1,4 @@
-//! P3: what comes back when a disk moves away.
+//! P3: space that is freed when a disk moves away.
 
 use super::copies;
 use crate::bench::{Bench, GIB, data_of, few_files};

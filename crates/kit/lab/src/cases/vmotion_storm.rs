@@ -34,10 +34,10 @@ fn says() -> Paper {
 }
 
 const HOSTS: u32 = 4;
-/// Machines that leave a host at a time.
+/// Number of machines that leave a host at a time.
 const AT_A_TIME: usize = 8;
 
-/// A machine, and where it runs.
+/// A machine, and the host that it runs on.
 struct Machine {
     name: String,
     guest: Guest,
@@ -73,7 +73,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a machine does, by its kind.
+/// Load of a machine, by its kind.
 fn load(kind: u64) -> Load {
     let (reads_percent, order, pause) = match kind % 4 {
         0 => (100, Order::Random, Duration::from_secs(1)),
@@ -114,7 +114,7 @@ async fn storm(
         let meter = Meter::start(bench, &all);
         for host in 0..stores.len() {
             let own: Vec<&Machine> = machines.iter().filter(|machine| machine.home == host).collect();
-            // Away to the others, and back.
+            // To the other hosts, and back.
             for away in [true, false] {
                 let work = stream::iter(own.iter().enumerate()).map(Ok::<_, LabError>);
                 work.try_for_each_concurrent(AT_A_TIME, |(number, machine)| {
@@ -164,7 +164,7 @@ async fn storm(
     Ok(round)
 }
 
-/// One host lets the machine's disk go, another one takes it.
+/// Moves a machine: one host closes its disk, another one opens it.
 async fn vmotion(stores: &[Rc<Store>], machine: &Machine, to: usize) -> Result<(), LabError> {
     let Some(store) = stores.get(to).filter(|_| machine.host.get() != to) else { return Ok(()) };
     machine.guest.pause().await;

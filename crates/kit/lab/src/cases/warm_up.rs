@@ -1,4 +1,4 @@
-//! P2: how long until random writes are as fast as they will be.
+//! P2: time until random writes reach their steady rate.
 
 use crate::bench::{Bench, GIB, KIB, few_files};
 use crate::case::{Case, Primitive};
@@ -32,11 +32,11 @@ fn says() -> Paper {
     )
 }
 
-/// Points of the series.
+/// Number of points in the series.
 const BUCKETS: u32 = 100;
-/// Buckets whose mean is looked at: single ones go up and down.
+/// Number of buckets that are averaged, because single ones fluctuate.
 const WINDOW: usize = 10;
-/// The share of the steady rate that counts as reached.
+/// Share of the steady rate that counts as reached.
 const REACHED: f64 = 0.8;
 
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
@@ -86,14 +86,14 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The steady rate, and when it is reached.
+/// The steady rate, and the time when it is reached.
 fn steady(series: &[(f64, f64)]) -> (f64, f64) {
     let mut last: Vec<f64> = series.iter().skip(series.len() * 2 / 3).map(|(_, rate)| *rate).collect();
     last.sort_by(f64::total_cmp);
     let steady = last.get(last.len() / 2).copied().unwrap_or(0.0);
     let mean = |window: &[(f64, f64)]| window.iter().map(|(_, rate)| rate).sum::<f64>() / window.len() as f64;
     let windows: Vec<_> = series.windows(WINDOW).collect();
-    // The last window that is too slow; what begins after it is steady.
+    // The last window that is too slow; the steady part begins after it.
     let slow = windows.iter().rposition(|window| mean(window) < REACHED * steady);
     let until = slow.and_then(|at| series.get(at + 1)).map_or(0.0, |(seconds, _)| *seconds);
     (steady, until)

@@ -1,4 +1,4 @@
-//! P5: what a guest feels while the array zeroes.
+//! P5: a guest's latency while the array zeroes.
 
 use crate::bench::{self, Bench, GIB, KIB, MIB, few_files};
 use crate::case::{Case, Primitive};
@@ -66,7 +66,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let zeroing = async {
                 let mut round = Round::default();
                 let begun = bench.clock.now();
-                // Short zeroing is done again until the guest has written enough beside it; only what it writes meanwhile counts.
+                // Zeroing is repeated until the guest has written long enough beside it; only its
+                // writes during zeroing count.
                 let (mut busy, mut passes) = (Duration::ZERO, 0_u32);
                 let meter = Meter::start(bench, &[&host]);
                 while passes == 0 || (busy < time && bench.clock.now().saturating_sub(begun) < time * 3) {

@@ -1,4 +1,4 @@
-//! P2: the zeros of a disk given back.
+//! P2: the zeros of a disk unmapped.
 
 use super::copies;
 use crate::bench::{Bench, GIB, KIB, MIB, data_of, few_files};
@@ -34,11 +34,11 @@ fn says() -> Paper {
     )
 }
 
-/// 4 KiB of data in every 48 KiB: 8 % of the disk, and no zeros of more than 44 KiB together.
+/// 4 KiB of data in every 48 KiB: 8 % of the disk, and no run of zeros longer than 44 KiB.
 const DATA: u64 = 4 * KIB;
 const EVERY: u64 = 48 * KIB;
 
-/// Bytes of a disk that hold data.
+/// Number of bytes of a disk that hold data.
 fn data_bytes(size: u64) -> u64 {
     size / EVERY * DATA + (size % EVERY).min(DATA)
 }
@@ -86,7 +86,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             if let Some(share) = share(converted.mapped_since(&before)) {
                 round.put("consumed_converted_share", Unit::Ratio, Better::Lower, share);
             }
-            // Arrays that keep zeros are told of them; where that would change what is read, they are not.
+            // Zeros are unmapped only if unmapped blocks read as zeros; otherwise the content would
+            // change.
             if reads_zeros {
                 bench.say(&format!("{}: looking for zeros and giving them back", way.word()));
                 let begun = bench.clock.now();

@@ -1,4 +1,4 @@
-//! What the cases that make eager-zeroed disks share.
+//! Shared code of the cases that create eager-zeroed disks.
 
 use crate::bench::{Bench, MIB, few_files};
 use crate::content::{Base, Ledger};
@@ -10,10 +10,10 @@ use crate::results::{Better, Unit};
 use datastore::{DiskFormat, DiskOptions};
 use std::rc::Rc;
 
-/// What is left of older files at most, so that zeros have to be made.
+/// Largest amount of old data left in free blocks, so that zeros have to be written.
 const OLD_BYTES: u64 = 64 * MIB;
 
-/// Leaves something in free blocks: a disk that is deleted by a host that knows no UNMAP.
+/// Leaves old data in free blocks: fills a disk, and deletes it without UNMAP.
 pub(super) async fn leave_old_data(bench: &Bench, store: &Rc<Store>, size: u64) -> Result<(), LabError> {
     let size = size.min(OLD_BYTES);
     let (old, _) = bench.filled(store, ("old", DiskFormat::Thin, size), Base::full(bench.seed())).await?;
@@ -21,7 +21,7 @@ pub(super) async fn leave_old_data(bench: &Bench, store: &Rc<Store>, size: u64) 
     Ok(store.delete("old").await?)
 }
 
-/// Makes an eager-zeroed disk, and measures it.
+/// Creates an eager-zeroed disk, and measures it.
 pub(super) async fn create(
     bench: &Bench,
     outcome: &mut Outcome,
@@ -45,7 +45,8 @@ pub(super) async fn create(
     Ok(round)
 }
 
-/// Rounds of one eager-zeroed disk each, which then reads as zeros although its blocks held something.
+/// Runs rounds of one eager-zeroed disk each, which must read as zeros although its blocks held
+/// data.
 pub(super) async fn rounds(bench: &Bench, outcome: &mut Outcome, sizes: (u64, u64)) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, sizes, place, 1.05)?;
@@ -67,7 +68,7 @@ pub(super) async fn rounds(bench: &Bench, outcome: &mut Outcome, sizes: (u64, u6
     Ok(())
 }
 
-/// A share of the disk's size as a measure.
+/// Adds a share of the disk's size as a measure.
 pub(super) fn put_share(round: &mut Round, name: &str, bytes: f64, size: u64) {
     round.put(name, Unit::Ratio, Better::Lower, bytes.max(0.0) / size as f64);
 }

@@ -1,6 +1,7 @@
-//! `nas-clone`: a disk is a file, and its clone another. Off, the host reads and writes it; on, the file system shares its extents (FICLONE). Beside
-//! them copy_file_range, with which a file system does what it thinks best. Then what the paper could not: a source that is being written, and one
-//! with snapshots.
+//! `nas-clone`: a disk is a file, and its clone another one. Off, the host reads and writes it; on,
+//! the file system shares its extents (FICLONE). Also measured is copy_file_range, for which the
+//! file system chooses the method. Then two things that the paper's system could not do: a source
+//! that is being written, and one with snapshots.
 
 use super::content::{self, BLOCK, Found};
 use super::copy::{Method, copy};
@@ -16,11 +17,11 @@ use std::time::{Duration, Instant};
 
 pub(super) const TITLE: &str = "A disk on a file server is cloned: at rest, while it is written, and with snapshots";
 
-/// Time between two writes of the guest on the source.
+/// Pause between two writes of the guest on the source.
 const GUEST_PAUSE: Duration = Duration::from_micros(200);
-/// The guest writes at least so long while a copy begins.
+/// Shortest time for which the guest writes during a copy.
 const GUEST_TIME: Duration = Duration::from_millis(100);
-/// Snapshots that the source has.
+/// Number of snapshots of the source.
 const SNAPSHOTS: usize = 3;
 
 pub(super) fn paper() -> Paper {
@@ -55,7 +56,7 @@ pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasE
     snapshots(bench, findings, &source, &path)
 }
 
-/// Nobody goes first always.
+/// Order of the methods, so that none is always first.
 fn turns(round: u32) -> [Method; 3] {
     match round % 2 {
         1 => [Method::ReadWrite, Method::Clone, Method::CopyFileRange],
@@ -63,7 +64,7 @@ fn turns(round: u32) -> [Method; 3] {
     }
 }
 
-/// The values of a way to copy.
+/// Values of a method.
 fn side(findings: &mut Findings, method: Method) -> &mut Values {
     match method {
         Method::ReadWrite => &mut findings.off,
@@ -72,7 +73,8 @@ fn side(findings: &mut Findings, method: Method) -> &mut Values {
     }
 }
 
-/// What the file system lacks is said once and is no failure; the rest of the case goes on without.
+/// Records a call that the file system lacks; this is no failure, and the rest of the case
+/// continues without it.
 fn missing(findings: &mut Findings, method: Method, error: NasError) -> Result<(), NasError> {
     match (method, error) {
         (Method::Clone, error @ NasError::Unsupported { .. }) => findings.skipped = Some(error.to_string()),
@@ -82,7 +84,7 @@ fn missing(findings: &mut Findings, method: Method, error: NasError) -> Result<(
     Ok(())
 }
 
-/// One copy of the source at rest.
+/// Copies the source once while it is at rest.
 fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &File) -> Result<(), NasError> {
     let to = bench.path("copy");
     content::forget(source);
@@ -102,7 +104,7 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &Fil
     if let Some(server) = server {
         values.bytes("server_bytes", server, Better::Lower);
     }
-    // copy_file_range does not tell what it did; a copy that took no space was none.
+    // copy_file_range does not report what it did; a copy that took no space was offloaded.
     let who = match (method, consumed) {
         (Method::ReadWrite, _) => "read and written by this host",
         (Method::Clone, _) => "offloaded",
@@ -116,7 +118,8 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &Fil
     bench.remove(&to)
 }
 
-/// The guest on the source: in an order in which every block has its turn once in a while, each write with a stamp one higher than the one before.
+/// The guest on the source: writes each block in turn in a scattered order, with a stamp one higher
+/// than that of the write before.
 #[derive(Clone, Copy)]
 struct Guest {
     blocks: u64,
@@ -125,7 +128,7 @@ struct Guest {
 
 impl Guest {
     fn new(blocks: u64) -> Self {
-        // A stride that has no divisor in common with the number of blocks reaches all of them.
+        // A stride coprime to the number of blocks reaches all of them.
         let stride = [1_000_003, 999_983, 1]
             .into_iter()
             .find(|stride| *stride == 1 || !blocks.is_multiple_of(*stride))
@@ -133,12 +136,12 @@ impl Guest {
         Self { blocks, stride }
     }
 
-    /// Where the write of this stamp goes; stamps begin at 1.
+    /// Block of the write with this stamp; stamps begin at 1.
     fn place(self, stamp: u64) -> u64 {
         (u128::from(stamp - 1) * u128::from(self.stride) % u128::from(self.blocks)).try_into().unwrap_or(0)
     }
 
-    /// What every block holds after the write of stamp `last`.
+    /// Stamps of all blocks after the write of stamp `last`.
     fn after(self, last: u64) -> Vec<u64> {
         let mut stamps = vec![0; usize::try_from(self.blocks).unwrap_or(0)];
         for stamp in last.saturating_sub(self.blocks) + 1..=last {
@@ -157,7 +160,7 @@ impl Guest {
     }
 }
 
-/// Copies while a guest writes. A clone has to be the disk of one instant; what a host reads meanwhile is of many.
+/// Copies while a guest writes. A clone must show the disk at one instant; a host's copy does not.
 fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
     let guest = Guest::new(bench.size() / BLOCK);
     let mut stamp = 0;
@@ -204,7 +207,8 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
     Ok(())
 }
 
-/// Does `work` while a guest writes; also says the 99th percentile of the guest's latency in seconds.
+/// Runs `work` while a guest writes; also returns the 99th percentile of the guest's latency in
+/// seconds.
 fn with_guest<T>(
     guest: Guest,
     stamp: &mut u64,
@@ -239,7 +243,7 @@ fn with_guest<T>(
         done.store(true, Ordering::Release);
         (outcome, guest.join())
     });
-    // A panic of the guest's thread is one of ours.
+    // A panic of the guest's thread is passed on.
     let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     *stamp = written.map_err(doing("write", path))?;
     let mut latencies = latencies.into_inner().unwrap_or_default();
@@ -248,17 +252,17 @@ fn with_guest<T>(
     outcome.map(|outcome| (outcome, p99))
 }
 
-/// A source of which there are snapshots, each followed by writes, is cloned; the snapshots stay as they were.
+/// Clones a source with snapshots, each followed by writes; the snapshots must stay unchanged.
 fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
     if findings.skipped.is_some() {
         findings.note("Snapshots are clones too: without FICLONE there are none to be made.".into());
         return Ok(());
     }
-    // From a known content on: the busy part has left stamps behind.
+    // Starts from known content, because the busy part has left stamps behind.
     content::fill(bench, source, path, 0..bench.size())?;
     source.sync_all().map_err(doing("sync", path))?;
     let blocks = bench.size() / BLOCK;
-    // Snapshot n is followed by writes to every block whose number leaves the rest n + 1.
+    // Snapshot n is followed by writes to every block whose number is n + 1 modulo 8.
     let of = |snapshots: u64| {
         move |number: u64| match number % 8 {
             rest if (1..=snapshots).contains(&rest) => Found::Stamp(rest),
@@ -317,7 +321,7 @@ mod tests {
         assert_eq!(guest.of_other_moments(&found(5)), 0);
         assert_eq!(guest.of_other_moments(&found(100)), 0);
         let mut torn = found(100);
-        // The last write is there and the one before it is not.
+        // The last write is present, but the one before it is not.
         let place = guest.place(99) as usize;
         torn[place] = Found::Stamp(83);
         assert_eq!(guest.of_other_moments(&torn), 1);

@@ -1,5 +1,5 @@
-//! What the files hold: blocks that say where they belong and when they were written, the rest of them following from that. A copy is right when every
-//! block is the one that was written there last.
+//! Content of the files: blocks with their number and stamp, from which the rest follows. A copy is
+//! right when every block holds its last write.
 
 use super::{Bench, NasError, doing};
 use rustix::fs::{Advice, fadvise};
@@ -9,12 +9,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 pub(crate) const MIB: u64 = 1 << 20;
-/// Bytes of a block.
+/// Size of a block in bytes.
 pub(crate) const BLOCK: u64 = 4096;
 const BLOCK_LENGTH: usize = 4096;
 const MIB_LENGTH: usize = 1 << 20;
 
-/// The block of this number, written as the `stamp`th. Nothing in it can be left out by a file system that looks for zeros or for equal blocks.
+/// Builds the block of this number and stamp. It has no zeros or equal blocks that a file system
+/// could leave out.
 pub(crate) fn block(number: u64, stamp: u64) -> Vec<u8> {
     let mut data = Vec::with_capacity(BLOCK_LENGTH);
     data.extend_from_slice(&(number | 1 << 63).to_le_bytes());
@@ -29,14 +30,14 @@ pub(crate) fn block(number: u64, stamp: u64) -> Vec<u8> {
     data
 }
 
-/// What a block is.
+/// Content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing but zeros.
+    /// Only zeros.
     Zeros,
-    /// Written as the so-manieth.
+    /// A block with this stamp.
     Stamp(u64),
-    /// Neither: half of one and half of another, or of another place.
+    /// Neither: parts of two writes, or a block of another place.
     Torn,
 }
 
@@ -69,18 +70,19 @@ pub(crate) fn make(bench: &Bench<'_>, name: &str) -> Result<(File, std::path::Pa
     Ok((file, path))
 }
 
-/// Makes an empty file.
+/// Creates an empty file.
 pub(crate) fn open_new(path: &Path) -> Result<File, NasError> {
     File::options().read(true).write(true).create_new(true).open(path).map_err(doing("make", path))
 }
 
-/// Lets the kernel forget what it has of a file, so that it is read from where it lies. A file system may decline.
+/// Drops the kernel's cached pages of a file, so that it is read from the storage. A file system
+/// may ignore this.
 pub(crate) fn forget(file: &File) {
-    // Only a hint: on a file system that keeps its pages both sides read from memory alike.
+    // Only a hint: on a file system that keeps its pages, both sides read from memory.
     let _hint = fadvise(file, 0, None, Advice::DontNeed);
 }
 
-/// What every block of a file is.
+/// Identifies every block of a file.
 pub(crate) fn inspect(bench: &Bench<'_>, file: &File, path: &Path) -> Result<Vec<Found>, NasError> {
     let size = file.metadata().map_err(doing("look at", path))?.len();
     let mut found = Vec::with_capacity(usize::try_from(size / BLOCK).unwrap_or(0));
@@ -96,7 +98,7 @@ pub(crate) fn inspect(bench: &Bench<'_>, file: &File, path: &Path) -> Result<Vec
     Ok(found)
 }
 
-/// The first block that is not as it should be, as a sentence.
+/// Describes the first block that differs from the expected one.
 pub(crate) fn difference(found: &[Found], expected: impl Fn(u64) -> Found) -> Option<String> {
     let wrong = found.iter().zip(0..).find(|(found, number)| **found != expected(*number));
     wrong.map(|(found, number)| {
@@ -104,7 +106,7 @@ pub(crate) fn difference(found: &[Found], expected: impl Fn(u64) -> Found) -> Op
     })
 }
 
-/// What differs in a file, from the disk if the file system reads from there.
+/// Describes a difference in a file, read from the storage if the file system allows that.
 pub(crate) fn verify(
     bench: &Bench<'_>,
     file: &File,

@@ -1,4 +1,4 @@
-//! Three ways to copy a file: the host's own, and two that leave it to the file system or to the server behind it.
+//! Three ways to copy a file: by the host, and two that leave it to the file system or its server.
 
 use super::content::{self, MIB};
 use super::{Bench, NasError, doing};
@@ -9,14 +9,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How a file is copied.
+/// Way to copy a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// The host reads and writes.
     ReadWrite,
     /// FICLONE: the extents are shared.
     Clone,
-    /// copy_file_range: whatever the file system does with it.
+    /// copy_file_range: the file system chooses the method.
     CopyFileRange,
 }
 
@@ -30,9 +30,10 @@ impl Method {
     }
 }
 
-/// Copies a file to a new one, which is durable at the end of the time that is returned.
+/// Copies a file to a new one, and syncs it. Returns the time until it was durable.
 ///
-/// Errors: [`NasError::Unsupported`] when the file system does not know the call; then there is no new file.
+/// Errors: [`NasError::Unsupported`] when the file system lacks the call; the new file is then
+/// removed.
 pub(crate) fn copy(bench: &Bench<'_>, method: Method, source: &File, to: &Path) -> Result<(Duration, File), NasError> {
     let began = Instant::now();
     let new = content::open_new(to)?;

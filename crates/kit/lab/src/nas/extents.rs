@@ -1,6 +1,8 @@
-//! What a file takes, told in three ways: blocks of stat(2), data between holes (SEEK_HOLE), and extents that no other file shares (FIEMAP).
+//! Space of a file, from three sources: blocks of stat(2), data between holes (SEEK_HOLE), and
+//! extents that no other file shares (FIEMAP).
 //!
-//! FIEMAP has no safe call in Rust; `filefrag` of e2fsprogs asks it and is there on nearly every host. Where it is not, what is unshared is unknown.
+//! FIEMAP has no safe call in Rust; `filefrag` of e2fsprogs calls it and is present on nearly every
+//! host. Without it, unshared bytes are unknown.
 
 use super::{NasError, doing};
 use rustix::fs::{SeekFrom, seek};
@@ -10,20 +12,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The triple of the extended statistics, and the data beside it; bytes.
+/// Extended statistics of a file, and its data, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Length of the file.
     pub(crate) capacity: u64,
-    /// Blocks that it has, shared ones included.
+    /// Allocated blocks, including shared ones.
     pub(crate) used: u64,
     /// Data that is not a hole.
     pub(crate) data: u64,
-    /// Of `used`, what no other file shares; `None` where the file system or the host does not tell.
+    /// Part of `used` that no other file shares; `None` where the file system or the host does not
+    /// report it.
     pub(crate) unshared: Option<u64>,
 }
 
-/// Asks for all of it. The file has to be durable: blocks that are not yet allocated are in none of the numbers.
+/// Determines all of it. The file must be synced: blocks that are not yet allocated are in none of
+/// the numbers.
 pub(crate) fn usage(file: &File, path: &Path) -> Result<Usage, NasError> {
     let metadata = file.metadata().map_err(doing("look at", path))?;
     let data = data_bytes(file, metadata.len()).map_err(doing("find the holes of", path))?;
@@ -35,7 +39,7 @@ fn data_bytes(file: &File, size: u64) -> Result<u64, Errno> {
     while at < size {
         let begin = match seek(file, SeekFrom::Data(at)) {
             Ok(begin) => begin,
-            // No data behind this.
+            // No data behind this offset.
             Err(Errno::NXIO) => break,
             Err(errno) => return Err(errno),
         };
@@ -58,7 +62,8 @@ fn unshared(path: &Path) -> Option<u64> {
     sum_unshared(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Reads lines of the form `   0:        0..    8191:      34816..     43007:   8192:             last,shared,eof`; what they count is on the second line.
+/// Parses lines of the form `   0:        0..    8191:      34816..     43007:   8192:
+/// last,shared,eof`; the second line has the block size.
 fn sum_unshared(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once(" blocks of ").or_else(|| text.split_once(" block of "))?;
     let block_bytes: u64 = rest.split_ascii_whitespace().next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The file system below a directory: what it is, how much room it has, and what went to its server.
+//! The file system of a directory: its type, its room, and the traffic to its server.
 
 use crate::results::Subject;
 use rustix::fs::statvfs;
@@ -19,13 +19,13 @@ struct Mount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) size: u64,
-    /// For this user.
+    /// Free bytes for this user.
     pub(crate) free: u64,
-    /// Not used by anybody; what a file takes is counted here.
+    /// Free bytes in all; the space of a file is measured by these.
     pub(crate) unused: u64,
 }
 
-/// Asks for the room; `None` when the file system does not say.
+/// Determines the room; `None` when the file system does not report it.
 pub(crate) fn room(directory: &Path) -> Option<Room> {
     let found = statvfs(directory).ok()?;
     Some(Room {
@@ -35,7 +35,7 @@ pub(crate) fn room(directory: &Path) -> Option<Room> {
     })
 }
 
-/// Octal escapes of `proc(5)`: a space is `\040`.
+/// Decodes octal escapes of `proc(5)`: a space is `\040`.
 fn unescaped(field: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();
@@ -58,7 +58,7 @@ fn unescaped(field: &str) -> Vec<u8> {
     bytes
 }
 
-/// `36 35 98:0 /root /mount/point options optional - type source super-options`.
+/// Parses `36 35 98:0 /root /mount/point options optional - type source super-options`.
 fn parse(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let point = left.split(' ').nth(4)?;
@@ -69,7 +69,8 @@ fn parse(line: &str) -> Option<Mount> {
     Some(Mount { point, kind, source })
 }
 
-/// The mount that a directory is on: of those above it the deepest, of these the last, which covers the others.
+/// Mount that a directory is on: of the mounts above it the deepest, and of these the last, which
+/// covers the earlier ones.
 fn mount_of(directory: &Path) -> Option<Mount> {
     let directory = directory.canonicalize().ok()?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -77,7 +78,7 @@ fn mount_of(directory: &Path) -> Option<Mount> {
     above.max_by_key(|mount| mount.point.components().count())
 }
 
-/// A directory as a run describes it.
+/// Describes a directory for a run.
 pub fn subject(directory: &Path) -> Subject {
     let mount = mount_of(directory);
     Subject {
@@ -89,7 +90,7 @@ pub fn subject(directory: &Path) -> Subject {
     }
 }
 
-/// A sentence about what a directory is on.
+/// Describes the file system of a directory in a sentence.
 pub(crate) fn sentence(directory: &Path) -> String {
     match mount_of(directory) {
         Some(mount) => format!("The directory is on {} ({}).", mount.kind, mount.source),
@@ -97,13 +98,15 @@ pub(crate) fn sentence(directory: &Path) -> String {
     }
 }
 
-/// Bytes that this host read from and wrote to the server of an NFS mount so far; `None` for a file system that has no server.
+/// Bytes that this host has read from and written to the server of an NFS mount; `None` for a file
+/// system without a server.
 pub(crate) fn server_bytes(directory: &Path) -> Option<u64> {
     let mount = mount_of(directory).filter(|mount| mount.kind.starts_with("nfs"))?;
     of_mountstats(&fs::read_to_string("/proc/self/mountstats").ok()?, &mount.point)
 }
 
-/// `bytes:` has eight numbers, of which the fifth and the sixth were read from and written to the server.
+/// Reads `bytes:`, which has eight numbers: the fifth and the sixth were read from and written to
+/// the server.
 fn of_mountstats(text: &str, point: &Path) -> Option<u64> {
     let start = format!(" mounted on {} with fstype nfs", point.display());
     let mut lines =

@@ -1,13 +1,13 @@
-//! What the rounds of a case found, until it is a result.
+//! Values and failures of a case, collected over its rounds.
 
 use crate::results::{Better, CaseResult, Goal, Measure, Paper, Side, Unit};
 use std::collections::BTreeMap;
 
-/// The values of a side, by the name of the measure.
+/// Values of a side, by the name of the measure.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     rounds: BTreeMap<&'static str, (Unit, Better, Vec<f64>)>,
-    /// Who moved how many bytes, and why; of the last round.
+    /// Bytes moved, by who moved them and why; of the last round.
     pub(crate) moved_bytes: BTreeMap<String, u64>,
 }
 
@@ -17,7 +17,7 @@ impl Values {
         self.rounds.entry(name).or_insert_with(|| (unit, better, Vec::new())).2.push(value);
     }
 
-    /// Adds a time, of which less is better.
+    /// Adds a time, for which lower is better.
     pub(crate) fn seconds(&mut self, name: &'static str, value: f64) {
         self.add(name, value, Unit::Seconds, Better::Lower);
     }
@@ -27,7 +27,7 @@ impl Values {
         self.add(name, value as f64, Unit::Bytes, better);
     }
 
-    /// The median of a measure.
+    /// Median of a measure.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
         let (unit, better, values) = self.rounds.get(name)?;
         Measure::of(values, *unit, *better).map(|measure| measure.median)
@@ -42,7 +42,7 @@ impl Values {
     }
 }
 
-/// Everything of a case.
+/// All findings of a case.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) off: Values,
@@ -55,21 +55,21 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes what did not hold.
+    /// Records a failure unless `holds`.
     pub(crate) fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.failures.push(what());
         }
     }
 
-    /// Notes once what a reader should know.
+    /// Records a note for the reader, once.
     pub(crate) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// How many times as fast on is as off, against what is wanted.
+    /// Adds the goal that on is `wanted` times as fast as off.
     pub(crate) fn goal_faster(&mut self, wanted: f64) {
         let times = self.off.median("seconds").zip(self.on.median("seconds"));
         let measured = times.map(|(off, on)| off / on.max(1e-9));

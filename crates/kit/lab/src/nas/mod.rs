@@ -1,8 +1,10 @@
-//! The cases of a mounted directory: what VAAI for NAS does with a file server, done by the calls that a file system offers. A clone is FICLONE or
-//! copy_file_range, a reservation is fallocate, extended statistics are SEEK_HOLE, blocks and shared extents.
+//! Cases of a mounted directory: the work of VAAI for NAS on a file server, by the calls that a
+//! file system offers. A clone is FICLONE or copy_file_range, a reservation is fallocate, extended
+//! statistics are SEEK_HOLE, blocks and shared extents.
 //!
-//! Whatever the file system cannot do is said with the call and its errno. All files are below a directory of the case's own, which is removed
-//! whatever happens. Nothing here knows which file system it is; tests run in a temporary directory.
+//! A call that the file system lacks is reported with its errno. All files are in a directory of
+//! the case, which is removed in any event. The code does not depend on the file system; tests run
+//! in a temporary directory.
 
 mod clone;
 mod content;
@@ -30,71 +32,72 @@ use thiserror::Error;
 /// A case of a mounted directory.
 #[derive(Clone, Copy, Debug)]
 pub struct NasCase {
-    /// Its name, as in `nas-clone`.
+    /// Name, as in `nas-clone`.
     pub name: &'static str,
-    /// One line that says what it does.
+    /// Description in one line.
     pub title: &'static str,
     paper: fn() -> Paper,
     run: fn(&Bench<'_>, &mut Findings) -> Result<(), NasError>,
 }
 
-/// All of them, in the order of the papers.
+/// All cases, in the order of the papers.
 pub const CASES: &[NasCase] = &[
     NasCase { name: "nas-clone", title: clone::TITLE, paper: clone::paper, run: clone::run },
     NasCase { name: "nas-reserve", title: reserve::TITLE, paper: reserve::paper, run: reserve::run },
     NasCase { name: "nas-stat", title: stat::TITLE, paper: stat::paper, run: stat::run },
 ];
 
-/// The case of this name.
+/// Finds a case by name.
 pub fn find(name: &str) -> Option<&'static NasCase> {
     CASES.iter().find(|case| case.name == name)
 }
 
-/// What the paper found that the case of this name is of; nothing when there is none.
+/// Result in the paper for the case of this name; empty when there is no such case.
 pub fn paper(name: &str) -> Paper {
     find(name).map(|case| (case.paper)()).unwrap_or_default()
 }
 
-/// How large a case is.
+/// Scale of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NasSettings {
     /// Rounds of off and on, at least one.
     pub pairs: u32,
-    /// Bytes of the file; at least 1 MiB, in whole MiB. A case writes at most eight times as much.
+    /// Size of the file in bytes; at least 1 MiB, in whole MiB. A case writes at most eight times
+    /// as much.
     pub size: u64,
 }
 
-/// Why a case ended early.
+/// Reason why a case ended early.
 #[derive(Debug, Error)]
 pub(crate) enum NasError {
-    /// Somebody does not want to wait.
+    /// The user cancelled the case.
     #[error("cancelled")]
     Cancelled,
     /// The file system does not know the call.
     #[error("the file system does not do {call}: {error}")]
     Unsupported {
-        /// The call.
+        /// Name of the call.
         call: &'static str,
-        /// With the errno.
+        /// Error with the errno.
         error: io::Error,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("{doing}: {error}")]
     Io {
-        /// What was done to which file.
+        /// Operation and file.
         doing: String,
-        /// With the errno.
+        /// Error with the errno.
         error: io::Error,
     },
 }
 
-/// Puts what was done before an error.
+/// Wraps an error with the operation and the file.
 pub(crate) fn doing<E: Into<io::Error>>(what: &'static str, path: &Path) -> impl FnOnce(E) -> NasError {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     move |error| NasError::Io { doing: format!("cannot {what} {name}"), error: error.into() }
 }
 
-/// Where a case works.
+/// Working directory and settings of a case.
 pub(crate) struct Bench<'a> {
     scratch: TempDir,
     settings: NasSettings,
@@ -102,22 +105,22 @@ pub(crate) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// A file of the case.
+    /// Path of a file of the case.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// The directory that all files are in.
+    /// Directory of all files of the case.
     pub(crate) fn directory(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.settings.size
     }
 
-    /// The rounds.
+    /// Numbers of the rounds, from 1 on.
     pub(crate) fn rounds(&self) -> std::ops::RangeInclusive<u32> {
         1..=self.settings.pairs
     }
@@ -127,18 +130,19 @@ impl Bench<'_> {
         if self.cancelled.load(Ordering::Relaxed) { Err(NasError::Cancelled) } else { Ok(()) }
     }
 
-    /// Removes a file that a round has no use for any more.
+    /// Removes a file that a round no longer needs.
     pub(crate) fn remove(&self, path: &Path) -> Result<(), NasError> {
         std::fs::remove_file(path).map_err(doing("remove", path))
     }
 }
 
-/// Runs a case in a directory of its own below `directory`. It does not fail: what went wrong is in the result, beside what was found until then.
+/// Runs a case in a new directory below `directory`. Errors are recorded in the result, with the
+/// values found until then.
 pub fn run(case: &str, directory: &Path, settings: &NasSettings) -> CaseResult {
     run_until(case, directory, settings, &AtomicBool::new(false))
 }
 
-/// [`run`], until `cancelled` becomes true.
+/// Like [`run`], until `cancelled` becomes true.
 pub fn run_until(case: &str, directory: &Path, settings: &NasSettings, cancelled: &AtomicBool) -> CaseResult {
     let started = Instant::now();
     let Some(known) = find(case) else {
@@ -159,7 +163,7 @@ pub fn run_until(case: &str, directory: &Path, settings: &NasSettings, cancelled
         findings.notes.push(file_system::sentence(bench.directory()));
         let outcome = (known.run)(&bench, &mut findings);
         let path = bench.directory().to_owned();
-        // Not left to the guard's drop, which would say nothing.
+        // Closed explicitly, because the guard's drop would hide an error.
         outcome.and(bench.scratch.close().map_err(doing("remove", &path)))
     });
     match outcome {

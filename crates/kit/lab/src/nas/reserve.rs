@@ -1,8 +1,10 @@
-//! `nas-reserve`: thick disks on a file server. Off, the host reserves by writing zeros; on, fallocate does: lazy (the blocks are the file's and read as
-//! zeros) and eager (FALLOC_FL_ZERO_RANGE). Then a file system is filled, and what was reserved has to be writable to the last byte.
+//! `nas-reserve`: thick disks on a file server. Off, the host reserves space by writing zeros; on,
+//! fallocate does: lazy (allocated blocks that read as zeros) and eager (FALLOC_FL_ZERO_RANGE).
+//! Then a file system is filled, and the reserved space must be writable to the last byte.
 //!
-//! Only a file system that was made for tests is filled: the directory's own when all of it is at most [`SMALL`] times the size of the case, else a
-//! tmpfs of the case's own where the user may mount one. A machine's disk is never filled.
+//! Only a small file system, created for tests, is filled: the directory's own if its size is at
+//! most [`SMALL`] times that of the case, else a tmpfs of the case where the user may mount one. A
+//! machine's disk is never filled.
 
 use super::content::{self, BLOCK, Found, MIB};
 use super::findings::Findings;
@@ -21,9 +23,9 @@ use std::time::Instant;
 pub(super) const TITLE: &str =
     "Thick disks on a file server are reserved, lazily and eagerly; then the file system is filled";
 
-/// A file system of at most so many times the size of the case was made for tests.
+/// A file system of at most this many times the size of the case counts as created for tests.
 const SMALL: u64 = 8;
-/// The largest tmpfs that is mounted.
+/// Size of the tmpfs in bytes.
 const MEMORY: u64 = 64 * MIB;
 
 pub(super) fn paper() -> Paper {
@@ -35,7 +37,7 @@ pub(super) fn paper() -> Paper {
     }
 }
 
-/// How a disk is reserved.
+/// Way to reserve a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reserve {
     WriteZeros,
@@ -125,7 +127,8 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, how: Reserve) -> Result<(), 
     findings.check(usage.capacity == size, || {
         format!("{}: the disk has {} bytes, expected {size}", how.name(), usage.capacity)
     });
-    // A file system that compresses keeps nothing of zeros that are written; what was reserved it has to have.
+    // A file system that compresses may store none of the written zeros; space reserved by
+    // fallocate must be allocated.
     let reserved = usage.used >= size || how == Reserve::WriteZeros;
     findings.check(reserved, || format!("{}: only {} of {size} bytes are reserved", how.name(), usage.used));
     if how == Reserve::WriteZeros && usage.used < size {
@@ -140,7 +143,7 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, how: Reserve) -> Result<(), 
     bench.remove(&path)
 }
 
-/// A tmpfs of this case; unmounted when it is dropped.
+/// A tmpfs of this case; unmounted when dropped.
 struct Memory(PathBuf);
 
 impl Memory {
@@ -161,14 +164,14 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Detached if something still looks into it; the directory's removal says what is left.
+        // Detached if it is still in use; the removal of the directory reports anything left.
         if unmount(&self.0, UnmountFlags::empty()).is_err() {
             let _left_to_the_removal = unmount(&self.0, UnmountFlags::DETACH);
         }
     }
 }
 
-/// Fills a small file system and writes the reserved disk then.
+/// Fills a small file system, and then writes the reserved disk.
 fn fill(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     let room = file_system::room(bench.directory());
     let bound = SMALL.saturating_mul(bench.size());
@@ -196,7 +199,7 @@ fn fill(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     }
 }
 
-/// Reserves, fills the rest until there is no space, and writes what was reserved.
+/// Reserves space, fills the rest of the file system, and writes the reserved space.
 fn full(bench: &Bench<'_>, findings: &mut Findings, directory: &Path, reserved: u64) -> Result<(), NasError> {
     let bytes = reserved / MIB * MIB;
     let (path, rest) = (directory.join("reserved"), directory.join("rest"));
@@ -206,7 +209,7 @@ fn full(bench: &Bench<'_>, findings: &mut Findings, directory: &Path, reserved: 
     let filled = until_full(bench, &filler, &rest)?;
     findings.on.bytes("filled_bytes", filled, Better::Neither);
     findings.on.bytes("reserved_bytes", bytes, Better::Neither);
-    // Now there is space for nobody else.
+    // No space is left for other files.
     let written =
         content::fill(bench, &file, &path, 0..bytes).and_then(|()| file.sync_all().map_err(doing("sync", &path)));
     match written {
@@ -227,7 +230,7 @@ fn full(bench: &Bench<'_>, findings: &mut Findings, directory: &Path, reserved: 
     bench.remove(&path)
 }
 
-/// Writes until there is no space. Durable, so that no space is only promised.
+/// Writes until no space is left. Syncs, so that delayed allocation cannot hide a full file system.
 fn until_full(bench: &Bench<'_>, file: &File, path: &Path) -> Result<u64, NasError> {
     let full = |error: &std::io::Error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
     let mut offset = 0;

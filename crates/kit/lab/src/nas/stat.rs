@@ -1,5 +1,6 @@
-//! `nas-stat`: capacity, used and unshared bytes, as VNX prints them for `vmkfstools --extendedstat`, of thin, thick and cloned disks. Off is a copy that
-//! the host made and that shares nothing; on is a clone.
+//! `nas-stat`: capacity, used and unshared bytes, as VNX prints them for `vmkfstools
+//! --extendedstat`, of thin, thick and cloned disks. Off is a copy by the host, which shares
+//! nothing; on is a clone.
 
 use super::content::{self, BLOCK, MIB};
 use super::copy::{Method, copy};
@@ -63,12 +64,12 @@ fn add(values: &mut Values, usage: Usage) {
     }
 }
 
-/// What a file system keeps beside the data of a file: maps, preallocation at its end.
+/// Tolerance for space beside the data of a file: maps, preallocation at its end.
 fn slack(bytes: u64) -> u64 {
     bytes / 16 + 8 * MIB / 32
 }
 
-/// A quarter is written.
+/// Checks a thin disk of which a quarter is written.
 fn thin(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     let path = bench.path("thin");
     let file = content::open_new(&path)?;
@@ -88,7 +89,7 @@ fn thin(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     bench.remove(&path)
 }
 
-/// Reserved, not written.
+/// Checks a thick disk that is reserved, not written.
 fn thick(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     let path = bench.path("thick");
     let file = content::open_new(&path)?;
@@ -109,7 +110,7 @@ fn thick(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     bench.remove(&path)
 }
 
-/// A clone shares everything, and after writes to a quarter of it all but that.
+/// Checks a clone: it shares everything at first, and after writes to a quarter of it all but that.
 fn cloned(
     bench: &Bench<'_>,
     findings: &mut Findings,

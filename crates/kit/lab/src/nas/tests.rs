@@ -1,4 +1,5 @@
-//! The cases on whatever file system temporary files are on, and on that of `WINDLASS_LAB_NAS` when it is set: a directory on XFS or Btrfs has clones.
+//! Cases on the file system of temporary files, and on that of `WINDLASS_LAB_NAS` when it is set: a
+//! directory on XFS or Btrfs has clones.
 
 use super::*;
 use std::fs;
@@ -27,7 +28,7 @@ fn every_case_says_what_it_found_and_leaves_nothing() {
             assert!(!result.paper.words.is_empty() && !result.notes.is_empty());
             assert!(is_empty(directory), "{} left something", case.name);
             match result.skipped.as_deref() {
-                // No clones here: the other ways were measured all the same.
+                // No clones here: the other methods were still measured.
                 Some(reason) => assert!(reason.contains("(os error "), "{reason}"),
                 None => assert!(!result.on.measures.is_empty(), "{result:#?}"),
             }

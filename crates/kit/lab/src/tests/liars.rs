@@ -1,11 +1,11 @@
-//! Every case on logical units that lie: they answer GOOD, and do nothing, half of it, something else, or do it later.
-//! A case that passes on its liar measures nothing.
+//! Every case on logical units that lie: they answer GOOD, but do nothing, half of the work,
+//! something else, or do it later. A case that passes on its liar measures nothing.
 
 use super::*;
 use crate::Primitive;
 use crate::case::Case;
 
-/// The lies of a primitive that a case has to notice: those of what the array does, and of what a host does without.
+/// Lies about a primitive that its cases must notice, in the array's work and in the host's.
 fn lies_of(primitive: Primitive) -> &'static [Lie] {
     match primitive {
         Primitive::Locking => &[Lie::CompareNothing, Lie::CompareNever, Lie::CompareBlind, Lie::CompareLate],
@@ -15,7 +15,7 @@ fn lies_of(primitive: Primitive) -> &'static [Lie] {
     }
 }
 
-/// Lies that every case has to notice, whatever it is about.
+/// Lies that every case must notice.
 const OF_ALL: &[Lie] = &[Lie::ReadWrong, Lie::WriteHalf];
 
 /// What came of a case on a liar.
@@ -23,7 +23,8 @@ fn told(case: &'static Case, lie: Lie) -> CaseResult {
     World::lying(if case.second_unit { 2 } else { 1 }, |_| (), Some(lie)).run(case.name).0
 }
 
-/// Runs the cases of a primitive on each of its liars; of no primitive, all cases on those of [`OF_ALL`].
+/// Runs the cases of a primitive on each of its liars; for `None`, runs all cases on those of
+/// [`OF_ALL`].
 fn every_liar_is_noticed(primitive: Option<Primitive>) {
     let lies = primitive.map_or(OF_ALL, lies_of);
     let about = |case: &&Case| primitive.is_none_or(|primitive| case.needs.contains(&primitive));
